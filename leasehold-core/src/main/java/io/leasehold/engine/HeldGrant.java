@@ -235,7 +235,6 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     @Override
     public void abandon(LossCause cause) {
-        renewals.bindTo(null);
         on(new GrantEvent.Abandoned(cause));
     }
 

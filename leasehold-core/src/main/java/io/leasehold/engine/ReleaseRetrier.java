@@ -124,9 +124,6 @@ final class ReleaseRetrier {
         }
 
         private void over() {
-            synchronized (this) {
-                repetition.end();
-            }
             synchronized (pending) {
                 pending.remove(this);
             }

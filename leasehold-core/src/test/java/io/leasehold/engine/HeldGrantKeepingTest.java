@@ -15,6 +15,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Grant;
+import io.leasehold.spi.HandOver;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
@@ -130,6 +131,52 @@ final class HeldGrantKeepingTest {
         waiter.giveUp();
         assertThat(release.get()).isCompletedWithValue(ReleaseOutcome.RELEASED);
         assertThat(news).containsExactly("RELEASED 1000");
+    }
+
+    /** The client closes while the grant is being offered, and ends what nobody has taken yet: who gave it back is told as well. */
+    @Test
+    void whoGaveItBackIsToldThoughTheCloseEndsWhatIsBeingOffered() {
+        Workshop shop = new Workshop(runtime, store, OPTIONS, List.of(listener));
+        HeldGrant keeper = shop.keeper();
+        shop.queues.granted(Workshop.NAME, keeper, 1_063);
+        LeaseHandle lease = keeper.begin(shop.context.suspensions().mark(), null);
+        shop.queues.enter(new GoneByTheClose(keeper));
+        assertThat(lease.releaseAsync()).isCompletedWithValue(ReleaseOutcome.RELEASED);
+    }
+
+    /** Is withdrawn by the close while it is being offered a lease. */
+    private record GoneByTheClose(HeldGrant grant) implements LocalQueues.Contender {
+
+        @Override
+        public LockName name() {
+            return Workshop.NAME;
+        }
+
+        @Override
+        public LockOptions options() {
+            return OPTIONS;
+        }
+
+        @Override
+        public AcquireMachine.Offer handOver(ActiveLease lease) {
+            grant.endAtClose();
+            return AcquireMachine.Offer.GONE;
+        }
+
+        @Override
+        public void start() {}
+
+        @Override
+        public void enqueued() {}
+
+        @Override
+        public void woken() {}
+
+        @Override
+        public void handedOver(HandOver handOver) {}
+
+        @Override
+        public void clientClosing() {}
     }
 
     /** It contends with the store already, and may have been granted the lock there. */

@@ -3,7 +3,9 @@ package io.leasehold.redis;
 import io.leasehold.spi.LockRuntime;
 import java.util.List;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongPredicate;
@@ -20,6 +22,7 @@ public final class WatchedRuntime implements LockRuntime {
     private volatile LongUnaryOperator sooner = delay -> delay;
     private final AtomicLong laterNanos = new AtomicLong();
     private final Queue<Long> delays = new ConcurrentLinkedQueue<>();
+    private final Set<Object> armed = ConcurrentHashMap.newKeySet();
 
     /**
      * Over the real one, which is closed with it.
@@ -51,7 +54,24 @@ public final class WatchedRuntime implements LockRuntime {
     @Override
     public Timer schedule(long delayNanos, Runnable task) {
         delays.add(delayNanos);
-        return happens.test(delayNanos) ? real.schedule(sooner.applyAsLong(delayNanos), task) : () -> {};
+        if (!happens.test(delayNanos)) {
+            return () -> {};
+        }
+        Object one = new Object();
+        armed.add(one);
+        Timer timer = real.schedule(sooner.applyAsLong(delayNanos), () -> {
+            armed.remove(one);
+            task.run();
+        });
+        return () -> {
+            armed.remove(one);
+            timer.cancel();
+        };
+    }
+
+    /** How much of what was put off, and may happen, has neither happened nor been called off. */
+    public int armed() {
+        return armed.size();
     }
 
     /** Sets the clock forward; what was put off stays put off. */

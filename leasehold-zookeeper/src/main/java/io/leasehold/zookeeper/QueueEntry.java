@@ -69,8 +69,6 @@ final class QueueEntry {
     private @Nullable Session session;
     /** A node may have been made that we have not heard of. */
     private boolean uncertain;
-    /** Of the node that it holds with. */
-    private @Nullable OwnNode watch;
 
     private boolean heldToTheEnd;
 
@@ -332,11 +330,7 @@ final class QueueEntry {
     }
 
     private void watch(Session in, OwnNode.Made own) {
-        OwnNode watching = new OwnNode(shared.runtime, in, own, place, cause -> shared.events.taken(this, cause));
-        synchronized (this) {
-            watch = watching;
-        }
-        watching.watch();
+        new OwnNode(shared.runtime, in, own, place, cause -> shared.events.taken(this, cause)).watch();
     }
 
     /** The session was proven by an exchange sent then. */
@@ -367,21 +361,15 @@ final class QueueEntry {
     /** Only in turn. */
     private CompletableFuture<Boolean> remove() {
         Session in;
-        OwnNode watching;
         boolean search;
         synchronized (this) {
             in = session;
-            watching = watch;
-            watch = null;
             search = uncertain;
         }
         if (in == null) {
             return done(false);
         }
         awaited.forget(in);
-        if (watching != null) {
-            watching.close();
-        }
         OwnNode.Made own = place.entry();
         if (own != null) {
             return shared.heads.delete(in, own.path()).thenApply(this::removed);

@@ -1,6 +1,7 @@
 package io.leasehold.jdbc.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
@@ -53,12 +54,13 @@ class WorkerEdgesTest {
     private final List<Long> patience = new ArrayList<>();
     private Runnable beforeTheOpening = () -> {};
     private Runnable beforeTheWork = () -> {};
+    private Runnable beforeTheEnd = () -> {};
     private @Nullable SQLException ofTheRollback;
     private @Nullable SQLException ofTheCommit;
     private @Nullable SQLException ofTheOpening;
     private boolean leads = true;
 
-    private void start(Dialect dialect) throws SQLException {
+    private Worker worker(Dialect dialect) throws SQLException {
         KeptConnection connections = KeptConnection.own(
                 new KeptConnection.Opener() {
                     @Override
@@ -78,10 +80,18 @@ class WorkerEdgesTest {
                         beforeTheWork.run();
                         return leads;
                     }
+
+                    @Override
+                    public void close() {
+                        beforeTheEnd.run();
+                    }
                 },
                 PATIENCE);
-        Worker worker = new Worker(runtime, queue, connections, dialect, "here", () -> told.add("reachable"));
-        runtime.startThread("worker", worker);
+        return new Worker(runtime, queue, connections, dialect, "here", () -> told.add("reachable"));
+    }
+
+    private void start(Dialect dialect) throws SQLException {
+        runtime.startThread("worker", worker(dialect));
     }
 
     private LeaseTable table(Dialect dialect) throws SQLException {
@@ -135,6 +145,18 @@ class WorkerEdgesTest {
         CompletableFuture<String> answer = queue.submit(task, LIMIT);
         runtime.runFor(Duration.ofSeconds(1));
         return answer.getNow("open");
+    }
+
+    /** As where a driver fails in a way of its own: the close of the client waits for the end. */
+    @Test
+    void itsEndIsToldThoughAConnectionCannotBeClosed() throws SQLException {
+        Worker worker = worker(H2Dialect.dialect());
+        beforeTheEnd = () -> {
+            throw new IllegalStateException("made by the test");
+        };
+        queue.close();
+        assertThatThrownBy(worker::run).hasMessage("made by the test");
+        assertThat(worker.ended()).isDone();
     }
 
     private static Dialect with(Dialect of, SqlTrouble trouble, int code) {

@@ -93,17 +93,24 @@ final class ClusterRoutingTest {
     }
 
     private ClusterTopology made(ScriptedRedis... named) {
-        Deployment where = Deployment.parse(StoreUri.parse(List.of(named).stream()
-                .map(ScriptedRedis::address)
-                .collect(Collectors.joining(",", "redis-cluster://", ""))));
+        return made("redis-cluster://", named);
+    }
+
+    private ClusterTopology made(String begin, ScriptedRedis... named) {
+        Deployment where = Deployment.parse(StoreUri.parse(
+                List.of(named).stream().map(ScriptedRedis::address).collect(Collectors.joining(",", begin, ""))));
         topology = new ClusterTopology(where, Driver.of(where, new DriverThreads()), where.errors(), runtime);
         return topology;
     }
 
     private ClusterTopology opened() throws Exception {
-        made(one).open().get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS);
+        return opened(made(one));
+    }
+
+    private ClusterTopology opened(ClusterTopology made) throws Exception {
+        made.open().get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS);
         until("both masters are connected", () -> leadsTo(LOW, one) && leadsTo(HIGH, two));
-        return topology;
+        return made;
     }
 
     private boolean leadsTo(String key, ScriptedRedis node) {
@@ -619,6 +626,23 @@ final class ClusterRoutingTest {
         one.saysNothingSpecialTo("SSUBSCRIBE");
         until("it is live", () -> wakeUps.isLive(LOW));
         until("none is left over", () -> one.open() == 2);
+    }
+
+    /** Before its subscription, while its password is being looked at. */
+    @Test
+    void aMasterToWhichNoConnectionForPushesCanBeMadeIsTriedAgain() throws Exception {
+        opened(made("redis-cluster://:secret@", one));
+        AtomicInteger tries = new AtomicInteger();
+        one.says("AUTH", command -> {
+            tries.incrementAndGet();
+            return ScriptedRedis.END;
+        });
+        WakeUps wakeUps = topology.wakeUps(heard::add);
+        assertThat(wakeUps.started(LOW).get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS))
+                .isFalse();
+        until("it is tried again and again", () -> tries.get() >= 3);
+        one.saysNothingSpecialTo("AUTH");
+        until("it is live", () -> wakeUps.isLive(LOW) && one.listening(wakeUps.channel(LOW)) == 1);
     }
 
     /** Servers before Redis 7: one plain channel at any master, which the Cluster broadcasts. */

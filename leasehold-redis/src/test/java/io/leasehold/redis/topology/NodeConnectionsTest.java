@@ -23,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -296,6 +297,24 @@ final class NodeConnectionsTest {
         until("both are ended", () -> server.open() == 2);
     }
 
+    @Test
+    void ofALinkThatHasEndedBeforeItWasWholeNoConnectionIsLeft() throws Exception {
+        AtomicInteger ready = new AtomicInteger();
+        server.says("WAIT", command -> {
+            if (ready.getAndIncrement() == 0) {
+                server.endThoseThatAsked("INFO");
+                // Time for the client to hear of the end before anything listens to it; without it the test shows less.
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(200));
+            }
+            return ":0\r\n";
+        });
+        place = waiting(server, "waitReplicas=1");
+        Connections connections = connections(Expectation.SERVER);
+        connections.open().get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS);
+        until("another link", () -> reconnected.get() == 1 && connections.current() != null);
+        until("both connections of the first are ended", () -> server.open() == 2);
+    }
+
     private static CompletableFuture<Acknowledged> acknowledged(Link link) {
         CompletableFuture<Acknowledged> answer = new CompletableFuture<>();
         link.runAcknowledged(LuaScript.INSPECT, KEYS, new String[0], (reply, error) -> {
@@ -554,6 +573,7 @@ final class NodeConnectionsTest {
         try (MasterTopology topology = group(server, other)) {
             assertThat(failure(topology.open())).isNull();
             until("it is asked once", () -> other.open() == 0);
+            until("no time limit stays armed", () -> runtime.armed() == 0);
             assertThat(topology.detour("x", topology.connected().get(0), "READONLY no"))
                     .isNull();
             assertThat(topology.connected().get(0).isOpen())

@@ -390,6 +390,27 @@ final class SentinelNamingTest {
         assertThat(one.asked("SENTINEL")).isEqualTo(asked + 4);
     }
 
+    /** As while all of them are cut off. */
+    @Test
+    void aQuestionThatNoneOfThemAnswersIsNotTheLast() throws Exception {
+        opened();
+        Link link = topology.connected().get(0);
+        until("they are listened to", () -> one.listening("+switch-master") == 1 && other.open() == 1);
+        pausesLast(TimeUnit.MILLISECONDS.toNanos(1));
+        rests();
+        for (int i = 1; i <= 2; i++) {
+            one.says("SENTINEL", "-IDONTKNOW yet\r\n");
+            other.says("SENTINEL", "-IDONTKNOW yet\r\n");
+            long before = one.asked("SENTINEL");
+            topology.unanswered(link);
+            until("they are asked", () -> one.asked("SENTINEL") > before);
+            rests();
+        }
+        name(one, next, 2);
+        topology.unanswered(link);
+        until("the link has moved", () -> leadsTo(next));
+    }
+
     /** Neither the connections to Sentinels nor what they say then. */
     @Test
     void afterTheCloseNothingIsAsked() throws Exception {
