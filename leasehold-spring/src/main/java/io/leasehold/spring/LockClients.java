@@ -63,7 +63,7 @@ final class LockClients {
                     : LintFinding.refusal(
                             locked.method(),
                             "names the client \"" + name + "\", and no bean of type LockClient has that name",
-                            "The clients are " + Arrays.toString(names));
+                            "Name one of " + Arrays.toString(names) + ", or declare the one you mean");
         }
     }
 }
