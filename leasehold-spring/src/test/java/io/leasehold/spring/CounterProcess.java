@@ -37,15 +37,21 @@ final class CounterProcess {
 
     /** How a row is changed. */
     enum Way {
-        LOCKED,
-        PAUSED_INSIDE,
-        PAUSED_INSIDE_OVER_REDISSON,
-        PAUSED_BEFORE_COMMIT,
-        PAUSED_BEFORE_COMMIT_FENCED;
+        LOCKED(1),
+        PAUSED_INSIDE(2),
+        PAUSED_INSIDE_OVER_REDISSON(3),
+        PAUSED_BEFORE_COMMIT(4),
+        PAUSED_BEFORE_COMMIT_FENCED(5);
+
+        private final int row;
+
+        Way(int row) {
+            this.row = row;
+        }
 
         /** The id of its row. */
         int row() {
-            return 1 + ordinal();
+            return row;
         }
 
         /** Before what a process says of it at its end. */
