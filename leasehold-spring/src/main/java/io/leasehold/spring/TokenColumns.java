@@ -22,6 +22,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.util.ClassUtils;
@@ -36,6 +38,8 @@ import org.springframework.util.StringUtils;
  * classes as the usual naming strategies do it; those of {@code orm.xml} it does not see.
  */
 final class TokenColumns {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.spring");
 
     private static final boolean PRESENT = Stream.of(
                     "jakarta.persistence.EntityManagerFactory", "io.leasehold.jdbc.SqlFencingGuard")
@@ -63,15 +67,25 @@ final class TokenColumns {
             }
             Map<String, LintFinding> findings = new LinkedHashMap<>();
             for (EntityManagerFactory factory : factories) {
-                for (EntityType<?> entity : factory.getMetamodel().getEntities()) {
-                    written(entity, entity.getJavaType(), attribute -> guards.stream()
-                            .filter(guard -> isColumn(guard, entity, attribute))
-                            .findFirst()
-                            .ifPresent(guard -> findings.putIfAbsent(
-                                    entity.getName() + "." + attribute.getName(), finding(entity, attribute, guard))));
+                try {
+                    factory.getMetamodel().getEntities().forEach(entity -> find(entity, guards, findings));
+                } catch (LinkageError | RuntimeException e) {
+                    LOG.debug("the entities of {} cannot be looked at", factory, e);
                 }
             }
             return List.copyOf(findings.values());
+        }
+
+        private static void find(
+                EntityType<?> entity, List<SqlFencingGuard> guards, Map<String, LintFinding> findings) {
+            if (entity.getJavaType() == null) {
+                return; // one of Hibernate's that are maps
+            }
+            written(entity, entity.getJavaType(), attribute -> guards.stream()
+                    .filter(guard -> isColumn(guard, entity, attribute))
+                    .findFirst()
+                    .ifPresent(guard -> findings.putIfAbsent(
+                            entity.getName() + "." + attribute.getName(), finding(entity, attribute, guard))));
         }
 
         private static LintFinding finding(EntityType<?> entity, Attribute<?, ?> attribute, SqlFencingGuard guard) {
@@ -113,7 +127,8 @@ final class TokenColumns {
                                         || field.getDeclaringClass().isInstance(target)));
                 guards.removeIf(Objects::isNull);
             } catch (LinkageError | RuntimeException e) {
-                return; // a class with fields of types that are not there, or a module that shows none
+                // A class with fields of types that are not there, or a module that shows none.
+                LOG.debug("the fields of {} cannot be looked at", bean.getClass(), e);
             }
         }
 
