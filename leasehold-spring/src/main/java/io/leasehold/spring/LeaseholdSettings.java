@@ -73,8 +73,7 @@ public final class LeaseholdSettings {
 
     /** What happens to findings at start. */
     public LeaseholdSettings lint(LintLevel lint) {
-        return new LeaseholdSettings(
-                maxWait, maxWaitAt, outerTransaction, Objects.requireNonNull(lint, "lint"));
+        return new LeaseholdSettings(maxWait, maxWaitAt, outerTransaction, Objects.requireNonNull(lint, "lint"));
     }
 
     /** The patience of methods that name none, or null: each has to name its own. */

@@ -81,11 +81,14 @@ final class TokenColumns {
             if (entity.getJavaType() == null) {
                 return; // one of Hibernate's that are maps
             }
-            written(entity, entity.getJavaType(), attribute -> guards.stream()
-                    .filter(guard -> isColumn(guard, entity, attribute))
-                    .findFirst()
-                    .ifPresent(guard -> findings.putIfAbsent(
-                            entity.getName() + "." + attribute.getName(), finding(entity, attribute, guard))));
+            written(
+                    entity,
+                    entity.getJavaType(),
+                    attribute -> guards.stream()
+                            .filter(guard -> isColumn(guard, entity, attribute))
+                            .findFirst()
+                            .ifPresent(guard -> findings.putIfAbsent(
+                                    entity.getName() + "." + attribute.getName(), finding(entity, attribute, guard))));
         }
 
         private static LintFinding finding(EntityType<?> entity, Attribute<?, ?> attribute, SqlFencingGuard guard) {

@@ -120,14 +120,12 @@ final class CounterProcess {
                 int times = Integer.parseInt(arguments[way == Way.LOCKED ? 0 : 1]);
                 running.put(way, ways.submit(() -> {
                     Result result = new CounterProcess(way).run(database, times, arguments[3]);
-                    System.out.printf(
-                            "%s ended after %d s%n", way, (System.nanoTime() - beganAtNanos) / 1_000_000_000);
+                    System.out.printf("%s ended after %d s%n", way, (System.nanoTime() - beganAtNanos) / 1_000_000_000);
                     return result;
                 }));
             }
             for (Map.Entry<Way, Future<Result>> one : running.entrySet()) {
-                System.out.println(
-                        one.getKey().label() + one.getValue().get().text());
+                System.out.println(one.getKey().label() + one.getValue().get().text());
             }
         } finally {
             ways.shutdownNow();
@@ -175,8 +173,7 @@ final class CounterProcess {
         return () -> {
             boolean pauses = turns.incrementAndGet() % 5 == 0;
             int before = commits.ofThread();
-            boolean committed =
-                    committed(() -> counter.incrementWithPause(way.row(), pauses ? PAUSE.toMillis() : 0));
+            boolean committed = committed(() -> counter.incrementWithPause(way.row(), pauses ? PAUSE.toMillis() : 0));
             if (pauses) {
                 paused.incrementAndGet();
             }

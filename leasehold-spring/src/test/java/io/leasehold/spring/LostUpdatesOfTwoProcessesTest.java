@@ -38,7 +38,8 @@ class LostUpdatesOfTwoProcessesTest {
     private static final int TIMES = Integer.getInteger("leasehold.updates", 1600) / THREADS;
 
     /** Updates of each thread where every fifth pauses. */
-    private static final int TIMES_WITH_PAUSES = (Integer.getInteger("leasehold.pauses", 16) * 5 + THREADS - 1) / THREADS;
+    private static final int TIMES_WITH_PAUSES =
+            (Integer.getInteger("leasehold.pauses", 16) * 5 + THREADS - 1) / THREADS;
 
     private static final Map<Way, Result> RESULTS = new EnumMap<>(Way.class);
     private static final Map<Way, Integer> VALUES = new EnumMap<>(Way.class);
@@ -61,8 +62,7 @@ class LostUpdatesOfTwoProcessesTest {
             inTwoProcesses(postgres.url(), redis.uri());
             for (Way way : Way.values()) {
                 VALUES.put(
-                        way,
-                        jdbc.queryForObject("select value from counter where id = ?", Integer.class, way.row()));
+                        way, jdbc.queryForObject("select value from counter where id = ?", Integer.class, way.row()));
             }
         }
     }

@@ -154,7 +154,8 @@ class LostUpdatesTest {
             });
         }
         inAllThreads(TIMES_WITH_PAUSES, works);
-        int written = first.getBean(Commits.class).all() + second.getBean(Commits.class).all();
+        int written = first.getBean(Commits.class).all()
+                + second.getBean(Commits.class).all();
         assertThat(paused.get()).isEqualTo(TIMES_WITH_PAUSES * THREADS * 2 / 5);
         assertThat(refused.get()).isGreaterThanOrEqualTo(paused.get());
         LOG.info(
@@ -162,7 +163,8 @@ class LostUpdatesTest {
                 paused.get(),
                 refused.get(),
                 written);
-        int slow = first.getBean(Commits.class).slow() + second.getBean(Commits.class).slow();
+        int slow = first.getBean(Commits.class).slow()
+                + second.getBean(Commits.class).slow();
         assertThat(written - value()).isBetween(0, slow);
     }
 

@@ -167,7 +167,8 @@ class WaitObservationTest {
             assertThat(orders.pay("1")).isEqualTo("paid");
             assertThat(orders.payReactively("1").block(PATIENCE)).isEqualTo("paid");
             assertThat(orders.payInStage("1").get(1, TimeUnit.MINUTES)).isEqualTo("paid");
-            try (Lease held = application.getBean(LockClient.class).named("order:1").acquire()) {
+            try (Lease held =
+                    application.getBean(LockClient.class).named("order:1").acquire()) {
                 assertThat(held.isValid()).isTrue();
                 assertThatThrownBy(() -> orders.pay("1")).isInstanceOf(LockBusyException.class);
                 assertThatThrownBy(() -> orders.payReactively("1").block(PATIENCE))

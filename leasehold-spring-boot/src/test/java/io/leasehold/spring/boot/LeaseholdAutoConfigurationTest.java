@@ -256,8 +256,10 @@ class LeaseholdAutoConfigurationTest {
     @Test
     void healthIsUpWhileTheStoreAnswers() {
         inMemory.run(context -> {
-            LeaseholdHealth health =
-                    new LeaseholdHealth(context.getBeanProvider(LockClient.class), context.getBean(LeaseStatus.class), context.getBean(ConfiguredClients.class));
+            LeaseholdHealth health = new LeaseholdHealth(
+                    context.getBeanProvider(LockClient.class),
+                    context.getBean(LeaseStatus.class),
+                    context.getBean(ConfiguredClients.class));
             assertThat(health.code()).isEqualTo("UNKNOWN");
             LockClient client = context.getBean(LockClient.class);
             try (Lease lease = client.named("x").acquire()) {
@@ -281,7 +283,8 @@ class LeaseholdAutoConfigurationTest {
     void aStoreThatAnswersAgainIsUpWithoutWork() {
         inMemory.run(context -> {
             LeaseStatus status = context.getBean(LeaseStatus.class);
-            LeaseholdHealth health = new LeaseholdHealth(context.getBeanProvider(LockClient.class), status, context.getBean(ConfiguredClients.class));
+            LeaseholdHealth health = new LeaseholdHealth(
+                    context.getBeanProvider(LockClient.class), status, context.getBean(ConfiguredClients.class));
             status.renewed(new LockListener.Renewed(
                     LockName.exactly("x"), 1, LockListener.RenewalOutcome.FAILED, Duration.ZERO, Duration.ZERO));
             assertThat(health.code()).isEqualTo("UP");
@@ -290,7 +293,10 @@ class LeaseholdAutoConfigurationTest {
                 .withBean(LockClient.class, LeaseholdAutoConfigurationTest::silent)
                 .run(context -> {
                     LeaseStatus status = context.getBean(LeaseStatus.class);
-                    LeaseholdHealth health = new LeaseholdHealth(context.getBeanProvider(LockClient.class), status, context.getBean(ConfiguredClients.class));
+                    LeaseholdHealth health = new LeaseholdHealth(
+                            context.getBeanProvider(LockClient.class),
+                            status,
+                            context.getBean(ConfiguredClients.class));
                     status.renewed(new LockListener.Renewed(
                             LockName.exactly("x"),
                             1,
@@ -318,7 +324,9 @@ class LeaseholdAutoConfigurationTest {
         inMemory.withPropertyValues("management.endpoints.web.exposure.include=leasehold")
                 .run(context -> {
                     LeaseholdEndpoint endpoint = new LeaseholdEndpoint(
-                            context.getBeanProvider(LockClient.class), context.getBean(LeaseStatus.class), context.getBean(ConfiguredClients.class));
+                            context.getBeanProvider(LockClient.class),
+                            context.getBean(LeaseStatus.class),
+                            context.getBean(ConfiguredClients.class));
                     LockClient client = context.getBean(LockClient.class);
                     try (Lease lease = client.named("x").acquire()) {
                         assertThat(endpoint.overview().toString()).contains("Count[lock=x, count=1]");

@@ -104,7 +104,7 @@ class NamedClientsTest {
                     assertThat(audit(context).named("x").options().ttl()).isEqualTo(Duration.ofSeconds(10));
                     assertThat(audit(context).holderId()).contains("auditor");
                     assertThat(audit(context).guarantees().covers(Guarantee.Fencing.INCREASING))
-.isTrue();
+                            .isTrue();
                     assertThat(context.getBean("night-jobs", LockClient.class).holderId())
                             .contains("orders");
                     LeaseholdSettings settings = context.getBean(LeaseholdSettings.class);
@@ -160,7 +160,8 @@ class NamedClientsTest {
                     assertThat(context.getBeansOfType(LockClient.class)).containsOnlyKeys("audit", "jobs");
                     assertThat(context).doesNotHaveBean(LeaseholdTemplate.class);
                     assertThat(health(context).code()).isEqualTo("UNKNOWN");
-                    assertThatThrownBy(() -> context.getBean(LeaseholdEndpoint.class).lock("x"))
+                    assertThatThrownBy(() ->
+                                    context.getBean(LeaseholdEndpoint.class).lock("x"))
                             .isInstanceOf(InvalidEndpointRequestException.class)
                             .hasMessage("there is no client without a name; those with a name are [audit, jobs]");
                 });
@@ -244,8 +245,10 @@ class NamedClientsTest {
                                 .containsKey("store");
                         assertThat(of(health.details(), "away")).containsEntry("status", "UNKNOWN");
                     }
-                    LeaseStatus away =
-                            context.getBean(ConfiguredClients.class).all().get("away").status();
+                    LeaseStatus away = context.getBean(ConfiguredClients.class)
+                            .all()
+                            .get("away")
+                            .status();
                     away.renewed(new LockListener.Renewed(
                             LockName.exactly("x"),
                             1,

@@ -60,8 +60,8 @@ public final class LockFaults {
     public LockFaults at(String name) {
         LockFaults faults = named.get(name);
         if (faults == null) {
-            throw new IllegalArgumentException(
-                    "there is no client \"" + name + "\" in leasehold.clients; there are " + new TreeSet<>(named.keySet()));
+            throw new IllegalArgumentException("there is no client \"" + name + "\" in leasehold.clients; there are "
+                    + new TreeSet<>(named.keySet()));
         }
         return faults;
     }
