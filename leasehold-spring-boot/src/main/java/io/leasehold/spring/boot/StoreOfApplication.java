@@ -88,8 +88,9 @@ final class StoreOfApplication {
     }
 
     private String sayWhich() {
-        return "Set %1$s.uri (redis://…, jdbc:postgresql://…, memory: in tests), %1$s.jdbc.datasource to the name of a DataSource bean, or %1$s.redis.reuse-connection-factory to true"
-                .formatted(prefix);
+        return "Set " + prefix + ".uri (redis://…, jdbc:postgresql://…, memory: in tests), " + prefix
+                + ".jdbc.datasource to the name of a DataSource bean, or " + prefix
+                + ".redis.reuse-connection-factory to true";
     }
 
     private void require(boolean there, String otherwise, String artefact) {
