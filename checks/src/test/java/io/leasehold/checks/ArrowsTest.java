@@ -140,7 +140,7 @@ class ArrowsTest {
 
     @Test
     void springKnowsOnlyTheApiAndSpring() {
-        room(SPRING, API, SPRING);
+        room(SPRING, API, "io.leasehold.jdbc", SPRING);
         outsideWorld(
                 new String[] {SPRING},
                 "org.springframework..",
@@ -150,7 +150,7 @@ class ArrowsTest {
                 "org.reactivestreams..",
                 "kotlin..",
                 "kotlinx.coroutines..",
-                "io.micrometer.observation..");
+                "jakarta.persistence..");
         room(SPRING_BOOT, API, ADMIN, "io.leasehold.jdbc", "io.leasehold.redis", MICROMETER, SPRING, SPRING_BOOT);
         outsideWorld(
                 new String[] {SPRING_BOOT},

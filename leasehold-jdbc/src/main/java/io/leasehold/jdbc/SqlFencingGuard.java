@@ -61,6 +61,16 @@ public final class SqlFencingGuard {
         return new SqlFencingGuard(column, Objects.requireNonNull(newObserver, "newObserver"));
     }
 
+    /** The table, as it was given. */
+    public String table() {
+        return column.table();
+    }
+
+    /** The column of the tokens, as it was given. */
+    public String tokenColumn() {
+        return column.name();
+    }
+
     /**
      * Shows a token to a row, and locks the row until the end of the transaction.
      *

@@ -5,6 +5,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.ImportAware;
@@ -66,7 +67,8 @@ final class LeaseholdConfiguration implements ImportAware {
 
     @Bean
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    static LockedBeans leaseholdBeans(LockedMethods methods, LockClients clients) {
-        return new LockedBeans(methods, clients);
+    static LockedBeans leaseholdBeans(
+            LockedMethods methods, LockClients clients, ConfigurableListableBeanFactory beans) {
+        return new LockedBeans(methods, clients, beans);
     }
 }

@@ -1,6 +1,8 @@
 package io.leasehold.spring;
 
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -12,14 +14,20 @@ import org.jspecify.annotations.Nullable;
 public final class LeaseholdSettings {
 
     private static final LeaseholdSettings DEFAULTS =
-            new LeaseholdSettings(null, OuterTransaction.RELEASE_AFTER_COMPLETION, LintLevel.WARN);
+            new LeaseholdSettings(null, Map.of(), OuterTransaction.RELEASE_AFTER_COMPLETION, LintLevel.WARN);
 
     private final @Nullable Duration maxWait;
+    private final Map<String, Duration> maxWaitAt;
     private final OuterTransaction outerTransaction;
     private final LintLevel lint;
 
-    private LeaseholdSettings(@Nullable Duration maxWait, OuterTransaction outerTransaction, LintLevel lint) {
+    private LeaseholdSettings(
+            @Nullable Duration maxWait,
+            Map<String, Duration> maxWaitAt,
+            OuterTransaction outerTransaction,
+            LintLevel lint) {
         this.maxWait = maxWait;
+        this.maxWaitAt = maxWaitAt;
         this.outerTransaction = outerTransaction;
         this.lint = lint;
     }
@@ -35,25 +43,52 @@ public final class LeaseholdSettings {
      * @throws IllegalArgumentException if it is negative
      */
     public LeaseholdSettings maxWait(Duration maxWait) {
+        return new LeaseholdSettings(notNegative(maxWait), maxWaitAt, outerTransaction, lint);
+    }
+
+    /**
+     * The patience of methods that name a client, and no patience.
+     *
+     * @param client as {@link Locked#client()} names it
+     * @throws IllegalArgumentException if it is negative
+     */
+    public LeaseholdSettings maxWait(String client, Duration maxWait) {
+        Map<String, Duration> more = new HashMap<>(maxWaitAt);
+        more.put(Objects.requireNonNull(client, "client"), notNegative(maxWait));
+        return new LeaseholdSettings(this.maxWait, Map.copyOf(more), outerTransaction, lint);
+    }
+
+    private static Duration notNegative(Duration maxWait) {
         if (maxWait.isNegative()) {
             throw new IllegalArgumentException("maxWait is " + maxWait + "; it must not be negative");
         }
-        return new LeaseholdSettings(maxWait, outerTransaction, lint);
+        return maxWait;
     }
 
     /** What happens to calls inside a transaction of the caller. */
     public LeaseholdSettings outerTransaction(OuterTransaction outerTransaction) {
-        return new LeaseholdSettings(maxWait, Objects.requireNonNull(outerTransaction, "outerTransaction"), lint);
+        return new LeaseholdSettings(
+                maxWait, maxWaitAt, Objects.requireNonNull(outerTransaction, "outerTransaction"), lint);
     }
 
     /** What happens to findings at start. */
     public LeaseholdSettings lint(LintLevel lint) {
-        return new LeaseholdSettings(maxWait, outerTransaction, Objects.requireNonNull(lint, "lint"));
+        return new LeaseholdSettings(maxWait, maxWaitAt, outerTransaction, Objects.requireNonNull(lint, "lint"));
     }
 
     /** The patience of methods that name none, or null: each has to name its own. */
     public @Nullable Duration maxWait() {
         return maxWait;
+    }
+
+    /**
+     * The patience of methods that name a client and no patience, or null: each has to name its own.
+     *
+     * @param client as {@link Locked#client()} names it
+     */
+    public @Nullable Duration maxWait(String client) {
+        Duration own = maxWaitAt.get(client);
+        return own != null ? own : maxWait;
     }
 
     /** What happens to calls inside a transaction of the caller. */

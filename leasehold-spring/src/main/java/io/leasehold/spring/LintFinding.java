@@ -5,13 +5,13 @@ import java.util.Arrays;
 import java.util.stream.Collectors;
 
 /**
- * What is wrong with a locked method.
+ * What is wrong with a locked method, or with what it writes.
  *
- * @param method the method, as people name it
- * @param problem what is wrong, as the rest of a sentence that begins with the method
+ * @param subject the method, as people name it, or the entity
+ * @param problem what is wrong, as the rest of a sentence that begins with the subject
  * @param cure what to change, as a sentence
  */
-record LintFinding(String method, String problem, String cure) {
+record LintFinding(String subject, String problem, String cure) {
 
     static LintFinding of(Method method, String problem, String cure) {
         return new LintFinding(shown(method), problem, cure);
@@ -29,6 +29,6 @@ record LintFinding(String method, String problem, String cure) {
     }
 
     String text() {
-        return method + " " + problem + ". " + cure + ".";
+        return subject + " " + problem + ". " + cure + ".";
     }
 }

@@ -18,7 +18,9 @@ import org.springframework.beans.factory.NoUniqueBeanDefinitionException;
 final class LockClients {
 
     private final ListableBeanFactory beans;
-    private final ConcurrentMap<LockedMethod, MethodLocks> byMethod = new ConcurrentHashMap<>();
+
+    /** By their naming, of which each method has one: a record would be compared by all that it says, with each call. */
+    private final ConcurrentMap<LockNaming, MethodLocks> byMethod = new ConcurrentHashMap<>();
 
     LockClients(ListableBeanFactory beans) {
         this.beans = beans;
@@ -36,10 +38,10 @@ final class LockClients {
 
     /** @throws LockedUsageException if the method asks for what its client cannot do, or for a client that is none */
     MethodLocks of(LockedMethod locked) {
-        MethodLocks known = byMethod.get(locked);
+        MethodLocks known = byMethod.get(locked.naming());
         if (known == null) {
             known = new MethodLocks(locked, client(locked), settings(), observations());
-            byMethod.put(locked, known);
+            byMethod.put(locked.naming(), known);
         }
         return known;
     }
@@ -63,7 +65,7 @@ final class LockClients {
                     : LintFinding.refusal(
                             locked.method(),
                             "names the client \"" + name + "\", and no bean of type LockClient has that name",
-                            "The clients are " + Arrays.toString(names));
+                            "Name one of " + Arrays.toString(names) + ", or declare the one you mean");
         }
     }
 }

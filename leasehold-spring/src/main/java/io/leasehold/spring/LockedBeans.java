@@ -17,6 +17,7 @@ import org.springframework.aop.interceptor.AsyncExecutionInterceptor;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 
 /**
  * Looks at each bean with locked methods when the application has been made, and at later ones when they are: refuses what cannot
@@ -28,6 +29,7 @@ final class LockedBeans implements BeanPostProcessor, SmartInitializingSingleton
 
     private final LockedMethods methods;
     private final LockClients clients;
+    private final ConfigurableListableBeanFactory beans;
 
     /** Beans made before the application is complete; guarded by {@code this}. */
     private final Map<Class<?>, Object> early = new LinkedHashMap<>();
@@ -37,9 +39,10 @@ final class LockedBeans implements BeanPostProcessor, SmartInitializingSingleton
 
     private boolean complete;
 
-    LockedBeans(LockedMethods methods, LockClients clients) {
+    LockedBeans(LockedMethods methods, LockClients clients, ConfigurableListableBeanFactory beans) {
         this.methods = methods;
         this.clients = clients;
+        this.beans = beans;
     }
 
     @Override
@@ -79,6 +82,9 @@ final class LockedBeans implements BeanPostProcessor, SmartInitializingSingleton
         });
         findings.addAll(LockedLint.outerTransactions(made.keySet(), all));
         findings.addAll(LockedLint.disagreements(all));
+        if (clients.settings().lint() != LintLevel.OFF && !all.isEmpty()) {
+            findings.addAll(TokenColumns.writtenByEntities(beans));
+        }
         tell(findings);
     }
 

@@ -16,6 +16,8 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.Future;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -48,8 +50,12 @@ final class LockedMethodReader {
     private final UnaryOperator<String> placeholders;
     private final StandardEvaluationContext expressions;
 
+    /** By their texts, of which many methods have the same. */
+    private final ConcurrentMap<String, Duration> durations = new ConcurrentHashMap<>();
+
     LockedMethodReader(UnaryOperator<String> placeholders, StandardEvaluationContext expressions) {
-        this.placeholders = placeholders;
+        // Most attributes say nothing.
+        this.placeholders = text -> text.isEmpty() ? text : placeholders.apply(text);
         this.expressions = expressions;
     }
 
@@ -183,6 +189,10 @@ final class LockedMethodReader {
         if (resolved.isEmpty()) {
             return null;
         }
+        Duration known = durations.get(resolved);
+        if (known != null) {
+            return known;
+        }
         Duration parsed;
         try {
             parsed = DurationFormatterUtils.detectAndParse(resolved);
@@ -195,6 +205,7 @@ final class LockedMethodReader {
         if (parsed.isNegative()) {
             throw badDuration(method, attribute, resolved, "is negative");
         }
+        durations.put(resolved, parsed);
         return parsed;
     }
 

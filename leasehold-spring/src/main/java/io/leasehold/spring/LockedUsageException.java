@@ -16,7 +16,7 @@ public final class LockedUsageException extends RuntimeException {
     }
 
     LockedUsageException(LintFinding finding) {
-        this(finding.method() + " " + finding.problem(), finding.cure());
+        this(finding.subject() + " " + finding.problem(), finding.cure());
     }
 
     LockedUsageException(List<LintFinding> findings) {

@@ -36,7 +36,7 @@ final class MethodLocks {
         this.client = client;
         this.observations = observations;
         this.outerTransaction = settings.outerTransaction();
-        Duration patience = locked.maxWait() != null ? locked.maxWait() : settings.maxWait();
+        Duration patience = locked.maxWait() != null ? locked.maxWait() : settings.maxWait(locked.client());
         if (patience == null) {
             throw LintFinding.refusal(
                     locked.method(),

@@ -104,7 +104,7 @@ final class PublisherCalls {
             return (cancels() ? body.takeUntilOther(loss(scope)) : body)
                     .onErrorMap(error -> told(scope, error))
                     .concatWith(Mono.defer(() -> endOf(scope)))
-                    .contextWrite(context -> ReactiveLocks.with(context, scope));
+                    .contextWrite(context -> ReactiveLocks.with(context, scope, held));
         }
 
         Mono<Object> mono() {
@@ -130,7 +130,7 @@ final class PublisherCalls {
                     .onErrorMap(error -> told(scope, error))
                     .flatMap(value -> endOf(scope).defaultIfEmpty(value))
                     .switchIfEmpty(Mono.defer(() -> endOf(scope)))
-                    .contextWrite(context -> ReactiveLocks.with(context, scope));
+                    .contextWrite(context -> ReactiveLocks.with(context, scope, held));
         }
 
         private Mono<Attempt<? extends Hold>> attempt() {

@@ -10,6 +10,9 @@ import reactor.core.publisher.Mono;
 /**
  * {@link CommitGuard} for reactive transactions: a listener of theirs does not see the context of the subscription, so this stands before the
  * manager itself, and rolls back what may not be committed.
+ *
+ * <p>Neither a commit nor a rollback ends with the subscription that is cancelled meanwhile, or by whose cancellation it begins: until it has, the
+ * next holder could not see what it writes, so the body keeps its locks.
  */
 final class ReactiveCommitGuard implements MethodInterceptor {
 
@@ -21,10 +24,26 @@ final class ReactiveCommitGuard implements MethodInterceptor {
 
     @Override
     public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
-        boolean commit = invocation.getMethod().getName().equals("commit")
-                && invocation.getArguments().length == 1
-                && invocation.getArguments()[0] instanceof ReactiveTransaction;
-        return commit ? guarded((ReactiveTransaction) invocation.getArguments()[0]) : invocation.proceed();
+        if (invocation.getArguments().length != 1
+                || !(invocation.getArguments()[0] instanceof ReactiveTransaction transaction)) {
+            return invocation.proceed();
+        }
+        return switch (invocation.getMethod().getName()) {
+            case "commit" -> kept(guarded(transaction));
+            case "rollback" -> kept(Mono.defer(() -> manager.rollback(transaction)));
+            default -> invocation.proceed();
+        };
+    }
+
+    private static Mono<Void> kept(Mono<Void> end) {
+        return Mono.deferContextual(context -> {
+            Inside inside = context.getOrDefault(Inside.class, null);
+            if (inside == null) {
+                return end;
+            }
+            inside.enter();
+            return end.doFinally(signal -> inside.leave());
+        });
     }
 
     private Mono<Void> guarded(ReactiveTransaction transaction) {

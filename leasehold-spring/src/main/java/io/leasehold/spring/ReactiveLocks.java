@@ -34,10 +34,11 @@ public final class ReactiveLocks {
                                         + " that a @Locked method returns"))));
     }
 
-    /** With the body, and its hold under the keys by which leasehold-reactor finds it, too. */
-    static Context with(Context context, LeaseScope scope) {
+    /** With the body, its hold under the keys by which leasehold-reactor finds it, too, and what keeps it and those around it. */
+    static Context with(Context context, LeaseScope scope, Inside inside) {
         boolean one = scope.hold() instanceof Lease;
         return context.put(LeaseScope.class, scope)
+                .put(Inside.class, Inside.both(inside, context.getOrDefault(Inside.class, null)))
                 .put(one ? Lease.class : MultiLease.class, scope.hold())
                 .delete(one ? MultiLease.class : Lease.class);
     }

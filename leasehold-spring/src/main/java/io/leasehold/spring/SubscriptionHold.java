@@ -13,7 +13,7 @@ import reactor.util.context.Context;
  * What one subscription was granted, given back once.
  *
  * <p>A cancellation ends a subscription while threads may still run code of the body: inside its {@code subscribe} or {@code request}, as a {@code
- * Mono.fromCallable} does. The release waits until they have left. A body that has completed or failed has said itself that it is done.
+ * Mono.fromCallable} does; and while a transaction of the body is being committed or rolled back. The release waits until these have left. A body that has completed or failed has said itself that it is done.
  *
  * <p>Fields that change are guarded by {@code this}; nothing foreign is called under the guard.
  */
@@ -27,7 +27,7 @@ final class SubscriptionHold implements Inside {
     /** Nothing is taken any more. */
     private boolean over;
 
-    /** How many threads run code of the body, and coroutines of it that have not ended. */
+    /** How many threads run code of the body, coroutines of it that have not ended, and ends of its transactions. */
     private int inside;
 
     /** The last one that leaves gives the hold back. */

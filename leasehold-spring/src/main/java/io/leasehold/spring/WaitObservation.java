@@ -8,6 +8,8 @@ import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One wait for a lock, as an observation: where the application traces, a span <code>wait_for lock order:{}</code>.
@@ -17,6 +19,8 @@ import org.jspecify.annotations.Nullable;
 final class WaitObservation {
 
     static final String NAME = "leasehold.acquire";
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.spring");
 
     private static final WaitObservation NONE = new WaitObservation(Observation.NOOP);
 
@@ -41,7 +45,12 @@ final class WaitObservation {
         if (parent != null) {
             observation.parentObservation(parent);
         }
-        return new WaitObservation(observation.start());
+        try {
+            return new WaitObservation(observation.start());
+        } catch (RuntimeException e) {
+            failedItself(e);
+            return NONE;
+        }
     }
 
     void ended(Attempt<? extends Hold> attempt) {
@@ -60,11 +69,24 @@ final class WaitObservation {
     }
 
     void failed(Throwable error) {
-        observation.error(error);
+        try {
+            observation.error(error);
+        } catch (RuntimeException e) {
+            failedItself(e);
+        }
         ended(error instanceof InterruptedException ? "interrupted" : "error");
     }
 
     private void ended(String outcome) {
-        observation.lowCardinalityKeyValue("outcome", outcome).stop();
+        try {
+            observation.lowCardinalityKeyValue("outcome", outcome).stop();
+        } catch (RuntimeException e) {
+            failedItself(e);
+        }
+    }
+
+    /** A handler of the application's: neither a lock that is held by now nor who waits for one may depend on it. */
+    private static void failedItself(RuntimeException e) {
+        LOG.warn("an observation of a wait for a lock failed; the wait goes on", e);
     }
 }

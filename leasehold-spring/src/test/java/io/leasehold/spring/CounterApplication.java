@@ -23,6 +23,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.aopalliance.intercept.MethodInterceptor;
+import org.jspecify.annotations.Nullable;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.slf4j.Logger;
@@ -48,8 +49,11 @@ final class CounterApplication {
 
     static final int THREADS = 8;
 
-    static final Duration TTL = Duration.ofMillis(300);
-    static final Duration PAUSE = Duration.ofMillis(400);
+    static final Duration TTL = Duration.ofMillis(200);
+    static final Duration PAUSE = Duration.ofMillis(260);
+
+    /** As in the annotation below. A commit that takes longer than this may come after the lease: the guard cannot know. */
+    static final Duration COMMIT_GUARD = Duration.ofMillis(120);
 
     private CounterApplication() {}
 
@@ -88,8 +92,15 @@ final class CounterApplication {
         }
 
         @Bean
-        PlatformTransactionManager transactions(DataSource database) {
-            return new JdbcTransactionManager(database);
+        Commits commits() {
+            return new Commits();
+        }
+
+        @Bean
+        PlatformTransactionManager transactions(DataSource database, Commits commits) {
+            JdbcTransactionManager manager = new JdbcTransactionManager(database);
+            manager.addListener(commits);
+            return manager;
         }
 
         @Bean
@@ -124,7 +135,13 @@ final class CounterApplication {
             jdbc.update("update counter set value = ? where id = ?", value + 1, id);
         }
 
-        @Locked(name = "counter:{}", key = "#id", maxWait = "1m", client = "unrenewed", onLoss = OnLoss.NOTIFY)
+        @Locked(
+                name = "counter:{}",
+                key = "#id",
+                maxWait = "1m",
+                client = "unrenewed",
+                onLoss = OnLoss.NOTIFY,
+                commitGuard = "120ms")
         @Transactional
         public void incrementWithPause(int id, long pauseMillis) throws InterruptedException {
             Integer value = jdbc.queryForObject("select value from counter where id = ?", Integer.class, id);
@@ -176,10 +193,52 @@ final class CounterApplication {
         }
     }
 
+    /**
+     * What was committed: a lease that is lost between the commit and the end of the method is told to the caller, too. It hears of a commit before
+     * the guard does.
+     */
+    static final class Commits implements TransactionExecutionListener {
+
+        private final AtomicInteger all = new AtomicInteger();
+        private final AtomicInteger slow = new AtomicInteger();
+        private final ThreadLocal<Integer> ofThread = ThreadLocal.withInitial(() -> 0);
+        private final ThreadLocal<Long> beganAtNanos = new ThreadLocal<>();
+
+        int all() {
+            return all.get();
+        }
+
+        /** Those for which the machine took longer than the guard: for them it promises nothing. */
+        int slow() {
+            return slow.get();
+        }
+
+        /** How many of them this thread has made. */
+        int ofThread() {
+            return ofThread.get();
+        }
+
+        @Override
+        public void beforeCommit(TransactionExecution transaction) {
+            beganAtNanos.set(System.nanoTime());
+        }
+
+        @Override
+        public void afterCommit(TransactionExecution transaction, @Nullable Throwable failure) {
+            if (failure == null) {
+                all.incrementAndGet();
+                ofThread.set(ofThread.get() + 1);
+                if (System.nanoTime() - beganAtNanos.get() >= COMMIT_GUARD.toNanos()) {
+                    slow.incrementAndGet();
+                }
+            }
+        }
+    }
+
     /** Stands still between the guard, which is asked first, and the commit, each fifth time. */
     static final class PauseBeforeCommit implements TransactionExecutionListener {
 
-        final AtomicInteger commits = new AtomicInteger();
+        private final AtomicInteger commits = new AtomicInteger();
 
         @Override
         public void beforeCommit(TransactionExecution transaction) {
@@ -230,13 +289,21 @@ final class CounterApplication {
             try {
                 return invocation.proceed();
             } finally {
-                if (lock.isHeldByCurrentThread()) {
-                    lock.unlock();
-                }
+                unlock(lock);
             }
         });
         proxy.addAdvisor(application.getBean(BeanFactoryTransactionAttributeSourceAdvisor.class));
         return (Counter) proxy.getProxy();
+    }
+
+    private static void unlock(RLock lock) {
+        if (lock.isHeldByCurrentThread()) {
+            try {
+                lock.unlock();
+            } catch (IllegalMonitorStateException e) {
+                LOG.debug("its lease ended between the two requests", e);
+            }
+        }
     }
 
     /** Runs the work so often in each of the threads of both, and counts how often it succeeded. */
@@ -266,9 +333,9 @@ final class CounterApplication {
         }
     }
 
-    static Callable<Boolean> incrementing(Counter counter) {
+    static Callable<Boolean> incrementing(Counter counter, int row) {
         return () -> {
-            counter.increment(1);
+            counter.increment(row);
             return true;
         };
     }

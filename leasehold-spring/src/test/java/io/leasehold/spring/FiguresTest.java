@@ -47,6 +47,7 @@ class FiguresTest {
     private static final int CALLS = 100_000;
     private static final int ROUNDS = 9;
     private static final int BEANS = 200;
+    private static final int STARTS = 15;
 
     @TempDir
     private Path scratch;
@@ -128,18 +129,22 @@ class FiguresTest {
         List<Long> plain = new ArrayList<>();
         List<Long> proxied = new ArrayList<>();
         List<Long> locked = new ArrayList<>();
-        for (int round = 0; round < ROUNDS; round++) {
+        List<Long> more = new ArrayList<>();
+        for (int round = 0; round < STARTS; round++) {
             plain.add(startMillis(names));
             proxied.add(startMillis(names, OtherProxies.class));
             locked.add(startMillis(names, OtherProxies.class, WithLocks.class));
+            more.add(locked.get(round) - proxied.get(round));
         }
         LOG.info(
-                "start with {} beans, in ms of processor time, medians of {}: {}; with proxies {}; with proxies and locks {}",
+                "start with {} beans, in ms of processor time, medians of {}: {}; with proxies {}; with proxies and locks {}; locks"
+                        + " take {} more than the start before without them",
                 BEANS,
-                ROUNDS,
+                STARTS,
                 median(plain),
                 median(proxied),
-                median(locked));
+                median(locked),
+                median(more));
     }
 
     private static long median(List<Long> values) {

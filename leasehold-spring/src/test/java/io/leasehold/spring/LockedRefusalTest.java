@@ -211,8 +211,8 @@ class LockedRefusalTest {
         refused(TwoFairnesses.class, "@Locked method TwoFairnesses.run() names several kinds of fairness. Name one.");
         refused(
                 UnknownClient.class,
-                "@Locked method UnknownClient.run() names the client \"redis\", and no bean of type LockClient has that name. The clients"
-                        + " are [locks].");
+                "@Locked method UnknownClient.run() names the client \"redis\", and no bean of type LockClient has that name."
+                        + " Name one of [locks], or declare the one you mean.");
         assertThat(Application.refused(MemoryLocks.class, NoSpel.class))
                 .hasMessageStartingWith(
                         "@Locked method NoSpel.run(String) has the key \"#order.\", which is no SpEL: ");

@@ -27,6 +27,7 @@ final class PostgresServer implements AutoCloseable {
                         .toAbsolutePath()
                         .toFile())
                 .setLocaleConfig("locale", "C")
+                .setServerConfig("max_connections", "300")
                 .setPGStartupWait(Duration.ofMinutes(2))
                 .start());
     }

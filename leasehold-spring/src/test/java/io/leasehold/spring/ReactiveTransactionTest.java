@@ -27,6 +27,7 @@ import org.springframework.transaction.reactive.TransactionSynchronizationManage
 import org.springframework.transaction.reactive.TransactionalOperator;
 import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
 
 /** Reactive transactions inside and outside of locked methods, over a manager that writes down what it does. */
 @Tag("quick")
@@ -38,7 +39,8 @@ class ReactiveTransactionTest {
             Application.of(MemoryLocks.class, Transactions.class, Accounts.class);
     private final LockClient locks = application.getBean(LockClient.class);
     private final Accounts accounts = application.getBean(Accounts.class);
-    private final List<String> done = application.getBean(Done.class).list;
+    private final Done manager = application.getBean(Done.class);
+    private final List<String> done = manager.list;
     private final TransactionalOperator own =
             TransactionalOperator.create(application.getBean(ReactiveTransactionManager.class));
 
@@ -57,21 +59,30 @@ class ReactiveTransactionTest {
 
         @Bean
         RecordingManager transactions(Done done) {
-            return new RecordingManager(done.list);
+            return new RecordingManager(done);
         }
     }
 
+    /** What the manager did, and what it waits for before it ends a transaction. */
     static class Done {
-        private final List<String> list = new CopyOnWriteArrayList<>();
+        final List<String> list = new CopyOnWriteArrayList<>();
+        volatile Mono<Void> beforeEnds = Mono.empty();
+
+        /** It waits, as for a database that has not answered yet, and says when it has begun to. */
+        Sinks.Empty<Void> waits(CountDownLatch ending) {
+            Sinks.Empty<Void> answer = Sinks.empty();
+            beforeEnds = answer.asMono().doOnSubscribe(subscription -> ending.countDown());
+            return answer;
+        }
     }
 
     static class RecordingManager extends AbstractReactiveTransactionManager {
 
         private static final long serialVersionUID = 1L;
 
-        private final transient List<String> done;
+        private final transient Done done;
 
-        RecordingManager(List<String> done) {
+        RecordingManager(Done done) {
             this.done = done;
         }
 
@@ -89,17 +100,17 @@ class ReactiveTransactionTest {
         @Override
         public Mono<Void> doBegin(
                 TransactionSynchronizationManager manager, Object transaction, TransactionDefinition definition) {
-            return Mono.fromRunnable(() -> done.add("begin"));
+            return Mono.fromRunnable(() -> done.list.add("begin"));
         }
 
         @Override
         public Mono<Void> doCommit(TransactionSynchronizationManager manager, GenericReactiveTransaction status) {
-            return Mono.fromRunnable(() -> done.add("commit"));
+            return done.beforeEnds.then(Mono.fromRunnable(() -> done.list.add("commit")));
         }
 
         @Override
         public Mono<Void> doRollback(TransactionSynchronizationManager manager, GenericReactiveTransaction status) {
-            return Mono.fromRunnable(() -> done.add("rollback"));
+            return done.beforeEnds.then(Mono.fromRunnable(() -> done.list.add("rollback")));
         }
     }
 
@@ -107,6 +118,12 @@ class ReactiveTransactionTest {
         @Locked(name = "account", maxWait = "0", onLoss = OnLoss.NOTIFY)
         @Transactional
         public <T> Mono<T> pay(Mono<T> body) {
+            return body;
+        }
+
+        @Locked(name = "another", maxWait = "0")
+        @Transactional
+        public <T> Mono<T> payAtAnother(Mono<T> body) {
             return body;
         }
 
@@ -196,5 +213,53 @@ class ReactiveTransactionTest {
                                 .block(PATIENCE))
                 .isInstanceOf(LeaseLostException.class);
         assertThat(done).containsExactly("begin", "rollback");
+    }
+
+    private void assertHeldUntilAnswered(Sinks.Empty<Void> answer) throws InterruptedException {
+        try (Lease early = locks.named("account").tryAcquire(Duration.ofMillis(200))) {
+            assertThat(early).isNull();
+        } finally {
+            answer.emitEmpty(Sinks.EmitFailureHandler.FAIL_FAST);
+        }
+        try (Lease free = locks.named("account").tryAcquire(PATIENCE)) {
+            assertThat(free).isNotNull();
+        }
+    }
+
+    @Test
+    void aCancellationDuringTheCommitKeepsTheLockUntilThatIsAnswered() throws InterruptedException {
+        CountDownLatch ending = new CountDownLatch(1);
+        Sinks.Empty<Void> answer = manager.waits(ending);
+        Disposable running = accounts.pay(Mono.just("paid")).subscribe();
+        assertThat(ending.await(5, TimeUnit.MINUTES)).isTrue();
+        running.dispose();
+        assertHeldUntilAnswered(answer);
+        assertThat(done).containsExactly("begin", "commit");
+    }
+
+    @Test
+    void aCancellationKeepsTheLockUntilTheRollbackIsAnswered() throws InterruptedException {
+        CountDownLatch ending = new CountDownLatch(1);
+        Sinks.Empty<Void> answer = manager.waits(ending);
+        CountDownLatch begun = new CountDownLatch(1);
+        Disposable running = accounts.pay(Mono.never().doOnSubscribe(subscription -> begun.countDown()))
+                .subscribe();
+        assertThat(begun.await(5, TimeUnit.MINUTES)).isTrue();
+        running.dispose();
+        assertThat(ending.await(5, TimeUnit.MINUTES)).isTrue();
+        assertHeldUntilAnswered(answer);
+        assertThat(done).containsExactly("begin", "rollback");
+    }
+
+    @Test
+    void aCancellationKeepsTheLocksAroundTheInnermostToo() throws InterruptedException {
+        CountDownLatch ending = new CountDownLatch(1);
+        Sinks.Empty<Void> answer = manager.waits(ending);
+        Disposable running =
+                accounts.run(accounts.payAtAnother(Mono.just("paid"))).subscribe();
+        assertThat(ending.await(5, TimeUnit.MINUTES)).isTrue();
+        running.dispose();
+        assertHeldUntilAnswered(answer);
+        assertThat(done).containsExactly("begin", "commit");
     }
 }

@@ -19,6 +19,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -116,6 +118,65 @@ class WaitObservationTest {
                             "wait_for lock order:{} order:4 busy",
                             "wait_for lock order:{} order:4 busy",
                             "wait_for lock order:{} order:4 busy");
+        }
+    }
+
+    /** A handler that fails at the end of each observation. */
+    static class FailsAtTheEnd implements ObservationHandler<Observation.Context> {
+        @Override
+        public boolean supportsContext(Observation.Context context) {
+            return true;
+        }
+
+        @Override
+        public void onError(Observation.Context context) {
+            throw new IllegalStateException("of the handler");
+        }
+
+        @Override
+        public void onStop(Observation.Context context) {
+            throw new IllegalStateException("of the handler");
+        }
+    }
+
+    /** A handler that fails before. */
+    static final class FailsAtTheStart extends FailsAtTheEnd {
+        @Override
+        public void onStart(Observation.Context context) {
+            throw new IllegalStateException("of the handler");
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class Failing {
+        @Bean
+        ObservationRegistry observations(FailsAtTheEnd handler) {
+            ObservationRegistry registry = ObservationRegistry.create();
+            registry.observationConfig().observationHandler(handler);
+            return registry;
+        }
+    }
+
+    /** Neither a lock that was acquired nor a subscriber that waits hangs on what a handler of the application does. */
+    @ParameterizedTest
+    @ValueSource(classes = {FailsAtTheEnd.class, FailsAtTheStart.class})
+    void aHandlerThatFailsCostsNothingButItsObservation(Class<?> handler) throws Exception {
+        try (AnnotationConfigApplicationContext application =
+                Application.of(MemoryLocks.class, Failing.class, handler, Orders.class)) {
+            Orders orders = application.getBean(Orders.class);
+            assertThat(orders.pay("1")).isEqualTo("paid");
+            assertThat(orders.payReactively("1").block(PATIENCE)).isEqualTo("paid");
+            assertThat(orders.payInStage("1").get(1, TimeUnit.MINUTES)).isEqualTo("paid");
+            try (Lease held =
+                    application.getBean(LockClient.class).named("order:1").acquire()) {
+                assertThat(held.isValid()).isTrue();
+                assertThatThrownBy(() -> orders.pay("1")).isInstanceOf(LockBusyException.class);
+                assertThatThrownBy(() -> orders.payReactively("1").block(PATIENCE))
+                        .isInstanceOf(LockBusyException.class);
+                assertThatThrownBy(() -> orders.payInStage("1").get(1, TimeUnit.MINUTES))
+                        .hasCauseInstanceOf(LockBusyException.class);
+            }
+            application.getBean(MemoryLocks.Counting.class).assertNoneHeld();
         }
     }
 }

@@ -37,7 +37,7 @@ final class DataSourceStore {
         }
         throw new NoLockStoreException(
                 "The DataSource \"" + name + "\" is a " + product + ", which cannot keep locks",
-                "Use PostgreSQL, MariaDB, MySQL or H2, or set leasehold.uri",
+                "Use PostgreSQL, MariaDB, MySQL or H2, or set the uri of another place",
                 null);
     }
 }

@@ -1,27 +1,27 @@
 package io.leasehold.spring.boot;
 
-import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockListener;
-import io.leasehold.LockOptions;
-import io.leasehold.LockStoreException;
 import io.leasehold.spring.EnableLeasehold;
 import io.leasehold.spring.LeaseholdSettings;
 import io.leasehold.spring.LeaseholdTemplate;
 import io.micrometer.observation.ObservationRegistry;
 import java.time.Duration;
-import org.jspecify.annotations.Nullable;
+import java.util.Map;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
+import org.springframework.context.annotation.Import;
 import org.springframework.core.env.Environment;
 
-/** A client of the store that is set or found, {@code @Locked}, and an orderly end. */
+/** Clients of the stores that are set or found, {@code @Locked}, and an orderly end. */
 @AutoConfiguration(
         afterName = {
             "org.springframework.boot.autoconfigure.jdbc.DataSourceAutoConfiguration",
@@ -31,6 +31,7 @@ import org.springframework.core.env.Environment;
         })
 @EnableConfigurationProperties(LeaseholdProperties.class)
 @EnableLeasehold
+@Import(NamedClients.class)
 public final class LeaseholdAutoConfiguration {
 
     LeaseholdAutoConfiguration() {}
@@ -42,53 +43,33 @@ public final class LeaseholdAutoConfiguration {
                 .outerTransaction(properties.outerTransaction())
                 .lint(properties.lint());
         Duration maxWait = properties.defaults().maxWait();
-        return maxWait == null ? settings : settings.maxWait(maxWait);
+        if (maxWait != null) {
+            settings = settings.maxWait(maxWait);
+        }
+        for (Map.Entry<String, LeaseholdProperties.Client> client :
+                properties.clients().entrySet()) {
+            Duration own = client.getValue().defaults().maxWait();
+            if (own != null) {
+                settings = settings.maxWait(client.getKey(), own);
+            }
+        }
+        return settings;
     }
 
     @Bean
-    @ConditionalOnMissingBean
-    LockClient leaseholdClient(
+    ConfiguredClients leaseholdConfiguredClients(
             LeaseholdProperties properties,
             Environment environment,
             ObjectProvider<LockListener> listeners,
             ListableBeanFactory beans) {
-        Leasehold.Builder builder = Leasehold.builder().label(label(properties, environment));
-        new StoreOfApplication(properties, beans).nameTo(builder);
-        LockOptions options = defaults(properties);
-        if (options != null) {
-            builder.defaults(options);
-        }
-        properties.require().levels().forEach(builder::require);
-        listeners.orderedStream().forEach(builder::listener);
-        try {
-            return properties.connectLazily() ? builder.connectLazily() : builder.connect();
-        } catch (IllegalArgumentException e) {
-            throw new NoLockStoreException(
-                    "The place for locks cannot be used: " + e.getMessage(), "Change leasehold.uri", e);
-        } catch (LockStoreException e) {
-            throw new NoLockStoreException(
-                    "The place for locks cannot be used: " + e.getMessage(),
-                    "Start it, let this application reach it, or change leasehold.uri and leasehold.require",
-                    e);
-        }
+        return new ConfiguredClients(properties, environment, listeners, beans);
     }
 
-    private static @Nullable LockOptions defaults(LeaseholdProperties properties) {
-        try {
-            return properties.defaults().options();
-        } catch (IllegalArgumentException e) {
-            throw new NoLockStoreException(
-                    "The properties leasehold.defaults.* do not go together: " + e.getMessage(),
-                    "Change what the message names",
-                    e);
-        }
-    }
-
-    private static String label(LeaseholdProperties properties, Environment environment) {
-        String label = properties.label();
-        String name = label != null ? label : environment.getProperty("spring.application.name", "");
-        String plain = name.replaceAll("[^A-Za-z0-9._-]", "-");
-        return plain.substring(0, Math.min(plain.length(), 64));
+    @Bean
+    @ConditionalOnMissingBean
+    @Conditional(OnClientWithoutName.class)
+    LockClient leaseholdClient(ConfiguredClients clients) {
+        return clients.standard();
     }
 
     @Bean
@@ -112,7 +93,7 @@ public final class LeaseholdAutoConfiguration {
     }
 
     @Bean
-    LeaseholdShutdown leaseholdShutdown(ObjectProvider<LockClient> clients, LeaseholdProperties properties) {
-        return new LeaseholdShutdown(clients, properties.shutdown().await());
+    LeaseholdShutdown leaseholdShutdown(ConfigurableListableBeanFactory beans, LeaseholdProperties properties) {
+        return new LeaseholdShutdown(beans, properties.shutdown().await());
     }
 }

@@ -6,35 +6,54 @@ import io.leasehold.admin.QueuedWaiter;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.endpoint.Access;
+import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
 
 /**
- * {@code /actuator/leasehold}: what this process holds and waits for; with a name, who holds it at the store. A forced release is a write,
- * and only there with {@code management.endpoint.leasehold.access=unrestricted}.
+ * {@code /actuator/leasehold}: what this process holds and waits for; {@code /{name}}: who holds a lock at the store; {@code /{client}/{name}}: the
+ * same at a client with a name. A forced release is a write, and only there with {@code management.endpoint.leasehold.access=unrestricted}.
  */
 @Endpoint(id = "leasehold", defaultAccess = Access.READ_ONLY)
 final class LeaseholdEndpoint {
 
     private static final int MAX_WAITERS = 100;
 
-    private final LockClient client;
+    private final ObjectProvider<LockClient> clients;
     private final LeaseStatus status;
+    private final ConfiguredClients configured;
 
-    LeaseholdEndpoint(LockClient client, LeaseStatus status) {
-        this.client = client;
+    LeaseholdEndpoint(ObjectProvider<LockClient> clients, LeaseStatus status, ConfiguredClients configured) {
+        this.clients = clients;
         this.status = status;
+        this.configured = configured;
     }
 
     @ReadOperation
     public Map<String, Object> overview() {
+        Map<String, Object> shown = overview(clients.getIfUnique(), status);
+        Map<String, Object> named = new TreeMap<>();
+        configured.all().forEach((name, one) -> named.put(name, overview(one.client(), one.status())));
+        if (!named.isEmpty()) {
+            shown.put("clients", named);
+        }
+        return shown;
+    }
+
+    private static Map<String, Object> overview(@Nullable LockClient client, LeaseStatus status) {
         Map<String, Object> shown = new LinkedHashMap<>();
-        shown.put("store", client.storeDescription());
-        shown.put("guarantees", client.guarantees().toString());
-        shown.put("client", client.holderId());
+        if (client != null) {
+            shown.put("store", client.storeDescription());
+            shown.put("guarantees", client.guarantees().toString());
+            shown.put("client", client.holderId());
+        }
         shown.put("held", status.held());
         shown.put("waiting", status.waiting());
         shown.put("lost", status.lostSinceStart());
@@ -43,6 +62,15 @@ final class LeaseholdEndpoint {
 
     @ReadOperation
     public Map<String, Object> lock(@Selector String name) {
+        return lock(standard(), name);
+    }
+
+    @ReadOperation
+    public Map<String, Object> lockAt(@Selector String client, @Selector String name) {
+        return lock(named(client), name);
+    }
+
+    private static Map<String, Object> lock(LockClient client, String name) {
         LockName lock = LockName.exactly(name);
         Map<String, Object> shown = new LinkedHashMap<>();
         shown.put("lock", name);
@@ -54,6 +82,37 @@ final class LeaseholdEndpoint {
 
     @DeleteOperation
     public Map<String, Object> forceRelease(@Selector String name) {
+        return forceRelease(standard(), name);
+    }
+
+    @DeleteOperation
+    public Map<String, Object> forceReleaseAt(@Selector String client, @Selector String name) {
+        return forceRelease(named(client), name);
+    }
+
+    private static Map<String, Object> forceRelease(LockClient client, String name) {
         return Map.of("lock", name, "released", client.admin().forceRelease(LockName.exactly(name), null));
+    }
+
+    private LockClient standard() {
+        LockClient client = clients.getIfUnique();
+        if (client == null) {
+            throw unknown("there is no client without a name");
+        }
+        return client;
+    }
+
+    private LockClient named(String name) {
+        ConfiguredClients.Named client = configured.all().get(name);
+        if (client == null) {
+            throw unknown("there is no client \"" + name + "\"");
+        }
+        return client.client();
+    }
+
+    private InvalidEndpointRequestException unknown(String problem) {
+        String reason = problem + "; those with a name are "
+                + new TreeSet<>(configured.all().keySet());
+        return new InvalidEndpointRequestException(reason, reason);
     }
 }

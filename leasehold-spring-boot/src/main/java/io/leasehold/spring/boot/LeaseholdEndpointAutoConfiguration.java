@@ -1,18 +1,19 @@
 package io.leasehold.spring.boot;
 
 import io.leasehold.LockClient;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.context.annotation.Bean;
 
 /** The endpoint, where actuator is there and exposes it. */
 @AutoConfiguration(after = LeaseholdAutoConfiguration.class)
 @ConditionalOnClass(
         name = "org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint")
-@ConditionalOnSingleCandidate(LockClient.class)
+@ConditionalOnBean(LeaseStatus.class)
 public final class LeaseholdEndpointAutoConfiguration {
 
     LeaseholdEndpointAutoConfiguration() {}
@@ -20,7 +21,8 @@ public final class LeaseholdEndpointAutoConfiguration {
     @Bean
     @ConditionalOnMissingBean
     @ConditionalOnAvailableEndpoint
-    LeaseholdEndpoint leaseholdEndpoint(LockClient client, LeaseStatus status) {
-        return new LeaseholdEndpoint(client, status);
+    LeaseholdEndpoint leaseholdEndpoint(
+            ObjectProvider<LockClient> clients, LeaseStatus status, ConfiguredClients configured) {
+        return new LeaseholdEndpoint(clients, status, configured);
     }
 }

@@ -3,8 +3,12 @@ package io.leasehold.spring.boot;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
@@ -14,20 +18,30 @@ final class LeaseholdHealth {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.spring");
 
-    private final ObjectProvider<LockClient> clients;
-    private final LeaseStatus status;
-
-    LeaseholdHealth(ObjectProvider<LockClient> clients, LeaseStatus status) {
-        this.clients = clients;
-        this.status = status;
-    }
-
     /** A lock that is never held: its name is what a store that has failed before is asked about. */
     private static final LockName PROBE = LockName.exactly("leasehold-health");
 
-    /** The status as all versions of Boot name it. */
+    private final ObjectProvider<LockClient> clients;
+    private final LeaseStatus status;
+    private final ConfiguredClients configured;
+
+    LeaseholdHealth(ObjectProvider<LockClient> clients, LeaseStatus status, ConfiguredClients configured) {
+        this.clients = clients;
+        this.status = status;
+        this.configured = configured;
+    }
+
+    /** The status as all versions of Boot name it: of several clients, that of the worst. */
     String code() {
-        return switch (answersNow()) {
+        Set<LeaseStatus.Answers> all = EnumSet.of(answersNow(clients.getIfUnique(), status));
+        configured.all().values().forEach(one -> all.add(answersNow(one.client(), one.status())));
+        return all.contains(LeaseStatus.Answers.NO)
+                ? code(LeaseStatus.Answers.NO)
+                : code(all.contains(LeaseStatus.Answers.YES) ? LeaseStatus.Answers.YES : LeaseStatus.Answers.UNKNOWN);
+    }
+
+    private static String code(LeaseStatus.Answers answers) {
+        return switch (answers) {
             case UNKNOWN -> "UNKNOWN";
             case YES -> "UP";
             case NO -> "OUT_OF_SERVICE";
@@ -35,8 +49,7 @@ final class LeaseholdHealth {
     }
 
     /** Asks a store that has failed: an application that is out of service gets no work that would. */
-    private LeaseStatus.Answers answersNow() {
-        LockClient client = clients.getIfUnique();
+    private static LeaseStatus.Answers answersNow(@Nullable LockClient client, LeaseStatus status) {
         if (status.answers() == LeaseStatus.Answers.NO && client != null) {
             try {
                 client.admin().inspect(PROBE);
@@ -49,8 +62,22 @@ final class LeaseholdHealth {
     }
 
     Map<String, Object> details() {
+        Map<String, Object> details = details(clients.getIfUnique(), status);
+        Map<String, Object> named = new TreeMap<>();
+        configured.all().forEach((name, one) -> {
+            Map<String, Object> shown = new LinkedHashMap<>();
+            shown.put("status", code(one.status().answers()));
+            shown.putAll(details(one.client(), one.status()));
+            named.put(name, shown);
+        });
+        if (!named.isEmpty()) {
+            details.put("clients", named);
+        }
+        return details;
+    }
+
+    private static Map<String, Object> details(@Nullable LockClient client, LeaseStatus status) {
         Map<String, Object> details = new LinkedHashMap<>();
-        LockClient client = clients.getIfUnique();
         if (client != null) {
             details.put("store", client.storeDescription());
             details.put("guarantees", client.guarantees().toString());

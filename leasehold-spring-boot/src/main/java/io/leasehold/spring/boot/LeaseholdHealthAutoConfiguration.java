@@ -25,8 +25,8 @@ public final class LeaseholdHealthAutoConfiguration {
         @Bean
         @ConditionalOnMissingBean(name = "leaseholdHealthIndicator")
         org.springframework.boot.actuate.health.HealthIndicator leaseholdHealthIndicator(
-                ObjectProvider<LockClient> clients, LeaseStatus status) {
-            LeaseholdHealth health = new LeaseholdHealth(clients, status);
+                ObjectProvider<LockClient> clients, LeaseStatus status, ConfiguredClients configured) {
+            LeaseholdHealth health = new LeaseholdHealth(clients, status, configured);
             return () -> org.springframework.boot.actuate.health.Health.status(health.code())
                     .withDetails(health.details())
                     .build();
@@ -40,8 +40,8 @@ public final class LeaseholdHealthAutoConfiguration {
         @Bean
         @ConditionalOnMissingBean(name = "leaseholdHealthIndicator")
         org.springframework.boot.health.contributor.HealthIndicator leaseholdHealthIndicator(
-                ObjectProvider<LockClient> clients, LeaseStatus status) {
-            LeaseholdHealth health = new LeaseholdHealth(clients, status);
+                ObjectProvider<LockClient> clients, LeaseStatus status, ConfiguredClients configured) {
+            LeaseholdHealth health = new LeaseholdHealth(clients, status, configured);
             return () -> org.springframework.boot.health.contributor.Health.status(health.code())
                     .withDetails(health.details())
                     .build();

@@ -6,6 +6,7 @@ import io.leasehold.LockOptions;
 import io.leasehold.spring.LintLevel;
 import io.leasehold.spring.OuterTransaction;
 import java.time.Duration;
+import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -22,6 +23,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param defaults of locks that say nothing else
  * @param jdbc locks in a database of the application
  * @param redis locks at the Redis of the application
+ * @param clients more clients, by the names of their beans
  * @param outerTransaction see {@link OuterTransaction}
  * @param lint see {@link LintLevel}
  * @param shutdown how the application ends
@@ -35,9 +37,35 @@ record LeaseholdProperties(
         @DefaultValue Defaults defaults,
         @DefaultValue Jdbc jdbc,
         @DefaultValue Redis redis,
+        @DefaultValue Map<String, Client> clients,
         @DefaultValue("RELEASE_AFTER_COMPLETION") OuterTransaction outerTransaction,
         @DefaultValue("WARN") LintLevel lint,
         @DefaultValue Shutdown shutdown) {
+
+    /** What is said about the client without a name. */
+    Client client() {
+        return new Client(uri, connectLazily, label, require, defaults, jdbc, redis);
+    }
+
+    /**
+     * One client; its settings mean what those without a name mean.
+     *
+     * @param uri where locks are kept
+     * @param connectLazily whether the application starts while the store does not answer
+     * @param label of the client, instead of the application's name
+     * @param require what the store has to promise
+     * @param defaults of locks that say nothing else
+     * @param jdbc locks in a database of the application
+     * @param redis locks at the Redis of the application
+     */
+    record Client(
+            @Nullable String uri,
+            @DefaultValue("false") boolean connectLazily,
+            @Nullable String label,
+            @DefaultValue Require require,
+            @DefaultValue Defaults defaults,
+            @DefaultValue Jdbc jdbc,
+            @DefaultValue Redis redis) {}
 
     /** Levels below which the application does not start. */
     record Require(

@@ -4,49 +4,72 @@ import io.leasehold.Leasehold;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.core.env.Environment;
 import org.springframework.util.ClassUtils;
 
 /**
- * Finds the place for locks: the URI that is set, else a database or a Redis of the application. Where both are there and nothing is set, it
- * does not choose.
+ * Finds the place for the locks of a client: the URI that is set, or the database or Redis of the application that is. Where nothing is set, the
+ * client without a name takes the only database or Redis that there is; where there are several, it does not choose.
  */
 final class StoreOfApplication {
 
-    private static final String SAY_WHICH =
-            "Set leasehold.uri (redis://…, jdbc:postgresql://…, memory: in tests), leasehold.jdbc.datasource to the name of a DataSource bean, or"
-                    + " leasehold.redis.reuse-connection-factory to true";
+    /** That of the client without a name. */
+    static final String PREFIX = "leasehold";
 
-    private final LeaseholdProperties properties;
+    private final String prefix;
+    private final LeaseholdProperties.Client properties;
     private final ListableBeanFactory beans;
 
-    StoreOfApplication(LeaseholdProperties properties, ListableBeanFactory beans) {
+    /** @param prefix what the names of the client's properties begin with */
+    StoreOfApplication(String prefix, LeaseholdProperties.Client properties, ListableBeanFactory beans) {
+        this.prefix = prefix;
         this.properties = properties;
         this.beans = beans;
+    }
+
+    /** Whether a client without a name has anything to connect to, or to choose from. */
+    static boolean isThereOne(Environment environment, ListableBeanFactory beans) {
+        return Stream.of("uri", "jdbc.datasource", "redis.reuse-connection-factory")
+                        .anyMatch(name -> environment.containsProperty(PREFIX + "." + name))
+                || !databases(beans).isEmpty()
+                || !redis(beans).isEmpty();
+    }
+
+    private static List<String> databases(ListableBeanFactory beans) {
+        return present(beans, "javax.sql.DataSource", "io.leasehold.jdbc.JdbcStores");
+    }
+
+    private static List<String> redis(ListableBeanFactory beans) {
+        return present(
+                beans,
+                "org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory",
+                "io.leasehold.redis.RedisStore");
     }
 
     /** @throws NoLockStoreException if there is none, or more than one */
     void nameTo(Leasehold.Builder builder) {
         String uri = properties.uri();
         String datasource = properties.jdbc().datasource();
-        List<String> databases = present("javax.sql.DataSource", "io.leasehold.jdbc.JdbcStores");
-        List<String> redis = present(
-                "org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory",
-                "io.leasehold.redis.RedisStore");
+        List<String> databases = databases(beans);
+        List<String> redis = redis(beans);
         if (uri != null && !uri.isBlank()) {
             builder.store(uri);
         } else if (datasource != null && !datasource.isBlank()) {
             require(
                     databases.contains(datasource),
-                    "leasehold.jdbc.datasource is \"" + datasource + "\", and the DataSource beans are " + databases,
+                    prefix + ".jdbc.datasource is \"" + datasource + "\", and the DataSource beans are " + databases,
                     "leasehold-jdbc");
             DataSourceStore.nameTo(builder, beans, datasource);
         } else if (properties.redis().reuseConnectionFactory()) {
             require(
                     !redis.isEmpty(),
-                    "leasehold.redis.reuse-connection-factory is true, and there is no LettuceConnectionFactory",
+                    prefix + ".redis.reuse-connection-factory is true, and there is no LettuceConnectionFactory",
                     "leasehold-redis");
             LettuceStore.nameTo(builder, beans);
+        } else if (!prefix.equals(PREFIX)) {
+            throw new NoLockStoreException(prefix + " names no place for locks", sayWhich(), null);
         } else if (databases.size() == 1 && redis.isEmpty()) {
             DataSourceStore.nameTo(builder, beans, databases.get(0));
         } else if (databases.isEmpty() && !redis.isEmpty()) {
@@ -59,26 +82,32 @@ final class StoreOfApplication {
                             ? "There is no place for locks: leasehold.uri is not set, and there is neither a DataSource with leasehold-jdbc"
                                     + " nor a LettuceConnectionFactory with leasehold-redis"
                             : "Locks could be kept at each of " + found + ", and nothing says where",
-                    SAY_WHICH,
+                    sayWhich(),
                     null);
         }
     }
 
-    private static void require(boolean there, String otherwise, String artefact) {
+    private String sayWhich() {
+        return "Set " + prefix + ".uri (redis://…, jdbc:postgresql://…, memory: in tests), " + prefix
+                + ".jdbc.datasource to the name of a DataSource bean, or " + prefix
+                + ".redis.reuse-connection-factory to true";
+    }
+
+    private void require(boolean there, String otherwise, String artefact) {
         if (!there) {
             throw new NoLockStoreException(
                     otherwise,
-                    "Declare that bean, and have " + artefact + " on the class path, or set leasehold.uri",
+                    "Declare that bean, and have " + artefact + " on the class path, or set " + prefix + ".uri",
                     null);
         }
     }
 
     /** The names of the beans of a type, where it and what makes a store of it are on the class path. */
-    private List<String> present(String type, String store) {
-        ClassLoader loader = getClass().getClassLoader();
+    private static List<String> present(ListableBeanFactory beans, String type, String store) {
+        ClassLoader loader = StoreOfApplication.class.getClassLoader();
         if (!ClassUtils.isPresent(store, loader) || !ClassUtils.isPresent(type, loader)) {
             return List.of();
         }
-        return Arrays.asList(beans.getBeanNamesForType(ClassUtils.resolveClassName(type, loader)));
+        return Arrays.asList(beans.getBeanNamesForType(ClassUtils.resolveClassName(type, loader), true, false));
     }
 }

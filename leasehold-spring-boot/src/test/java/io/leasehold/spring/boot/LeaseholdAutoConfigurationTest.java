@@ -258,8 +258,10 @@ class LeaseholdAutoConfigurationTest {
     @Test
     void healthIsUpWhileTheStoreAnswers() {
         inMemory.run(context -> {
-            LeaseholdHealth health =
-                    new LeaseholdHealth(context.getBeanProvider(LockClient.class), context.getBean(LeaseStatus.class));
+            LeaseholdHealth health = new LeaseholdHealth(
+                    context.getBeanProvider(LockClient.class),
+                    context.getBean(LeaseStatus.class),
+                    context.getBean(ConfiguredClients.class));
             assertThat(health.code()).isEqualTo("UNKNOWN");
             LockClient client = context.getBean(LockClient.class);
             try (Lease lease = client.named("x").acquire()) {
@@ -283,7 +285,8 @@ class LeaseholdAutoConfigurationTest {
     void aStoreThatAnswersAgainIsUpWithoutWork() {
         inMemory.run(context -> {
             LeaseStatus status = context.getBean(LeaseStatus.class);
-            LeaseholdHealth health = new LeaseholdHealth(context.getBeanProvider(LockClient.class), status);
+            LeaseholdHealth health = new LeaseholdHealth(
+                    context.getBeanProvider(LockClient.class), status, context.getBean(ConfiguredClients.class));
             status.renewed(new LockListener.Renewed(
                     LockName.exactly("x"), 1, LockListener.RenewalOutcome.FAILED, Duration.ZERO, Duration.ZERO));
             assertThat(health.code()).isEqualTo("UP");
@@ -292,7 +295,10 @@ class LeaseholdAutoConfigurationTest {
                 .withBean(LockClient.class, LeaseholdAutoConfigurationTest::silent)
                 .run(context -> {
                     LeaseStatus status = context.getBean(LeaseStatus.class);
-                    LeaseholdHealth health = new LeaseholdHealth(context.getBeanProvider(LockClient.class), status);
+                    LeaseholdHealth health = new LeaseholdHealth(
+                            context.getBeanProvider(LockClient.class),
+                            status,
+                            context.getBean(ConfiguredClients.class));
                     status.renewed(new LockListener.Renewed(
                             LockName.exactly("x"),
                             1,
@@ -320,7 +326,9 @@ class LeaseholdAutoConfigurationTest {
         inMemory.withPropertyValues("management.endpoints.web.exposure.include=leasehold")
                 .run(context -> {
                     LeaseholdEndpoint endpoint = new LeaseholdEndpoint(
-                            context.getBean(LockClient.class), context.getBean(LeaseStatus.class));
+                            context.getBeanProvider(LockClient.class),
+                            context.getBean(LeaseStatus.class),
+                            context.getBean(ConfiguredClients.class));
                     LockClient client = context.getBean(LockClient.class);
                     try (Lease lease = client.named("x").acquire()) {
                         assertThat(endpoint.overview().toString()).contains("Count[lock=x, count=1]");

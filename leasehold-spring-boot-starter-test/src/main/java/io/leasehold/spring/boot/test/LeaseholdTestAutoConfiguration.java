@@ -4,11 +4,13 @@ import io.leasehold.LockClient;
 import io.leasehold.LockListener;
 import io.leasehold.spring.boot.LeaseholdAutoConfiguration;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Primary;
 
-/** A client in memory in place of the application's. */
+/** Clients in memory in place of the application's. */
 @AutoConfiguration(before = LeaseholdAutoConfiguration.class)
 final class LeaseholdTestAutoConfiguration {
 
@@ -23,5 +25,19 @@ final class LeaseholdTestAutoConfiguration {
     @Primary
     LockClient lockClientInMemory(LockFaults faults) {
         return faults.client();
+    }
+
+    /** After the application's own definitions have been read, and before any of them is made. */
+    @Bean
+    static BeanFactoryPostProcessor namedClientsInMemory() {
+        return beans -> {
+            for (String name : beans.getBeanDefinitionNames()) {
+                BeanDefinition definition = beans.getBeanDefinition(name);
+                if ("leaseholdConfiguredClients".equals(definition.getFactoryBeanName())) {
+                    definition.setFactoryBeanName("lockFaults");
+                    definition.setFactoryMethodName("clientAt");
+                }
+            }
+        };
     }
 }

@@ -9,6 +9,9 @@ import io.leasehold.node.SingleNodeStore;
 import io.leasehold.spi.LockRuntime;
 import java.time.Duration;
 import java.util.List;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -19,10 +22,15 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LockFaults {
 
+    private final List<LockListener> listeners;
     private final LockClient client;
     private final AtomicReference<@Nullable BreakableStore> store = new AtomicReference<>();
 
+    /** Those of clients with a name. */
+    private final ConcurrentMap<String, LockFaults> named = new ConcurrentHashMap<>();
+
     LockFaults(List<LockListener> listeners) {
+        this.listeners = listeners;
         Leasehold.Builder builder = Leasehold.builder().store(this::opened);
         listeners.forEach(builder::listener);
         client = builder.connect();
@@ -36,6 +44,26 @@ public final class LockFaults {
 
     LockClient client() {
         return client;
+    }
+
+    /** In memory, too, in place of a client with a name. */
+    LockClient clientAt(String name) {
+        return named.computeIfAbsent(name, unused -> new LockFaults(listeners)).client();
+    }
+
+    /**
+     * What can happen to the locks of a client with a name.
+     *
+     * @param name that of {@code leasehold.clients.*}
+     * @throws IllegalArgumentException if there is no such client
+     */
+    public LockFaults at(String name) {
+        LockFaults faults = named.get(name);
+        if (faults == null) {
+            throw new IllegalArgumentException("there is no client \"" + name + "\" in leasehold.clients; there are "
+                    + new TreeSet<>(named.keySet()));
+        }
+        return faults;
     }
 
     /**

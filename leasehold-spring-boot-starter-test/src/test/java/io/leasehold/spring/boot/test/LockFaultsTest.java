@@ -19,7 +19,11 @@ import org.springframework.context.annotation.Configuration;
 @Tag("quick")
 @SpringBootTest(
         classes = LockFaultsTest.Application.class,
-        properties = {"leasehold.uri=redis://nowhere:1", "leasehold.defaults.max-wait=100ms"})
+        properties = {
+            "leasehold.uri=redis://nowhere:1",
+            "leasehold.clients.audit.uri=redis://nowhere:2",
+            "leasehold.defaults.max-wait=100ms"
+        })
 @AutoConfigureLeasehold
 class LockFaultsTest {
 
@@ -36,6 +40,12 @@ class LockFaultsTest {
         public String pay(Runnable body) {
             body.run();
             return "paid";
+        }
+
+        @Locked(name = "entry", client = "audit")
+        public String write(Runnable body) {
+            body.run();
+            return "written";
         }
     }
 
@@ -63,6 +73,15 @@ class LockFaultsTest {
             assertThatThrownBy(() -> orders.pay(() -> {})).isInstanceOf(LockBusyException.class);
             assertThatThrownBy(() -> faults.occupy("order")).isInstanceOf(IllegalStateException.class);
         }
+    }
+
+    @Test
+    void locksOfAClientWithANameAreKeptInMemoryToo() throws InterruptedException {
+        assertThat(orders.write(() -> {})).isEqualTo("written");
+        try (Lease other = faults.at("audit").occupy("entry")) {
+            assertThatThrownBy(() -> orders.write(() -> {})).isInstanceOf(LockBusyException.class);
+        }
+        assertThatThrownBy(() -> faults.at("x")).hasMessageContaining("there are [audit]");
     }
 
     @Test

@@ -1,0 +1,115 @@
+package io.leasehold.spring.boot;
+
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockListener;
+import io.leasehold.LockOptions;
+import io.leasehold.LockStoreException;
+import java.util.Map;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.core.env.Environment;
+
+/**
+ * Makes the clients of {@code leasehold.*} and of {@code leasehold.clients.*}, and knows how those with a name are.
+ *
+ * <p>Any thread may use it.
+ */
+final class ConfiguredClients {
+
+    /**
+     * A client with a name.
+     *
+     * @param client the client
+     * @param status what was seen of it, and of no other
+     */
+    record Named(LockClient client, LeaseStatus status) {}
+
+    private final LeaseholdProperties properties;
+    private final Environment environment;
+    private final ObjectProvider<LockListener> listeners;
+    private final ListableBeanFactory beans;
+    private final Map<String, Named> named = new ConcurrentSkipListMap<>();
+
+    ConfiguredClients(
+            LeaseholdProperties properties,
+            Environment environment,
+            ObjectProvider<LockListener> listeners,
+            ListableBeanFactory beans) {
+        this.properties = properties;
+        this.environment = environment;
+        this.listeners = listeners;
+        this.beans = beans;
+    }
+
+    /** The client without a name. */
+    LockClient standard() {
+        return connected(StoreOfApplication.PREFIX, properties.client(), listeners.orderedStream());
+    }
+
+    /** The client with a name; called once for each, by the definition of its bean. */
+    LockClient named(String name) {
+        LeaseholdProperties.Client client = properties.clients().get(name);
+        if (client == null) {
+            throw new IllegalArgumentException("nothing is set below leasehold.clients." + name);
+        }
+        LeaseStatus status = new LeaseStatus();
+        // That of the client without a name is a bean, as other listeners are.
+        Stream<LockListener> all = Stream.concat(
+                Stream.of(status), listeners.orderedStream().filter(listener -> !(listener instanceof LeaseStatus)));
+        LockClient connected = connected(NamedClients.PREFIX + "." + name, client, all);
+        named.put(name, new Named(connected, status));
+        return connected;
+    }
+
+    /** Those that have been made, by their names. */
+    Map<String, Named> all() {
+        return Map.copyOf(named);
+    }
+
+    private LockClient connected(String prefix, LeaseholdProperties.Client settings, Stream<LockListener> heard) {
+        Leasehold.Builder builder = Leasehold.builder().label(label(settings));
+        new StoreOfApplication(prefix, settings, beans).nameTo(builder);
+        LockOptions options = defaults(prefix, settings);
+        if (options != null) {
+            builder.defaults(options);
+        }
+        settings.require().levels().forEach(builder::require);
+        heard.forEach(builder::listener);
+        String which = prefix.equals(StoreOfApplication.PREFIX) ? "" : " of " + prefix;
+        try {
+            return settings.connectLazily() ? builder.connectLazily() : builder.connect();
+        } catch (IllegalArgumentException e) {
+            throw new NoLockStoreException(
+                    "The place for locks" + which + " cannot be used: " + e.getMessage(),
+                    "Change " + prefix + ".uri",
+                    e);
+        } catch (LockStoreException e) {
+            throw new NoLockStoreException(
+                    "The place for locks" + which + " cannot be used: " + e.getMessage(),
+                    "Start it, let this application reach it, or change " + prefix + ".uri and " + prefix + ".require",
+                    e);
+        }
+    }
+
+    private static @Nullable LockOptions defaults(String prefix, LeaseholdProperties.Client settings) {
+        try {
+            return settings.defaults().options();
+        } catch (IllegalArgumentException e) {
+            throw new NoLockStoreException(
+                    "The properties " + prefix + ".defaults.* do not go together: " + e.getMessage(),
+                    "Change what the message names",
+                    e);
+        }
+    }
+
+    private String label(LeaseholdProperties.Client settings) {
+        String label = settings.label();
+        String name = label != null ? label : environment.getProperty("spring.application.name", "");
+        String plain = name.replaceAll("[^A-Za-z0-9._-]", "-");
+        return plain.substring(0, Math.min(plain.length(), 64));
+    }
+}
