@@ -27,6 +27,7 @@ final class JtaTransactions implements Transactions {
     }
 
     /** Those of the container: by its bean, or by the name that Jakarta EE gives them; none where it has neither. */
+    @SuppressWarnings("BanJNDI") // a fixed name of the container's own
     static Transactions of(Instance<Object> beans) {
         Instance<TransactionSynchronizationRegistry> registries =
                 beans.select(TransactionSynchronizationRegistry.class);

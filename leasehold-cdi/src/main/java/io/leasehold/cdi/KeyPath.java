@@ -83,7 +83,7 @@ record KeyPath(String text, int parameter, List<Method> steps) {
                     return found;
                 }
             } catch (NoSuchMethodException e) {
-                continue; // perhaps by its other name
+                // perhaps by its other name
             }
         }
         return null;

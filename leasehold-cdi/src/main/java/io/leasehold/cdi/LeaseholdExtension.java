@@ -79,15 +79,15 @@ public final class LeaseholdExtension implements BuildCompatibleExtension {
     private static boolean isLocked(ClassInfo type) {
         return isLocked((AnnotationTarget) type, new HashSet<>())
                 || type.methods().stream().anyMatch(method -> isLocked(method, new HashSet<>()))
-                || type.superClassDeclaration() != null && isLocked(type.superClassDeclaration());
+                || (type.superClassDeclaration() != null && isLocked(type.superClassDeclaration()));
     }
 
     private static boolean isLocked(AnnotationTarget target, Set<String> seen) {
         return target.annotations().stream()
                 .anyMatch(annotation -> annotation.name().equals(Locked.class.getName())
-                        || !annotation.name().startsWith("java.")
+                        || (!annotation.name().startsWith("java.")
                                 && seen.add(annotation.name())
-                                && isLocked(annotation.declaration(), seen));
+                                && isLocked(annotation.declaration(), seen)));
     }
 
     /** A class of its own: without Jakarta Transactions it could not even be linked. */

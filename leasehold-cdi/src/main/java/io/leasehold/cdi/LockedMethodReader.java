@@ -234,7 +234,7 @@ final class LockedMethodReader {
             try {
                 return type.getDeclaredMethod(name, parameters);
             } catch (NoSuchMethodException e) {
-                continue; // perhaps of a class that it extends
+                // perhaps of a class that it extends
             }
         }
         return null;

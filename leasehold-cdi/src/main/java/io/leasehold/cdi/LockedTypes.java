@@ -3,6 +3,7 @@ package io.leasehold.cdi;
 import java.lang.annotation.Annotation;
 import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -16,6 +17,9 @@ import org.jspecify.annotations.Nullable;
  * @param types the classes
  */
 record LockedTypes(List<Class<?>> types) {
+
+    private static final Set<String> NOT_INTERCEPTED =
+            Set.of("jakarta.inject.Inject", "jakarta.annotation.PostConstruct", "jakarta.annotation.PreDestroy");
 
     /**
      * The annotation that holds for a method of a bean: its own, or that of the class of the bean, directly or by a stereotype or another
@@ -52,7 +56,7 @@ record LockedTypes(List<Class<?>> types) {
         List<Method> found = new ArrayList<>();
         for (Class<?> one = type; one != null && one != Object.class; one = one.getSuperclass()) {
             for (Method method : one.getDeclaredMethods()) {
-                boolean asked = on(method, new HashSet<>()) != null || all && isBusiness(method);
+                boolean asked = on(method, new HashSet<>()) != null || (all && isBusiness(method));
                 if (asked && !method.isSynthetic() && found.stream().noneMatch(known -> overrides(known, method))) {
                     found.add(method);
                 }
@@ -63,16 +67,13 @@ record LockedTypes(List<Class<?>> types) {
 
     private static boolean isBusiness(Method method) {
         int modifiers = method.getModifiers();
-        return !java.lang.reflect.Modifier.isPrivate(modifiers)
-                && !java.lang.reflect.Modifier.isStatic(modifiers)
-                && !java.lang.reflect.Modifier.isFinal(modifiers)
+        return !Modifier.isPrivate(modifiers)
+                && !Modifier.isStatic(modifiers)
+                && !Modifier.isFinal(modifiers)
                 && Stream.of(method.getAnnotations())
                         .map(annotation -> annotation.annotationType().getName())
                         .noneMatch(NOT_INTERCEPTED::contains);
     }
-
-    private static final Set<String> NOT_INTERCEPTED =
-            Set.of("jakarta.inject.Inject", "jakarta.annotation.PostConstruct", "jakarta.annotation.PreDestroy");
 
     private static boolean overrides(Method one, Method other) {
         return one.getName().equals(other.getName())
