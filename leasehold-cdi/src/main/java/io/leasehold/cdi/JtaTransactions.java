@@ -37,7 +37,6 @@ final class JtaTransactions implements Transactions {
         try {
             return new JtaTransactions(InitialContext.doLookup(NAME));
         } catch (NamingException e) {
-            LOG.atInfo().log("no TransactionSynchronizationRegistry: no commit is checked, and no lease kept for a transaction");
             return NONE;
         }
     }

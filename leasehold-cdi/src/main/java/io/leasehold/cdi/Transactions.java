@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 /** The transaction of the calling thread. */
 interface Transactions {
 
-    /** Where there are no transactions that could be heard of. */
+    /** Where there are none, or none that could be heard of. */
     Transactions NONE = new Transactions() {
         @Override
         public boolean isActive() {
@@ -19,12 +19,18 @@ interface Transactions {
 
         @Override
         public void keep(KeptLease lease) {
-            throw new IllegalStateException("no transaction is active");
+            throw unheard();
         }
 
         @Override
         public void guard(LeaseScope scope) {
-            throw new IllegalStateException("no transaction is active");
+            throw unheard();
+        }
+
+        private IllegalStateException unheard() {
+            return new IllegalStateException("a transaction has begun under a lock, and nothing could check the lease before its"
+                    + " commit: there is no TransactionSynchronizationRegistry, neither as a bean nor by its name in JNDI;"
+                    + " produce one");
         }
     };
 

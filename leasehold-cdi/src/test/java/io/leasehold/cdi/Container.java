@@ -2,7 +2,9 @@ package io.leasehold.cdi;
 
 import io.quarkus.arc.Arc;
 import io.quarkus.arc.ComponentsProvider;
+import io.quarkus.arc.Unremovable;
 import io.quarkus.arc.processor.BeanArchives;
+import io.quarkus.arc.processor.BeanInfo;
 import io.quarkus.arc.processor.BeanProcessor;
 import io.quarkus.arc.processor.ResourceOutput.Resource;
 import io.quarkus.arc.processor.bcextensions.ExtensionsEntryPoint;
@@ -130,12 +132,19 @@ enum Container {
                             Container.class.getClassLoader(), new ConcurrentHashMap<>(), index))
                     .setBuildCompatibleExtensions(extensions)
                     .setRemoveUnusedBeans(true)
-                    .addRemovalExclusion(bean -> bean.getImplClazz() != null
-                            && Stream.of(beans)
-                                    .anyMatch(type -> type.getName().equals(bean.getImplClazz().name().toString())))
+                    .addRemovalExclusion(bean -> isKept(bean, beans))
                     .setOutput(resource -> write(resource, services))
                     .build()
                     .process();
+        }
+
+        /** A bean that the test asks for, and what Quarkus keeps, too. */
+        private static boolean isKept(BeanInfo bean, Class<?>... beans) {
+            return bean.getTarget().filter(one -> one.hasDeclaredAnnotation(Unremovable.class)).isPresent()
+                    || (bean.isClassBean()
+                            && Stream.of(beans)
+                                    .anyMatch(type -> type.getName()
+                                            .equals(bean.getImplClazz().name().toString())));
         }
 
         private static Class<?> named(String type) {

@@ -1,5 +1,6 @@
 package io.leasehold.cdi;
 
+import io.quarkus.arc.Unremovable;
 import jakarta.annotation.Priority;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.context.Initialized;
@@ -62,12 +63,14 @@ class JtaInterceptor {
 
         @Produces
         @Singleton
+        @Unremovable
         TransactionManager manager() {
             return new TellingManager(Jta.manager(), begun);
         }
 
         @Produces
         @Singleton
+        @Unremovable
         TransactionSynchronizationRegistry registry() {
             return Jta.registry();
         }
