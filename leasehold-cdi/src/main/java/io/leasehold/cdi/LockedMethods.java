@@ -13,6 +13,7 @@ import jakarta.enterprise.inject.literal.NamedLiteral;
 import jakarta.inject.Inject;
 import jakarta.interceptor.Interceptor;
 import java.lang.reflect.Method;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.stream.StreamSupport;
@@ -114,7 +115,8 @@ class LockedMethods {
 
     private String names() {
         return StreamSupport.stream(clients.handles().spliterator(), false)
-                .map(handle -> String.valueOf(handle.getBean().getName()))
+                .map(handle -> handle.getBean().getName())
+                .filter(Objects::nonNull)
                 .sorted()
                 .toList()
                 .toString();

@@ -1,6 +1,7 @@
 package io.leasehold.cdi;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
@@ -107,7 +108,7 @@ class StartTest {
     void aClientThatIsNoneIsRefused() throws Exception {
         refused(
                 "@Locked method UnknownClient.report() names the client \"reports\", and no LockClient is @Named so. The names are"
-                        + " [null].",
+                        + " [].",
                 MemoryLocks.class,
                 UnknownClient.class);
         refused(
@@ -136,9 +137,7 @@ class StartTest {
             assertThat(application.get(Orders.class).holder()).isEqualTo("order");
             assertThat(application.get(Impatient.class).run()).isEqualTo("ran");
         }
-        assertThat(org.assertj.core.api.Assertions.catchThrowable(
-                        () -> client.named("any").acquire()))
-                .isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> client.named("any").acquire()).isInstanceOf(IllegalStateException.class);
     }
 
     @Test
