@@ -48,8 +48,10 @@ class LockedTest {
     private final LockClient locks = application.get(LockClient.class);
     private final Orders orders = application.get(Orders.class);
 
+    private final Container container;
+
     LockedTest(Container container) {
-        assertThat(container).isNotNull(); // a test class that is parameterized takes its parameter
+        this.container = container;
     }
 
     @BeforeParameterizedClassInvocation
@@ -155,6 +157,10 @@ class LockedTest {
         @Locked(name = "marked:{}:{}", maxWait = "0")
         public String marked(String ignored, @LockKey("id") Order order, @LockKey int item) {
             return Locks.current().lockName().text();
+        }
+
+        public String callsItself() {
+            return named();
         }
 
         @Locked(name = "bean:{}", key = "bean.inner.open", maxWait = "0")
@@ -490,6 +496,16 @@ class LockedTest {
         assertThat(application.get(OneAtATime.class).second())
                 .isEqualTo("io.leasehold.cdi.LockedTest$OneAtATime.second");
         assertThat(application.get(Nightly.class).report()).isEqualTo("nightly");
+    }
+
+    /** What the document says of a call that does not leave its object. */
+    @Test
+    void aCallOfItsOwnObjectIsLockedInArcOnly() {
+        if (container == Container.ARC) {
+            assertThat(orders.callsItself()).endsWith("named");
+        } else {
+            assertThatThrownBy(orders::callsItself).hasMessageContaining("no locked method");
+        }
     }
 
     @Test

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** MicroProfile Config and Jakarta Transactions are absent from a class path of its own, and the application runs, or says what it needs. */
-@Tag("quick")
+@Tag("full")
 class MinimalClassPathTest {
 
     private static String output(String... arguments) throws IOException, InterruptedException {

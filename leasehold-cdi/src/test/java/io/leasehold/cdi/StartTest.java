@@ -9,6 +9,7 @@ import io.leasehold.cdi.Container.Application;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.inject.Produces;
 import jakarta.inject.Named;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -40,6 +41,11 @@ class StartTest {
         @Locked(name = "order", maxWait = "0")
         public String holder() {
             return Locks.current().lockName().text();
+        }
+
+        @Locked(name = "order", maxWait = "0")
+        public CompletableFuture<String> stage() {
+            return CompletableFuture.completedFuture("ran");
         }
     }
 
@@ -138,6 +144,23 @@ class StartTest {
             assertThat(application.get(Impatient.class).run()).isEqualTo("ran");
         }
         assertThatThrownBy(() -> client.named("any").acquire()).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void callsInsideATransactionCanBeRefused() throws Exception {
+        System.setProperty("leasehold.uri", "memory:");
+        System.setProperty("leasehold.outer-transaction", "fail");
+        try (Application application = container.start(Jta.with(container, Orders.class))) {
+            Jta.manager().begin();
+            assertThatThrownBy(application.get(Orders.class)::holder)
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("is asked for inside a transaction of the caller");
+            assertThatThrownBy(application.get(Orders.class)::stage)
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("is asked for inside a transaction of the caller");
+            Jta.manager().rollback();
+            assertThat(application.get(Orders.class).holder()).isEqualTo("order");
+        }
     }
 
     @Test
