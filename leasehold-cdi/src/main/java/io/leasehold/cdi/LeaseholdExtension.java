@@ -17,6 +17,7 @@ import jakarta.enterprise.inject.spi.EventContext;
 import jakarta.enterprise.lang.model.AnnotationTarget;
 import jakarta.enterprise.lang.model.declarations.ClassInfo;
 import jakarta.inject.Singleton;
+import jakarta.interceptor.Interceptor;
 import jakarta.transaction.TransactionScoped;
 import java.time.Duration;
 import java.util.HashSet;
@@ -42,8 +43,10 @@ public final class LeaseholdExtension implements BuildCompatibleExtension {
     /** Looks at each bean. */
     @Registration(types = Object.class)
     public void bean(BeanInfo bean) {
-        if (bean.isClassBean() && !bean.isInterceptor() && isLocked(bean.declaringClass())) {
-            locked.put(bean.declaringClass().name(), bean.declaringClass());
+        ClassInfo type = bean.isClassBean() ? bean.declaringClass() : null;
+        // Weld 5 does not say of an interceptor that it is one.
+        if (type != null && !type.hasAnnotation(Interceptor.class) && isLocked(type)) {
+            locked.put(type.name(), type);
         }
     }
 

@@ -35,12 +35,12 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.AfterParameterizedClassInvocation;
 import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
 import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.postgresql.xa.PGXADataSource;
 
 /** Threads change one row of PostgreSQL by reading and writing it, with no lock of the row, under a lock of Redis. */
 @ParameterizedClass
-@EnumSource(Container.class)
+@MethodSource("io.leasehold.cdi.Container#ofThisRun")
 @Tag("full")
 class LostUpdatesTest {
 

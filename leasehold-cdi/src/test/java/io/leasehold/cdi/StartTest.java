@@ -14,11 +14,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** What an application is told when it starts, and where its locks come from. */
 @ParameterizedClass
-@EnumSource(Container.class)
+@MethodSource("io.leasehold.cdi.Container#ofThisRun")
 @Tag("quick")
 class StartTest {
 

@@ -27,11 +27,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.AfterParameterizedClassInvocation;
 import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
 import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Locks around Jakarta's transactions, those of Narayana, over a database in memory. */
 @ParameterizedClass
-@EnumSource(Container.class)
+@MethodSource("io.leasehold.cdi.Container#ofThisRun")
 @Tag("quick")
 class TransactionTest {
 
