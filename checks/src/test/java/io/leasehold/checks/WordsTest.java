@@ -23,6 +23,7 @@ class WordsTest {
             Module.MICROMETER,
             Module.REACTOR,
             Module.KOTLIN,
+            Module.CDI,
             Module.SHEDLOCK,
             Module.SPRING_INTEGRATION,
             Module.SERVERS,
