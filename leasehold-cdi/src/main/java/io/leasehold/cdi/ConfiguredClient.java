@@ -2,11 +2,11 @@ package io.leasehold.cdi;
 
 import io.leasehold.Fairness;
 import io.leasehold.Guarantee;
+import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockListener;
 import io.leasehold.LockOptions;
 import io.leasehold.LockStoreException;
-import io.leasehold.Leasehold;
 import jakarta.enterprise.inject.Any;
 import jakarta.enterprise.inject.Instance;
 import java.time.Duration;
@@ -20,19 +20,25 @@ final class ConfiguredClient {
     /** @throws LockedUsageException if the settings do not go together, or the store does not answer */
     static LockClient connected(Instance<Object> beans) {
         Leasehold.Builder builder = Leasehold.builder();
-        builder.store(Settings.text("leasehold.uri")
-                .orElseThrow(() -> new LockedUsageException(
-                        "there is no place for locks: neither a setting leasehold.uri nor a LockClient of the application",
-                        "Set leasehold.uri=redis://localhost:6379, or declare @Produces @ApplicationScoped LockClient locks()")));
+        builder.store(
+                Settings.text("leasehold.uri")
+                        .orElseThrow(
+                                () -> new LockedUsageException(
+                                        "there is no place for locks: neither a setting leasehold.uri nor a LockClient of the application",
+                                        "Set leasehold.uri=redis://localhost:6379, or declare @Produces @ApplicationScoped LockClient locks()")));
         Settings.text("leasehold.label").ifPresent(builder::label);
-        Settings.constant("leasehold.require.exclusion", Guarantee.Exclusion.class).ifPresent(builder::require);
+        Settings.constant("leasehold.require.exclusion", Guarantee.Exclusion.class)
+                .ifPresent(builder::require);
         Settings.constant("leasehold.require.fencing", Guarantee.Fencing.class).ifPresent(builder::require);
-        Settings.constant("leasehold.require.queueing", Guarantee.Queueing.class).ifPresent(builder::require);
+        Settings.constant("leasehold.require.queueing", Guarantee.Queueing.class)
+                .ifPresent(builder::require);
         Settings.constant("leasehold.require.scope", Guarantee.Scope.class).ifPresent(builder::require);
         beans.select(LockListener.class, Any.Literal.INSTANCE).forEach(builder::listener);
         try {
             setDefaults(builder);
-            boolean lazily = Settings.text("leasehold.connect-lazily").filter("true"::equalsIgnoreCase).isPresent();
+            boolean lazily = Settings.text("leasehold.connect-lazily")
+                    .filter("true"::equalsIgnoreCase)
+                    .isPresent();
             return lazily ? builder.connectLazily() : builder.connect();
         } catch (IllegalArgumentException e) {
             throw new LockedUsageException(

@@ -41,7 +41,9 @@ record KeyPath(String text, int parameter, List<Method> steps) {
                 : LockedUsageException.of(
                         method,
                         "has the key \"" + text + "\", and " + parts[0] + " is none of its parameters "
-                                + Arrays.stream(parameters).map(Parameter::getName).toList(),
+                                + Arrays.stream(parameters)
+                                        .map(Parameter::getName)
+                                        .toList(),
                         "Name one of them, such as key = \"id\" or key = \"order.id\"");
     }
 
@@ -91,7 +93,8 @@ record KeyPath(String text, int parameter, List<Method> steps) {
 
     /** What every object has, such as its class or its hash code, says nothing about which one it is. */
     private static boolean isOfEveryObject(String name) {
-        return Arrays.stream(Object.class.getMethods()).anyMatch(one -> one.getName().equals(name));
+        return Arrays.stream(Object.class.getMethods())
+                .anyMatch(one -> one.getName().equals(name));
     }
 
     /**

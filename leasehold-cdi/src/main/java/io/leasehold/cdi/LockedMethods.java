@@ -76,13 +76,13 @@ class LockedMethods {
                     "Write @Locked in the source, and not by an extension that changes annotations");
         }
         LockedMethod locked = LockedMethodReader.read(method, annotation);
-        return new MethodLocks(locked, client(locked), transactions.isResolvable() ? transactions.get() : Transactions.NONE);
+        return new MethodLocks(
+                locked, client(locked), transactions.isResolvable() ? transactions.get() : Transactions.NONE);
     }
 
     private LockClient client(LockedMethod locked) {
         String name = locked.client();
-        Instance<LockClient> found =
-                clients.select(name.isEmpty() ? Default.Literal.INSTANCE : NamedLiteral.of(name));
+        Instance<LockClient> found = clients.select(name.isEmpty() ? Default.Literal.INSTANCE : NamedLiteral.of(name));
         if (found.isAmbiguous()) {
             throw LockedUsageException.of(
                     locked.method(),

@@ -28,9 +28,10 @@ interface Transactions {
         }
 
         private IllegalStateException unheard() {
-            return new IllegalStateException("a transaction has begun under a lock, and nothing could check the lease before its"
-                    + " commit: there is no TransactionSynchronizationRegistry, neither as a bean nor by its name in JNDI;"
-                    + " produce one");
+            return new IllegalStateException(
+                    "a transaction has begun under a lock, and nothing could check the lease before its"
+                            + " commit: there is no TransactionSynchronizationRegistry, neither as a bean nor by its name in JNDI;"
+                            + " produce one");
         }
     };
 

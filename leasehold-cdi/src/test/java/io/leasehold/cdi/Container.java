@@ -12,7 +12,6 @@ import jakarta.enterprise.event.Startup;
 import jakarta.enterprise.inject.build.compatible.spi.BuildCompatibleExtension;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
@@ -107,8 +106,8 @@ enum Container {
             Path services = Path.of("target", "arc", name).toAbsolutePath();
             process(name, services, beans);
             Thread.currentThread()
-                    .setContextClassLoader(new URLClassLoader(
-                            new URL[] {services.toUri().toURL()}, Container.class.getClassLoader()));
+                    .setContextClassLoader(
+                            new URLClassLoader(new URL[] {services.toUri().toURL()}, Container.class.getClassLoader()));
             ArcApplication application = new ArcApplication(before);
             try {
                 Arc.initialize();
@@ -121,15 +120,16 @@ enum Container {
         }
 
         private static void process(String name, Path services, Class<?>... beans) throws Exception {
-            ExtensionsEntryPoint extensions = new ExtensionsEntryPoint(
-                    ServiceLoader.load(BuildCompatibleExtension.class).stream()
+            ExtensionsEntryPoint extensions =
+                    new ExtensionsEntryPoint(ServiceLoader.load(BuildCompatibleExtension.class).stream()
                             .map(ServiceLoader.Provider::get)
                             .filter(extension -> extension.getClass().getName().startsWith("io.leasehold"))
                             .toList());
             IndexView index = BeanArchives.buildImmutableBeanArchiveIndex(index(beans));
             Set<String> more = new HashSet<>();
             extensions.runDiscovery(index, more);
-            index = CompositeIndex.create(index, Index.of(more.stream().map(ArcApplication::named).toArray(Class[]::new)));
+            index = CompositeIndex.create(
+                    index, Index.of(more.stream().map(ArcApplication::named).toArray(Class[]::new)));
             BeanProcessor.builder()
                     .setName(name)
                     .setImmutableBeanArchiveIndex(index)
@@ -145,7 +145,9 @@ enum Container {
 
         /** A bean that the test asks for, and what Quarkus keeps, too. */
         private static boolean isKept(BeanInfo bean, Class<?>... beans) {
-            return bean.getTarget().filter(one -> one.hasDeclaredAnnotation(Unremovable.class)).isPresent()
+            return bean.getTarget()
+                            .filter(one -> one.hasDeclaredAnnotation(Unremovable.class))
+                            .isPresent()
                     || (bean.isClassBean()
                             && Stream.of(beans)
                                     .anyMatch(type -> type.getName()
@@ -164,7 +166,8 @@ enum Container {
         private static Index index(Class<?>... beans) throws IOException {
             Indexer indexer = new Indexer();
             try (Stream<Path> files = Files.walk(Path.of("target", "classes"))) {
-                for (Path file : files.filter(one -> one.toString().endsWith(".class")).toList()) {
+                for (Path file :
+                        files.filter(one -> one.toString().endsWith(".class")).toList()) {
                     try (InputStream in = Files.newInputStream(file)) {
                         indexer.index(in);
                     }

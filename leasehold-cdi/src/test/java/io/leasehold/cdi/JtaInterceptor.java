@@ -87,8 +87,7 @@ class JtaInterceptor {
 
         @Override
         public void commit()
-                throws RollbackException, HeuristicMixedException,
-                        HeuristicRollbackException, SystemException {
+                throws RollbackException, HeuristicMixedException, HeuristicRollbackException, SystemException {
             manager.commit();
         }
 
@@ -108,8 +107,7 @@ class JtaInterceptor {
         }
 
         @Override
-        public void resume(Transaction transaction)
-                throws InvalidTransactionException, SystemException {
+        public void resume(Transaction transaction) throws InvalidTransactionException, SystemException {
             manager.resume(transaction);
         }
 

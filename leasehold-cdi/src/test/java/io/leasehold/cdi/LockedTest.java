@@ -57,7 +57,12 @@ class LockedTest {
     @BeforeParameterizedClassInvocation
     static void start(Container container) throws Exception {
         application = container.start(
-                MemoryLocks.class, Orders.class, OtherClient.class, AtTwoClients.class, OneAtATime.class, Nightly.class);
+                MemoryLocks.class,
+                Orders.class,
+                OtherClient.class,
+                AtTwoClients.class,
+                OneAtATime.class,
+                Nightly.class);
     }
 
     @AfterParameterizedClassInvocation

@@ -64,8 +64,7 @@ class LostUpdatesTest {
         database.setUrl(postgres.url());
         counter = new Counter(database);
         System.setProperty("leasehold.uri", redis.uri());
-        application =
-                container.start(Jta.with(container, Orders.class, WrongOrders.class, LockInside.class));
+        application = container.start(Jta.with(container, Orders.class, WrongOrders.class, LockInside.class));
     }
 
     @AfterParameterizedClassInvocation
@@ -153,18 +152,17 @@ class LostUpdatesTest {
         WrongOrders orders = application.get(WrongOrders.class);
         CountDownLatch committing = new CountDownLatch(1);
         CountDownLatch read = new CountDownLatch(1);
-        CompletableFuture<Void> first = CompletableFuture.runAsync(() -> assertThat(
-                        catchThrowable(() -> orders.increment(() -> Jta.registry()
-                                .registerInterposedSynchronization(new Synchronization() {
-                                    @Override
-                                    public void beforeCompletion() {
-                                        committing.countDown();
-                                        await(read);
-                                    }
+        CompletableFuture<Void> first = CompletableFuture.runAsync(() -> assertThat(catchThrowable(() ->
+                        orders.increment(() -> Jta.registry().registerInterposedSynchronization(new Synchronization() {
+                            @Override
+                            public void beforeCompletion() {
+                                committing.countDown();
+                                await(read);
+                            }
 
-                                    @Override
-                                    public void afterCompletion(int status) {}
-                                }))))
+                            @Override
+                            public void afterCompletion(int status) {}
+                        }))))
                 .isNull());
         await(committing);
         orders.increment(read::countDown);

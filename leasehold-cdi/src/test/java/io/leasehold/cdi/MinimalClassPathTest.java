@@ -18,9 +18,11 @@ class MinimalClassPathTest {
 
     private static String output(String... arguments) throws IOException, InterruptedException {
         String classPath = Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
-                .filter(entry -> Stream.of("microprofile", "smallrye", "transaction", "narayana", "arc", "quarkus", "jta", "cdi-")
-                        .noneMatch(absent -> Path.of(entry).getFileName().toString().contains(absent)
-                                && !entry.contains("jakarta.enterprise")))
+                .filter(entry -> Stream.of(
+                                "microprofile", "smallrye", "transaction", "narayana", "arc", "quarkus", "jta", "cdi-")
+                        .noneMatch(absent ->
+                                Path.of(entry).getFileName().toString().contains(absent)
+                                        && !entry.contains("jakarta.enterprise")))
                 .collect(Collectors.joining(File.pathSeparator));
         List<String> command = Stream.concat(
                         Stream.of(
@@ -48,7 +50,8 @@ class MinimalClassPathTest {
                 .contains("there is no bean of type io.leasehold.LockClient. Declare one: @Produces @ApplicationScoped"
                         + " LockClient locks()");
         assertThat(output("locks", "configured"))
-                .contains("there is no setting minimal.name. Add MicroProfile Config to the class path, or write the text"
-                        + " itself.");
+                .contains(
+                        "there is no setting minimal.name. Add MicroProfile Config to the class path, or write the text"
+                                + " itself.");
     }
 }

@@ -105,13 +105,13 @@ class SamplesTest {
 
     @Test
     void theDocumentHasTheseSamples() throws IOException {
-        String here =
-                unindented(Files.readString(Path.of("src/test/java/io/leasehold/cdi/SamplesTest.java")));
+        String here = unindented(Files.readString(Path.of("src/test/java/io/leasehold/cdi/SamplesTest.java")));
         List<String> samples = Arrays.stream(Files.readString(Path.of("../docs/cdi.md"))
                         .replace("redis://localhost:6379", "memory:")
                         .split("```java\n"))
                 .skip(1)
-                .map(sample -> unindented(sample.substring(0, sample.indexOf("```"))).replace("\nclass ", "\nstatic class "))
+                .map(sample ->
+                        unindented(sample.substring(0, sample.indexOf("```"))).replace("\nclass ", "\nstatic class "))
                 .toList();
         assertThat(samples).hasSize(2);
         samples.forEach(sample -> assertThat(here).contains(sample));

@@ -226,7 +226,10 @@ class TransactionTest {
         assertThatThrownBy(() -> orders.locked(() -> {
                     increment();
                     locks.admin().forceRelease("order", null);
-                    Locks.current().renewAsync().handle((renewed, error) -> null).join();
+                    Locks.current()
+                            .renewAsync()
+                            .handle((renewed, error) -> null)
+                            .join();
                     return null;
                 }))
                 .isInstanceOf(LeaseLostException.class);
