@@ -16,11 +16,11 @@ final class BlockingCalls {
 
     static @Nullable Object run(LockCall call) throws Throwable {
         LeaseScope around = LeaseScope.current();
-        LeaseScope.refuseHeld(around, call.locks(), call.names());
+        LeaseScope.refuseHeld(around, call.asked());
         Transactions transactions = call.locks().transactions();
         boolean outer = transactions.isActive();
         call.refuseFailingOuter(outer);
-        KeptLease shared = outer ? transactions.kept(call) : null;
+        KeptLease shared = outer ? transactions.kept(call.asked()) : null;
         if (shared != null && shared.enter()) {
             return ended(call, call.scope(shared.scope().hold(), around), shared);
         }

@@ -47,25 +47,25 @@ final class JtaTransactions implements Transactions {
     }
 
     @Override
-    public @Nullable KeptLease kept(LockCall call) {
+    public @Nullable KeptLease kept(AskedLocks asked) {
         List<KeptLease> overlapping = leases().stream()
-                .filter(lease -> lease.scope().hasAnyOf(call.locks(), call.names()))
+                .filter(lease -> lease.scope().locks().overlap(asked))
                 .toList();
         if (overlapping.isEmpty()) {
             return null;
         }
         KeptLease kept = overlapping.get(0);
-        if (!kept.scope().isOf(call.names(), call.isOfSeveral())) {
-            throw new IllegalStateException(
-                    "the locks " + call.names() + " are asked for inside a transaction of the caller that"
-                            + " already holds some of them, until it has completed: ask for the same ones each time, or take all"
-                            + " of them before it begins");
+        if (!kept.scope().locks().areSameAs(asked)) {
+            throw new IllegalStateException("the locks " + asked
+                    + " are asked for inside a transaction of the caller that already holds some of"
+                    + " them, until it has completed: ask for the same ones each time, or take all of them before it"
+                    + " begins");
         }
         kept.scope().hold().ensureValidFor(Duration.ZERO);
         return kept;
     }
 
-    @SuppressWarnings("unchecked") // nobody else has this key
+    @SuppressWarnings("unchecked") // no other has this key
     private List<KeptLease> leases() {
         List<KeptLease> leases = (List<KeptLease>) registry.getResource(KeptLease.class);
         return leases == null ? List.of() : leases;
@@ -100,7 +100,7 @@ final class JtaTransactions implements Transactions {
             try {
                 scope.checkCommit();
             } catch (RuntimeException e) {
-                LOG.atWarn().log("a transaction under {} is rolled back: {}", scope.names(), e.getMessage());
+                LOG.atWarn().log("a transaction under {} is rolled back: {}", scope.locks(), e.getMessage());
                 registry.setRollbackOnly();
                 throw e;
             }

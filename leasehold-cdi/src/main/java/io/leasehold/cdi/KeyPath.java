@@ -91,14 +91,14 @@ record KeyPath(String text, int parameter, List<Method> steps) {
         return null;
     }
 
-    /** What every object has, such as its class or its hash code, says nothing about which one it is. */
+    /** Whether each object has it, such as its class or its hash code: that says nothing about which one it is. */
     private static boolean isOfEveryObject(String name) {
         return Arrays.stream(Object.class.getMethods())
                 .anyMatch(one -> one.getName().equals(name));
     }
 
     /**
-     * What stands at the end of the path, or null if something on it is null or an empty {@code Optional}.
+     * The value at the end of the path, or null if something on it is null or an empty {@code Optional}.
      *
      * @throws InvocationTargetException if a step throws
      */

@@ -3,15 +3,10 @@ package io.leasehold.cdi;
 import io.leasehold.Hold;
 import io.leasehold.LeaseAtRiskException;
 import io.leasehold.LeaseLostException;
-import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.LossCause;
-import io.leasehold.MultiLease;
 import io.leasehold.ReleaseOutcome;
 import java.time.Duration;
-import java.util.Collections;
-import java.util.List;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,15 +18,18 @@ final class LeaseScope {
 
     private static final ThreadLocal<@Nullable LeaseScope> CURRENT = new ThreadLocal<>();
 
-    private final MethodLocks locks;
-    private final List<LockName> names;
+    private final AskedLocks locks;
     private final Hold hold;
+    private final Duration commitGuard;
+    private final Transactions transactions;
     private final @Nullable LeaseScope outer;
 
-    LeaseScope(MethodLocks locks, List<LockName> names, Hold hold, @Nullable LeaseScope outer) {
+    LeaseScope(
+            AskedLocks locks, Hold hold, Duration commitGuard, Transactions transactions, @Nullable LeaseScope outer) {
         this.locks = locks;
-        this.names = names;
         this.hold = hold;
+        this.commitGuard = commitGuard;
+        this.transactions = transactions;
         this.outer = outer;
     }
 
@@ -40,28 +38,19 @@ final class LeaseScope {
         return CURRENT.get();
     }
 
-    /** A body that asked for what a body around it holds would wait for itself. At another client the same name is another lock. */
-    static void refuseHeld(@Nullable LeaseScope innermost, MethodLocks locks, List<LockName> names) {
+    /** Refuses what a body around this call holds: it would wait for itself. */
+    static void refuseHeld(@Nullable LeaseScope innermost, AskedLocks asked) {
         for (LeaseScope scope = innermost; scope != null; scope = scope.outer) {
-            if (scope.hasAnyOf(locks, names)) {
+            if (scope.locks.overlap(asked)) {
                 throw new IllegalStateException(
-                        "the lock " + names + " is already held by a body around this call, and locks are not"
+                        "the lock " + asked + " is already held by a body around this call, and locks are not"
                                 + " reentrant: take it once, in the outermost method");
             }
         }
     }
 
-    boolean hasAnyOf(MethodLocks others, List<LockName> otherNames) {
-        return locks.holderId().equals(others.holderId()) && !Collections.disjoint(names, otherNames);
-    }
-
-    /** Whether it holds these and no other, as the lease of one lock or of several. */
-    boolean isOf(List<LockName> others, boolean several) {
-        return several == hold instanceof MultiLease && Set.copyOf(names).equals(Set.copyOf(others));
-    }
-
-    List<LockName> names() {
-        return names;
+    AskedLocks locks() {
+        return locks;
     }
 
     Hold hold() {
@@ -70,7 +59,7 @@ final class LeaseScope {
 
     /** Has the transaction of this thread, which has just begun, check what is held before its commit. */
     void guardTransaction() {
-        locks.transactions().guard(this);
+        transactions.guard(this);
     }
 
     /** The thread runs in this; returns what it has had before, for {@link #backTo}. */
@@ -114,7 +103,7 @@ final class LeaseScope {
     }
 
     private void ensureGuard() {
-        hold.ensureValidFor(locks.commitGuard());
+        hold.ensureValidFor(commitGuard);
     }
 
     private static void renewed(Hold held, LeaseAtRiskException atRisk) {
@@ -145,11 +134,12 @@ final class LeaseScope {
     @Nullable
     LeaseLostException foundBy(ReleaseOutcome outcome) {
         return outcome == ReleaseOutcome.ALREADY_LOST
-                ? new LeaseLostException(names.get(0), LossCause.NOT_OURS, "it was gone when the body gave it back")
+                ? new LeaseLostException(
+                        locks.names().get(0), LossCause.NOT_OURS, "it was gone when the body gave it back")
                 : null;
     }
 
-    /** What the caller gets: the loss with what the body threw, if there was a loss; else what the body threw. */
+    /** The end for the caller: the loss with what the body threw, if there was a loss; else what the body threw. */
     static @Nullable Throwable outcome(@Nullable LeaseLostException lost, @Nullable Throwable thrown) {
         boolean told = thrown instanceof LeaseLostException known
                 && lost != null

@@ -40,7 +40,7 @@ public final class LeaseholdExtension implements BuildCompatibleExtension {
     /** For containers. */
     public LeaseholdExtension() {}
 
-    /** Looks at each bean. */
+    /** Is shown each bean. */
     @Registration(types = Object.class)
     public void bean(BeanInfo bean) {
         ClassInfo type = bean.isClassBean() ? bean.declaringClass() : null;
@@ -50,7 +50,7 @@ public final class LeaseholdExtension implements BuildCompatibleExtension {
         }
     }
 
-    /** Looks at each client of the application. */
+    /** Is shown each client of the application. */
     @Registration(types = LockClient.class)
     public void client(BeanInfo bean) {
         hasClient |= bean.qualifiers().stream()

@@ -19,24 +19,21 @@ import org.jspecify.annotations.Nullable;
  * One call of a locked method.
  *
  * @param locks what is said about the method
- * @param names the locks
+ * @param asked the locks
  * @param lock the same, to be acquired
- * @param invocation what runs
+ * @param invocation the call itself
  */
-record LockCall(
-        MethodLocks locks, List<LockName> names, Acquirable<? extends Hold> lock, InvocationContext invocation) {
+record LockCall(MethodLocks locks, AskedLocks asked, Acquirable<? extends Hold> lock, InvocationContext invocation) {
 
     static LockCall of(MethodLocks locks, InvocationContext invocation) {
         List<LockName> names = locks.method().naming().of(invocation.getParameters());
-        return new LockCall(locks, names, locks.of(names), invocation);
-    }
-
-    boolean isOfSeveral() {
-        return lock instanceof MultiLock;
+        Acquirable<? extends Hold> lock = locks.of(names);
+        return new LockCall(
+                locks, new AskedLocks(locks.holderId(), names, lock instanceof MultiLock), lock, invocation);
     }
 
     LeaseScope scope(Hold hold, @Nullable LeaseScope outer) {
-        return new LeaseScope(locks, names, hold, outer);
+        return new LeaseScope(asked, hold, locks.commitGuard(), locks.transactions(), outer);
     }
 
     /** Waits, on the calling thread. */
@@ -50,7 +47,7 @@ record LockCall(
                 }
             }
             Thread.currentThread().interrupt();
-            throw new AcquireInterruptedException(names, interrupt);
+            throw new AcquireInterruptedException(asked, interrupt);
         }
     }
 
@@ -63,7 +60,7 @@ record LockCall(
         return invocation.proceed();
     }
 
-    /** What the caller gets where the lock stayed busy. */
+    /** The end for the caller where the lock stayed busy. */
     @Nullable
     Object whenBusy(Attempt.Busy<?> busy) throws Throwable {
         return switch (locks.method().onBusy()) {
@@ -96,7 +93,7 @@ record LockCall(
     void refuseFailingOuter(boolean inTransaction) {
         if (inTransaction && locks.outerTransaction() == OuterTransaction.FAIL) {
             throw new IllegalStateException(
-                    "the lock " + names + " is asked for inside a transaction of the caller, which would commit"
+                    "the lock " + asked + " is asked for inside a transaction of the caller, which would commit"
                             + " after the release: lock outside that transaction, or set leasehold.outer-transaction to"
                             + " RELEASE_AFTER_COMPLETION");
         }

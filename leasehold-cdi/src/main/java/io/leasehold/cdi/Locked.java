@@ -75,7 +75,7 @@ public @interface Locked {
     @Nonbinding
     Fairness[] fairness() default {};
 
-    /** What happens if the lock stays busy. */
+    /** The behaviour if the lock stays busy. */
     @Nonbinding
     OnBusy onBusy() default OnBusy.THROW;
 
@@ -86,7 +86,7 @@ public @interface Locked {
     @Nonbinding
     String fallback() default "";
 
-    /** What happens to the body if the lease is lost. */
+    /** The behaviour towards the body if the lease is lost. */
     @Nonbinding
     OnLoss onLoss() default OnLoss.INTERRUPT;
 

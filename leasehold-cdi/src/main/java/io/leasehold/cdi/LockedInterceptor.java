@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 @Locked
 @Interceptor
 @Priority(Interceptor.Priority.PLATFORM_BEFORE + 100)
-class LockedInterceptor {
+final class LockedInterceptor {
 
     private final LockedMethods methods;
 

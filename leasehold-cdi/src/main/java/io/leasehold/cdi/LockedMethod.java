@@ -10,7 +10,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@link Locked} says about one method, read and checked.
+ * One method with {@link Locked}, read and checked.
  *
  * @param method the method of the class, not that of an interface
  * @param isStage whether its body has ended with the stage that it returns, and not when it returns

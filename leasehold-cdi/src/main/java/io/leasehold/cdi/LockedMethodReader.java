@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 /** Reads {@link Locked} on one method, and refuses what cannot work. Nothing of it depends on a call. */
 final class LockedMethodReader {
 
-    /** What runs after the method has returned, and nobody can wait for; by name, since most of it is not on the class path. */
+    /** Results whose work goes on after the method has returned, and cannot be waited for; by name, since most are not on the class path. */
     private static final Set<String> ENDS_ELSEWHERE = Set.of(
             "org.reactivestreams.Publisher",
             "io.smallrye.mutiny.Uni",
@@ -43,7 +43,7 @@ final class LockedMethodReader {
     }
 
     /**
-     * What the annotation says.
+     * The method as its annotation wants it.
      *
      * @throws LockedUsageException if that cannot work
      */

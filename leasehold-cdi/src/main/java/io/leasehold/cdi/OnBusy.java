@@ -1,6 +1,6 @@
 package io.leasehold.cdi;
 
-/** What happens if the lock stayed busy. The body never runs without the lock. */
+/** The behaviour if the lock stayed busy. The body never runs without the lock. */
 public enum OnBusy {
     /** The caller gets a {@link io.leasehold.LockBusyException}. */
     THROW,

@@ -1,6 +1,6 @@
 package io.leasehold.cdi;
 
-/** What happens if a locked method is called inside a transaction that its caller has begun: {@code leasehold.outer-transaction}. */
+/** The behaviour if a locked method is called inside a transaction that its caller has begun: {@code leasehold.outer-transaction}. */
 enum OuterTransaction {
     /**
      * The lease stays held, and renewed, until that transaction has completed, however it completes; before its commit the lease

@@ -13,7 +13,7 @@ interface Transactions {
         }
 
         @Override
-        public @Nullable KeptLease kept(LockCall call) {
+        public @Nullable KeptLease kept(AskedLocks asked) {
             return null;
         }
 
@@ -45,7 +45,7 @@ interface Transactions {
      * @throws io.leasehold.LeaseLostException if it has been lost since
      */
     @Nullable
-    KeptLease kept(LockCall call);
+    KeptLease kept(AskedLocks asked);
 
     /** Has the active transaction check the lease before its commit, and keep it until it has completed. */
     void keep(KeptLease lease);

@@ -55,7 +55,11 @@ final class Compiled {
                             .filter(name -> !name.startsWith("io.leasehold.spring.")
                                     && !name.startsWith("org.springframework.")),
                     Stream.of(
-                            "io.leasehold.cdi.*",
+                            "io.leasehold.cdi.FencingToken",
+                            "io.leasehold.cdi.LockKey",
+                            "io.leasehold.cdi.Locked",
+                            "io.leasehold.cdi.Locks",
+                            "io.leasehold.cdi.OnBusy",
                             "jakarta.enterprise.context.ApplicationScoped",
                             "jakarta.enterprise.inject.Disposes",
                             "jakarta.enterprise.inject.Produces",
