@@ -82,6 +82,7 @@ public final class LeaseholdExtension implements BuildCompatibleExtension {
     private static boolean isLocked(ClassInfo type) {
         return isLocked((AnnotationTarget) type, new HashSet<>())
                 || type.methods().stream().anyMatch(method -> isLocked(method, new HashSet<>()))
+                || type.superInterfacesDeclarations().stream().anyMatch(LeaseholdExtension::isLocked)
                 || (type.superClassDeclaration() != null && isLocked(type.superClassDeclaration()));
     }
 

@@ -93,6 +93,11 @@ final class LockedMethodReader {
                     "is " + unreachable + ", so that no interceptor can lock it: it would run without the lock",
                     "Make it a method that can be overridden");
         }
+        if (method.getDeclaringClass().isInterface()) {
+            throw refusal(
+                    "is of an interface, whose annotations CDI does not read: it would run without the lock",
+                    "Write @Locked on the method of the class");
+        }
     }
 
     private void refusePrimitiveSkip() {

@@ -6,6 +6,7 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -50,11 +51,11 @@ record LockedTypes(List<Class<?>> types) {
         return null;
     }
 
-    /** The methods of a class that are locked, those included that no interceptor can lock although they are asked to be. */
+    /** The methods of a class that are locked, and those that are asked to be although no interceptor can lock them. */
     static List<Method> lockedMethods(Class<?> type) {
         boolean all = on(type, new HashSet<>()) != null;
         List<Method> found = new ArrayList<>();
-        for (Class<?> one = type; one != null && one != Object.class; one = one.getSuperclass()) {
+        for (Class<?> one : withSuperTypes(type)) {
             for (Method method : one.getDeclaredMethods()) {
                 boolean asked = on(method, new HashSet<>()) != null || (all && isBusiness(method));
                 if (asked && !method.isSynthetic() && found.stream().noneMatch(known -> overrides(known, method))) {
@@ -65,9 +66,24 @@ record LockedTypes(List<Class<?>> types) {
         return found;
     }
 
+    /** Classes first, from the lowest on, and then their interfaces. */
+    private static Set<Class<?>> withSuperTypes(Class<?> type) {
+        Set<Class<?>> all = new LinkedHashSet<>();
+        for (Class<?> one = type; one != null && one != Object.class; one = one.getSuperclass()) {
+            all.add(one);
+        }
+        for (Class<?> one : List.copyOf(all)) {
+            for (Class<?> implemented : one.getInterfaces()) {
+                all.addAll(withSuperTypes(implemented));
+            }
+        }
+        return all;
+    }
+
     private static boolean isBusiness(Method method) {
         int modifiers = method.getModifiers();
-        return !Modifier.isPrivate(modifiers)
+        return !method.getDeclaringClass().isInterface()
+                && !Modifier.isPrivate(modifiers)
                 && !Modifier.isStatic(modifiers)
                 && !Modifier.isFinal(modifiers)
                 && Stream.of(method.getAnnotations())

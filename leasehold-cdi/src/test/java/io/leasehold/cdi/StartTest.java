@@ -81,6 +81,19 @@ class StartTest {
         }
     }
 
+    interface Described {
+
+        @Locked(name = "described", maxWait = "0")
+        void run();
+    }
+
+    @ApplicationScoped
+    static class OfInterface implements Described {
+
+        @Override
+        public void run() {}
+    }
+
     @ApplicationScoped
     static class Unscoped {
 
@@ -108,6 +121,15 @@ class StartTest {
                         + " a type that can be null, or use onBusy = THROW.",
                 MemoryLocks.class,
                 Primitive.class);
+    }
+
+    @Test
+    void anAnnotationThatCdiDoesNotReadIsRefused() throws Exception {
+        refused(
+                "@Locked method Described.run() is of an interface, whose annotations CDI does not read: it would run without the"
+                        + " lock. Write @Locked on the method of the class.",
+                MemoryLocks.class,
+                OfInterface.class);
     }
 
     @Test
