@@ -13,8 +13,9 @@ import org.eclipse.microprofile.config.ConfigProvider;
 /** The settings {@code leasehold.*}, and what <code>${…}</code> names: from MicroProfile Config, where that is on the class path. */
 final class Settings {
 
-    /** Whether MicroProfile Config is on the class path. */
-    static final boolean PRESENT = isPresent("org.eclipse.microprofile.config.ConfigProvider");
+    /** Whether MicroProfile Config is on the class path, and not its interfaces alone. */
+    static final boolean PRESENT =
+            isPresent("org.eclipse.microprofile.config.ConfigProvider") && OfMicroProfile.isImplemented();
 
     private static final Pattern PLACEHOLDER = Pattern.compile("\\$\\{([^}:]+)(?::([^}]*))?}");
     private static final Pattern UNITS =
@@ -41,6 +42,14 @@ final class Settings {
     private static final class OfMicroProfile {
 
         private OfMicroProfile() {}
+
+        static boolean isImplemented() {
+            try {
+                return ConfigProvider.getConfig() != null;
+            } catch (IllegalStateException e) {
+                return false; // as it is specified
+            }
+        }
 
         static Optional<String> text(String name) {
             return ConfigProvider.getConfig().getOptionalValue(name, String.class);
