@@ -10,13 +10,9 @@ import java.util.List;
 import javax.naming.InitialContext;
 import javax.naming.NamingException;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** The transactions of Jakarta Transactions. */
 final class JtaTransactions implements Transactions {
-
-    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
     private static final String NAME = "java:comp/TransactionSynchronizationRegistry";
 

@@ -76,8 +76,15 @@ class LockedMethods {
                     "Write @Locked in the source, and not by an extension that changes annotations");
         }
         LockedMethod locked = LockedMethodReader.read(method, annotation);
-        return new MethodLocks(
-                locked, client(locked), transactions.isResolvable() ? transactions.get() : Transactions.NONE);
+        Transactions known = transactions.isResolvable() ? transactions.get() : Transactions.NONE;
+        if (known == Transactions.NONE && LockedTypes.isTransactional(method, type)) {
+            throw LockedUsageException.of(
+                    method,
+                    "is @Transactional, and its commit could not be checked: there is no TransactionSynchronizationRegistry,"
+                            + " neither as a bean nor by its name in JNDI",
+                    "Produce the one of the transaction manager");
+        }
+        return new MethodLocks(locked, client(locked), known);
     }
 
     private LockClient client(LockedMethod locked) {

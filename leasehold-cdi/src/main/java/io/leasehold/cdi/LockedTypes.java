@@ -80,6 +80,14 @@ record LockedTypes(List<Class<?>> types) {
         return all;
     }
 
+    /** Whether a transaction of Jakarta's may begin with the method; by name, since that is not always on the class path. */
+    static boolean isTransactional(Method method, Class<?> type) {
+        return Stream.of(method, type, method.getDeclaringClass())
+                .flatMap(element -> Stream.of(element.getAnnotations()))
+                .anyMatch(annotation ->
+                        annotation.annotationType().getName().equals("jakarta.transaction.Transactional"));
+    }
+
     private static boolean isBusiness(Method method) {
         int modifiers = method.getModifiers();
         return !method.getDeclaringClass().isInterface()

@@ -1,9 +1,13 @@
 package io.leasehold.cdi;
 
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The transaction of the calling thread. */
 interface Transactions {
+
+    Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
     /** Where there are none, or none that could be heard of. */
     Transactions NONE = new Transactions() {
@@ -19,19 +23,16 @@ interface Transactions {
 
         @Override
         public void keep(KeptLease lease) {
-            throw unheard();
+            throw new IllegalStateException("no transaction is active");
         }
 
+        /** Does not throw: a manager that has begun a transaction would leave it to the thread. */
         @Override
         public void guard(LeaseScope scope) {
-            throw unheard();
-        }
-
-        private IllegalStateException unheard() {
-            return new IllegalStateException(
-                    "a transaction has begun under a lock, and nothing could check the lease before its"
-                            + " commit: there is no TransactionSynchronizationRegistry, neither as a bean nor by its name in JNDI;"
-                            + " produce one");
+            LOG.warn(
+                    "a transaction has begun under {}, and its commit is not checked: there is no"
+                            + " TransactionSynchronizationRegistry, neither as a bean nor by its name in JNDI",
+                    scope.locks());
         }
     };
 

@@ -1,6 +1,7 @@
 package io.leasehold.cdi;
 
 import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.transaction.Transactional;
 import org.jboss.weld.environment.se.Weld;
 import org.jboss.weld.environment.se.WeldContainer;
 
@@ -25,10 +26,23 @@ final class MinimalApplication {
         public void run() {}
     }
 
+    @ApplicationScoped
+    static class Payments {
+
+        @Locked(name = "payment", maxWait = "0")
+        @Transactional
+        public void pay() {}
+    }
+
     public static void main(String[] arguments) {
         Weld weld = new Weld().addBeanClasses(Orders.class);
         for (String argument : arguments) {
-            weld = weld.addBeanClasses(argument.equals("locks") ? MemoryLocks.class : Configured.class);
+            weld = weld.addBeanClasses(
+                    switch (argument) {
+                        case "locks" -> MemoryLocks.class;
+                        case "transactions" -> Payments.class;
+                        default -> Configured.class;
+                    });
         }
         try (WeldContainer container = weld.initialize()) {
             System.out.println(container.select(Orders.class).get().held());

@@ -52,6 +52,13 @@ class MinimalClassPathTest {
     }
 
     @Test
+    void aTransactionWhoseCommitCouldNotBeCheckedIsRefused() throws IOException, InterruptedException {
+        assertThat(output(List.of("narayana", "arc", "quarkus", "cdi-7"), "locks", "transactions"))
+                .contains("Payments.pay() is @Transactional, and its commit could not be checked: there is no"
+                        + " TransactionSynchronizationRegistry");
+    }
+
+    @Test
     void whatIsMissingIsNamed() throws IOException, InterruptedException {
         assertThat(output(OPTIONAL))
                 .contains("there is no bean of type io.leasehold.LockClient. Declare one: @Produces @ApplicationScoped"
