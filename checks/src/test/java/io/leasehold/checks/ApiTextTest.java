@@ -28,6 +28,7 @@ class ApiTextTest {
                 "ETCD",
                 "REACTOR",
                 "KOTLIN",
+                "CDI",
                 "SPRING",
                 "SPRING_BOOT_TEST",
                 "SHEDLOCK",

@@ -36,6 +36,7 @@ class ArrowsTest {
     private static final String MICROMETER = "io.leasehold.micrometer..";
     private static final String REACTOR = "io.leasehold.reactor..";
     private static final String KOTLIN = "io.leasehold.kotlin..";
+    private static final String CDI = "io.leasehold.cdi..";
     private static final String SPRING = "io.leasehold.spring";
     private static final String SPRING_BOOT = "io.leasehold.spring.boot";
     private static final String SPRING_BOOT_TEST = "io.leasehold.spring.boot.test";
@@ -168,6 +169,15 @@ class ArrowsTest {
         outsideWorld(new String[] {REACTOR}, "reactor..", "org.reactivestreams..");
         room(KOTLIN, API, KOTLIN);
         outsideWorld(new String[] {KOTLIN}, "kotlin..", "kotlinx.coroutines..", "org.jetbrains.annotations..");
+        room(CDI, API, CDI);
+        outsideWorld(
+                new String[] {CDI},
+                "jakarta.annotation..",
+                "jakarta.enterprise..",
+                "jakarta.inject..",
+                "jakarta.interceptor..",
+                "jakarta.transaction..",
+                "org.eclipse.microprofile.config..");
         room(SHEDLOCK, API, SHEDLOCK);
         outsideWorld(new String[] {SHEDLOCK}, "net.javacrumbs.shedlock..");
         room(SPRING_INTEGRATION, API, SPRING_INTEGRATION);

@@ -30,6 +30,7 @@ class JavadocTest {
             Module.ZOOKEEPER,
             Module.ETCD,
             Module.REACTOR,
+            Module.CDI,
             Module.SERVERS,
             Module.TESTKIT,
             Module.SIMULATOR);

@@ -18,6 +18,7 @@ enum Module {
     MICROMETER("leasehold-micrometer", "io.leasehold.micrometer"),
     REACTOR("leasehold-reactor", "io.leasehold.reactor"),
     KOTLIN("leasehold-kotlin", "io.leasehold.kotlin"),
+    CDI("leasehold-cdi", "io.leasehold.cdi"),
     SPRING("leasehold-spring", "io.leasehold.spring"),
     SPRING_BOOT("leasehold-spring-boot", "io.leasehold.spring.boot"),
     SPRING_BOOT_TEST("leasehold-spring-boot-starter-test", "io.leasehold.spring.boot.test"),

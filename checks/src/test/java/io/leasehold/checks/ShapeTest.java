@@ -33,6 +33,8 @@ class ShapeTest {
                         && !type.isAnonymousClass()
                         && !type.isNestedClass()
                         && !type.getModifiers().contains(JavaModifier.ABSTRACT)
+                        // A container makes a proxy of it.
+                        && !type.isAnnotatedWith("jakarta.enterprise.context.ApplicationScoped")
                         && !type.getSimpleName().equals("package-info")
                         && !type.getSimpleName().equals("module-info")
                         && type.getAllSubclasses().isEmpty();

@@ -137,6 +137,7 @@ class SourceRulesTest {
                 Module.ZOOKEEPER,
                 Module.ETCD,
                 Module.REACTOR,
+                Module.CDI,
                 Module.SPRING,
                 Module.SPRING_BOOT,
                 Module.SPRING_BOOT_TEST,

@@ -23,6 +23,7 @@ class WordsTest {
             Module.MICROMETER,
             Module.REACTOR,
             Module.KOTLIN,
+            Module.CDI,
             Module.SPRING_BOOT,
             Module.SPRING_BOOT_TEST,
             Module.SHEDLOCK,

@@ -8,6 +8,7 @@ import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.Stream;
 import javax.tools.JavaCompiler;
 import javax.tools.ToolProvider;
 
@@ -48,12 +49,31 @@ final class Compiled {
             "org.springframework.transaction.annotation.Transactional",
             "reactor.core.publisher.Mono");
 
+    /** In a document about CDI, names that Spring has too are those of CDI and Jakarta. */
+    private static final List<String> IMPORTS_OF_CDI = Stream.concat(
+                    IMPORTS.stream()
+                            .filter(name -> !name.startsWith("io.leasehold.spring.")
+                                    && !name.startsWith("org.springframework.")),
+                    Stream.of(
+                            "io.leasehold.cdi.FencingToken",
+                            "io.leasehold.cdi.LockKey",
+                            "io.leasehold.cdi.Locked",
+                            "io.leasehold.cdi.Locks",
+                            "io.leasehold.cdi.OnBusy",
+                            "jakarta.enterprise.context.ApplicationScoped",
+                            "jakarta.enterprise.inject.Disposes",
+                            "jakarta.enterprise.inject.Produces",
+                            "jakarta.inject.Inject",
+                            "jakarta.transaction.Transactional"))
+            .toList();
+
     private Compiled() {}
 
     /** Compiles a block, with some of its texts replaced by what exists here. */
     static Scene of(CodeBlock block, String text, Path directory) {
         StringBuilder source = new StringBuilder("package io.leasehold.checks.docs;\n");
-        IMPORTS.forEach(name -> source.append("import ").append(name).append(";\n"));
+        List<String> imports = block.document().equals("docs/cdi.md") ? IMPORTS_OF_CDI : IMPORTS;
+        imports.forEach(name -> source.append("import ").append(name).append(";\n"));
         source.append("public final class Block extends Scene {\n  public Block() throws Exception {}\n")
                 .append("  @Override public void run() throws Exception {\n")
                 .append(text)

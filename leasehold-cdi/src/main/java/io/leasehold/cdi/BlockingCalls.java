@@ -1,0 +1,91 @@
+package io.leasehold.cdi;
+
+import io.leasehold.Attempt;
+import io.leasehold.Hold;
+import io.leasehold.LeaseLostException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Locked bodies that have ended when they return: they run on the calling thread. */
+final class BlockingCalls {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+
+    private BlockingCalls() {}
+
+    static @Nullable Object run(LockCall call) throws Throwable {
+        LeaseScope around = LeaseScope.current();
+        LeaseScope.refuseHeld(around, call.asked());
+        Transactions transactions = call.locks().transactions();
+        boolean outer = transactions.isActive();
+        call.refuseFailingOuter(outer);
+        KeptLease shared = outer ? transactions.kept(call.asked()) : null;
+        if (shared != null && shared.enter()) {
+            return ended(call, call.scope(shared.scope().hold(), around), shared);
+        }
+        Attempt<? extends Hold> attempt = call.attempt();
+        if (attempt instanceof Attempt.Busy<?> busy) {
+            return call.whenBusy(busy);
+        }
+        LeaseScope scope = call.scope(attempt.orElseThrow(), around);
+        return ended(call, scope, outer ? kept(transactions, scope) : null);
+    }
+
+    private static KeptLease kept(Transactions transactions, LeaseScope scope) {
+        KeptLease kept = new KeptLease(scope);
+        try {
+            transactions.keep(kept);
+            return kept;
+        } catch (RuntimeException | Error e) {
+            scope.hold().close();
+            throw e;
+        }
+    }
+
+    /** Runs the body; gives the lease back after it, unless a transaction keeps it. */
+    private static @Nullable Object ended(LockCall call, LeaseScope scope, @Nullable KeptLease kept) throws Throwable {
+        Object result = null;
+        Throwable thrown = null;
+        try {
+            result = inside(call, scope);
+        } catch (Throwable e) {
+            thrown = e;
+        }
+        LeaseLostException lost = scope.loss();
+        if (kept != null) {
+            kept.leave();
+        } else {
+            LeaseLostException found = released(scope);
+            lost = lost != null ? lost : found;
+        }
+        Throwable end = LeaseScope.outcome(lost, thrown);
+        if (end != null) {
+            throw end;
+        }
+        return result;
+    }
+
+    private static @Nullable Object inside(LockCall call, LeaseScope scope) throws Exception {
+        LossInterrupt interrupt =
+                call.locks().method().onLoss() == OnLoss.INTERRUPT ? LossInterrupt.armed(scope.hold()) : null;
+        LeaseScope before = scope.enter();
+        try {
+            return call.body(scope.hold());
+        } finally {
+            LeaseScope.backTo(before);
+            if (interrupt != null) {
+                interrupt.callOff();
+            }
+        }
+    }
+
+    private static @Nullable LeaseLostException released(LeaseScope scope) {
+        try {
+            return scope.foundBy(scope.hold().release());
+        } catch (RuntimeException e) {
+            LOG.atWarn().setCause(e).log("releasing {} failed; it ends with its ttl", scope.hold());
+            return null;
+        }
+    }
+}

@@ -1,0 +1,16 @@
+package io.leasehold.cdi;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/**
+ * On a parameter of type {@code long} of a {@link Locked} method: filled with the {@linkplain io.leasehold.Lease#fencingToken()
+ * fencing token} of the lease, whatever the caller passed.
+ */
+@Target(ElementType.PARAMETER)
+@Retention(RetentionPolicy.RUNTIME)
+@Documented
+public @interface FencingToken {}

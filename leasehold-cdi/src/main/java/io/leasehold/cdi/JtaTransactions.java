@@ -1,0 +1,112 @@
+package io.leasehold.cdi;
+
+import jakarta.enterprise.inject.Instance;
+import jakarta.transaction.Status;
+import jakarta.transaction.Synchronization;
+import jakarta.transaction.TransactionSynchronizationRegistry;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import javax.naming.InitialContext;
+import javax.naming.NamingException;
+import org.jspecify.annotations.Nullable;
+
+/** The transactions of Jakarta Transactions. */
+final class JtaTransactions implements Transactions {
+
+    private static final String NAME = "java:comp/TransactionSynchronizationRegistry";
+
+    private final TransactionSynchronizationRegistry registry;
+
+    private JtaTransactions(TransactionSynchronizationRegistry registry) {
+        this.registry = registry;
+    }
+
+    /** Those of the container: by its bean, or by the name that Jakarta EE gives them; none where it has neither. */
+    @SuppressWarnings("BanJNDI") // a fixed name of the container's own
+    static Transactions of(Instance<Object> beans) {
+        Instance<TransactionSynchronizationRegistry> registries =
+                beans.select(TransactionSynchronizationRegistry.class);
+        if (registries.isResolvable()) {
+            return new JtaTransactions(registries.get());
+        }
+        try {
+            return new JtaTransactions(InitialContext.doLookup(NAME));
+        } catch (NamingException e) {
+            return NONE;
+        }
+    }
+
+    @Override
+    public boolean isActive() {
+        return registry.getTransactionStatus() == Status.STATUS_ACTIVE;
+    }
+
+    @Override
+    public @Nullable KeptLease kept(AskedLocks asked) {
+        List<KeptLease> overlapping = leases().stream()
+                .filter(lease -> lease.scope().locks().overlap(asked))
+                .toList();
+        if (overlapping.isEmpty()) {
+            return null;
+        }
+        KeptLease kept = overlapping.get(0);
+        if (!kept.scope().locks().areSameAs(asked)) {
+            throw new IllegalStateException("the locks " + asked
+                    + " are asked for inside a transaction of the caller that already holds some of"
+                    + " them, until it has completed: ask for the same ones each time, or take all of them before it"
+                    + " begins");
+        }
+        kept.scope().hold().ensureValidFor(Duration.ZERO);
+        return kept;
+    }
+
+    @SuppressWarnings("unchecked") // no other has this key
+    private List<KeptLease> leases() {
+        List<KeptLease> leases = (List<KeptLease>) registry.getResource(KeptLease.class);
+        return leases == null ? List.of() : leases;
+    }
+
+    @Override
+    public void keep(KeptLease lease) {
+        List<KeptLease> all = new ArrayList<>(leases());
+        all.add(lease);
+        registry.registerInterposedSynchronization(new Check(lease.scope(), lease));
+        registry.putResource(KeptLease.class, all);
+    }
+
+    @Override
+    public void guard(LeaseScope scope) {
+        registry.registerInterposedSynchronization(new Check(scope, null));
+    }
+
+    /** After the synchronizations of others have written what they write before the commit. */
+    private final class Check implements Synchronization {
+
+        private final LeaseScope scope;
+        private final @Nullable KeptLease kept;
+
+        Check(LeaseScope scope, @Nullable KeptLease kept) {
+            this.scope = scope;
+            this.kept = kept;
+        }
+
+        @Override
+        public void beforeCompletion() {
+            try {
+                scope.checkCommit();
+            } catch (RuntimeException e) {
+                LOG.atWarn().log("a transaction under {} is rolled back: {}", scope.locks(), e.getMessage());
+                registry.setRollbackOnly();
+                throw e;
+            }
+        }
+
+        @Override
+        public void afterCompletion(int status) {
+            if (kept != null) {
+                kept.leave();
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+package io.leasehold.cdi;
+
+import jakarta.annotation.Priority;
+import jakarta.inject.Inject;
+import jakarta.interceptor.AroundInvoke;
+import jakarta.interceptor.Interceptor;
+import jakarta.interceptor.InvocationContext;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Puts a lock around a method that carries {@link Locked}: outside of Jakarta's {@code @Transactional}, which stands at {@code
+ * PLATFORM_BEFORE + 200}, and inside of what runs a method elsewhere.
+ */
+@Locked
+@Interceptor
+@Priority(Interceptor.Priority.PLATFORM_BEFORE + 100)
+final class LockedInterceptor {
+
+    private final LockedMethods methods;
+
+    @Inject
+    LockedInterceptor(LockedMethods methods) {
+        this.methods = methods;
+    }
+
+    @AroundInvoke
+    @Nullable
+    Object lock(InvocationContext invocation) throws Exception {
+        MethodLocks locks =
+                methods.of(invocation.getMethod(), invocation.getTarget().getClass());
+        LockCall call = LockCall.of(locks, invocation);
+        try {
+            return locks.method().isStage() ? StageCalls.run(call) : BlockingCalls.run(call);
+        } catch (Exception | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new IllegalStateException(e); // no method can declare it in a way that a container would pass on
+        }
+    }
+}

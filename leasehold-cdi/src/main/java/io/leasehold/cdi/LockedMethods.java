@@ -1,0 +1,131 @@
+package io.leasehold.cdi;
+
+import io.leasehold.LockClient;
+import jakarta.annotation.Priority;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.context.Dependent;
+import jakarta.enterprise.event.Observes;
+import jakarta.enterprise.event.Startup;
+import jakarta.enterprise.inject.Any;
+import jakarta.enterprise.inject.Default;
+import jakarta.enterprise.inject.Instance;
+import jakarta.enterprise.inject.literal.NamedLiteral;
+import jakarta.inject.Inject;
+import jakarta.interceptor.Interceptor;
+import java.lang.reflect.Method;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.stream.StreamSupport;
+
+/**
+ * The methods with {@link Locked}, each read once, at the latest by its first call.
+ *
+ * <p>Any thread may use it. Not final, since a container makes a proxy of it.
+ */
+@ApplicationScoped
+class LockedMethods {
+
+    private final ConcurrentMap<Key, MethodLocks> byMethod = new ConcurrentHashMap<>();
+
+    @Inject
+    @Any
+    Instance<LockClient> clients;
+
+    @Inject
+    Instance<LockedTypes> types;
+
+    @Inject
+    Instance<Transactions> transactions;
+
+    LockedMethods() {}
+
+    /** A method, and the class of the bean, whose annotation may hold for it. */
+    private record Key(Method method, Class<?> type) {}
+
+    /**
+     * Reads all that is locked before anything is called.
+     *
+     * @throws LockedUsageException if something cannot work
+     */
+    void check(@Observes @Priority(Interceptor.Priority.PLATFORM_BEFORE) Startup started) {
+        if (types.isResolvable()) {
+            for (Class<?> type : types.get().types()) {
+                LockedTypes.lockedMethods(type).forEach(method -> of(method, type));
+            }
+        }
+    }
+
+    /** @throws LockedUsageException if the method asks for what cannot work, or for a client that is none */
+    MethodLocks of(Method method, Class<?> type) {
+        Key key = new Key(method, type);
+        MethodLocks known = byMethod.get(key);
+        if (known == null) {
+            known = read(method, type);
+            byMethod.put(key, known);
+        }
+        return known;
+    }
+
+    private MethodLocks read(Method method, Class<?> type) {
+        Locked annotation = LockedTypes.of(method, type);
+        if (annotation == null) {
+            throw LockedUsageException.of(
+                    method,
+                    "is locked by an annotation that its class does not show",
+                    "Write @Locked in the source, and not by an extension that changes annotations");
+        }
+        LockedMethod locked = LockedMethodReader.read(method, annotation);
+        Transactions known = transactions.isResolvable() ? transactions.get() : Transactions.NONE;
+        if (known == Transactions.NONE && LockedTypes.isTransactional(method, type)) {
+            throw LockedUsageException.of(
+                    method,
+                    "is @Transactional, and its commit could not be checked: there is no TransactionSynchronizationRegistry,"
+                            + " neither as a bean nor by its name in JNDI",
+                    "Produce the one of the transaction manager");
+        }
+        return new MethodLocks(locked, client(locked), known);
+    }
+
+    private LockClient client(LockedMethod locked) {
+        String name = locked.client();
+        Instance<LockClient> found = clients.select(name.isEmpty() ? Default.Literal.INSTANCE : NamedLiteral.of(name));
+        if (found.isAmbiguous()) {
+            throw LockedUsageException.of(
+                    locked.method(),
+                    "names no client, and there are several",
+                    "Write client = \"…\", or give all but one of them a qualifier of its own, beside @Named");
+        }
+        if (found.isUnsatisfied()) {
+            throw clients.isUnsatisfied()
+                    ? LockedUsageException.of(
+                            locked.method(),
+                            "has no place where locks come from: there is no bean of type io.leasehold.LockClient",
+                            "Declare one: @Produces @ApplicationScoped LockClient locks() { return"
+                                    + " Leasehold.connect(\"redis://…\"); }, or add MicroProfile Config and set leasehold.uri")
+                    : LockedUsageException.of(
+                            locked.method(),
+                            name.isEmpty()
+                                    ? "names no client, and each has a qualifier of its own"
+                                    : "names the client \"" + name + "\", and no LockClient is @Named so",
+                            "The names are " + names());
+        }
+        Instance.Handle<LockClient> handle = found.getHandle();
+        if (handle.getBean().getScope() == Dependent.class) {
+            throw LockedUsageException.of(
+                    locked.method(),
+                    "has a client that each use would make anew, since its producer has no scope",
+                    "Write @ApplicationScoped or @Singleton on it");
+        }
+        return handle.get();
+    }
+
+    private String names() {
+        return StreamSupport.stream(clients.handles().spliterator(), false)
+                .map(handle -> handle.getBean().getName())
+                .filter(Objects::nonNull)
+                .sorted()
+                .toList()
+                .toString();
+    }
+}

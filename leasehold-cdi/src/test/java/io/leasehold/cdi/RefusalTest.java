@@ -1,0 +1,169 @@
+package io.leasehold.cdi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.Attempt;
+import io.leasehold.Fairness;
+import io.leasehold.Lease;
+import io.leasehold.MultiLease;
+import java.lang.reflect.Method;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Flow;
+import java.util.concurrent.Future;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What is read of one method, and refused: each message says what to write. */
+@Tag("quick")
+class RefusalTest {
+
+    /** Methods that cannot be locked as they say. */
+    @SuppressWarnings("UnusedMethod")
+    static class Bad {
+
+        @Locked(name = "order:{}")
+        void noKey() {}
+
+        @Locked(name = "order", key = "id")
+        void noPlace(String id) {}
+
+        @Locked(name = "a:{}:b:{}", key = "id")
+        void placesLeft(String id) {}
+
+        @Locked(key = "id.length.digits")
+        void noStep(String id) {}
+
+        @Locked(key = "id.class")
+        void stepOfEveryObject(String id) {}
+
+        @Locked(key = "id.")
+        void noLastStep(String id) {}
+
+        @Locked(key = "id")
+        void keysTwice(@LockKey String id) {}
+
+        @Locked(maxWait = "soon")
+        void noDuration() {}
+
+        @Locked(ttl = "30")
+        void noUnit() {}
+
+        @Locked(maxWait = "-PT1S")
+        void negative() {}
+
+        @Locked(name = "${no.such.setting}")
+        void noSetting() {}
+
+        @Locked(fairness = {Fairness.STRICT_FIFO, Fairness.BOUNDED_LOCAL_HAND_OVER})
+        void unfair() {}
+
+        @Locked(fallback = "busy")
+        void uncalledFallback() {}
+
+        @Locked(onBusy = OnBusy.FALLBACK, fallback = "busy")
+        String noFallback(String id) {
+            return id;
+        }
+
+        Object busy(String id, Attempt.Busy<?> busy) {
+            return id;
+        }
+
+        @Locked
+        Future<String> future() {
+            return new CompletableFuture<>();
+        }
+
+        @Locked
+        Flow.Publisher<String> publisher() {
+            return subscriber -> {};
+        }
+
+        @Locked
+        Stream<String> stream() {
+            return Stream.of();
+        }
+
+        @Locked(key = {"a", "b"})
+        void oneOfTwo(String a, String b, Lease lease) {}
+
+        @Locked
+        void both(Lease lease, MultiLease leases) {}
+
+        @Locked
+        void narrowToken(@FencingToken int token) {}
+
+        @Locked
+        private void hidden() {}
+
+        @Locked
+        static void ofNoBean() {}
+
+        @Locked
+        final void unchangeable() {}
+    }
+
+    private static Method method(String name) {
+        return Stream.of(Bad.class.getDeclaredMethods())
+                .filter(one -> one.getName().equals(name))
+                .findFirst()
+                .orElseThrow();
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            noKey | has the name "order:{}" and no key for its placeholder. Write key = "parameter" or @LockKey on a parameter, or a name without {}.
+            noPlace | has a key, and the name "order" has no place for it. Write name = "order:{}".
+            placesLeft | has 1 key(s) for the 2 placeholders of "a:{}:b:{}". Write one key for each placeholder, or one placeholder that each key fills.
+            noStep | has the key "id.length.digits", and int has no digits that can be read. Name a component of a record, a getter or a public method without parameters.
+            stepOfEveryObject | has the key "id.class", and String has no class that can be read. Name a component of a record, a getter or a public method without parameters.
+            keysTwice | has keys in @Locked and on its parameters. Write key = … or @LockKey, and not both.
+            noDuration | has maxWait = "soon", which is no duration, or a negative one. Write 3s, 500ms, 1m30s or PT3S.
+            noUnit | has ttl = "30", which is no duration, or a negative one. Write 3s, 500ms, 1m30s or PT3S.
+            negative | has maxWait = "-PT1S", which is no duration, or a negative one. Write 3s, 500ms, 1m30s or PT3S.
+            noSetting | says "${no.such.setting}", and there is no setting no.such.setting. Set it, or give it a default: ${name:default}.
+            unfair | names several kinds of fairness. Name one.
+            uncalledFallback | names a fallback, which is never called. Add onBusy = OnBusy.FALLBACK, or remove it.
+            noFallback | has the fallback "busy", which is no method of its class with the same parameters and result. Write String busy(…) with its parameters, and Attempt.Busy as one more if you like.
+            future | returns Future, whose work would go on after the lock has been released. Return a CompletionStage, or block inside the method.
+            publisher | returns Publisher, whose work would go on after the lock has been released. Return a CompletionStage, or block inside the method.
+            stream | returns a stream, which is read after the lock has been released. Return a List.
+            oneOfTwo | takes several locks, and has a parameter for the lease or the token of one. Take a MultiLease, and ask it for the token of each name.
+            both | takes several locks, and has a parameter for the lease or the token of one. Take a MultiLease, and ask it for the token of each name.
+            narrowToken | has a @FencingToken of type int. Make it a long.
+            hidden | is private, so that no interceptor can lock it: it would run without the lock. Make it a method that can be overridden.
+            ofNoBean | is static, so that no interceptor can lock it: it would run without the lock. Make it a method that can be overridden.
+            unchangeable | is final, so that no interceptor can lock it: it would run without the lock. Make it a method that can be overridden.
+            """)
+    void eachMessageSaysWhatToWrite(String name, String message) {
+        Method method = method(name);
+        assertThatThrownBy(() -> LockedMethodReader.read(method, method.getAnnotation(Locked.class)))
+                .isInstanceOf(LockedUsageException.class)
+                .hasMessage(LockedUsageException.shown(method) + " " + message);
+    }
+
+    @Test
+    void aPathWithoutItsLastPartIsRefused() {
+        Method method = method("noLastStep");
+        assertThatThrownBy(() -> LockedMethodReader.read(method, method.getAnnotation(Locked.class)))
+                .hasMessageContaining("and String has no  that can be read");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0, 0", "3s, 3000", "500ms, 500", "1m30s, 90000", "1d2h, 93600000", "PT3S, 3000"})
+    void durationsAreReadAsTheyAreWritten(String text, long millis) {
+        assertThat(Settings.parsed(text)).isEqualTo(Duration.ofMillis(millis));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "3", "s", "3s1h", "99999999999999999999s", "-1s"})
+    void whatIsNoDurationIsRefused(String text) {
+        assertThatThrownBy(() -> Settings.parsed(text)).isInstanceOf(IllegalArgumentException.class);
+    }
+}
