@@ -1,13 +1,11 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.redis.topology.Link;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
-import io.lettuce.core.api.async.RedisAsyncCommands;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,8 +51,8 @@ public record DurabilityCheck(
      * @return fails with what the driver says if the question was not answered
      */
     public static CompletableFuture<DurabilityCheck> of(Link link) {
-        CompletableFuture<Map<String, String>> persistence = ask(link, redis -> redis.configGet("*append*"));
-        CompletableFuture<Map<String, String>> memory = ask(link, redis -> redis.configGet("maxmemory*"));
+        CompletableFuture<Map<String, String>> persistence = ask(link, PlainCommand.configGet("*append*"));
+        CompletableFuture<Map<String, String>> memory = ask(link, PlainCommand.configGet("maxmemory*"));
         // After the settings: what is changed in between is counted.
         CompletableFuture<SettingsOrigin> origin = origin(link);
         return persistence
@@ -71,8 +69,8 @@ public record DurabilityCheck(
     }
 
     static CompletableFuture<SettingsOrigin> origin(Link link) {
-        CompletableFuture<String> commands = ask(link, redis -> redis.info("commandstats"));
-        CompletableFuture<String> files = ask(link, redis -> redis.info("persistence"));
+        CompletableFuture<String> commands = ask(link, PlainCommand.info("commandstats"));
+        CompletableFuture<String> files = ask(link, PlainCommand.info("persistence"));
         return commands.thenCombine(files, SettingsOrigin::of);
     }
 
@@ -91,8 +89,7 @@ public record DurabilityCheck(
         return all;
     }
 
-    private static <T> CompletableFuture<T> ask(
-            Link link, Function<RedisAsyncCommands<String, String>, ? extends CompletionStage<T>> question) {
+    private static <T> CompletableFuture<T> ask(Link link, PlainCommand<T> question) {
         CompletableFuture<T> found = new CompletableFuture<>();
         link.<T>send(question, (answer, error) -> {
             if (answer != null) {

@@ -15,6 +15,7 @@ import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LockValue;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.Messages;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.redis.wire.ScriptCall;
@@ -155,7 +156,7 @@ public final class RedisNode implements LockNode {
                 "read the clock",
                 timeoutNanos,
                 key,
-                (link, then) -> link.send(redis -> redis.time(), then),
+                (link, then) -> link.send(PlainCommand.TIME, then),
                 (time, link) -> {
                     long micros = Long.parseLong(time.get(0)) * 1_000_000 + Long.parseLong(time.get(1));
                     return new NodeReply.Stale(0, link.incarnation(), micros);

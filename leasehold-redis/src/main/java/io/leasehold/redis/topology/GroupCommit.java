@@ -24,15 +24,15 @@ import org.jspecify.annotations.Nullable;
  * <p>A script and its {@code WAIT} leave together. While one {@code WAIT} is out, later scripts gather, and then leave with one
  * {@code WAIT} for all of them: it covers everything that was written before it. State is guarded by {@code this}.
  */
-final class GroupCommit {
+final class GroupCommit implements RedisConnection.Acknowledging {
 
     private final StatefulRedisConnection<String, String> connection;
-    private final Driver driver;
+    private final LettuceDriver driver;
     private final Acknowledgement wanted;
     private List<Call> gathered = new ArrayList<>();
     private boolean waiting;
 
-    GroupCommit(StatefulRedisConnection<String, String> connection, Driver driver, Acknowledgement wanted) {
+    GroupCommit(StatefulRedisConnection<String, String> connection, LettuceDriver driver, Acknowledgement wanted) {
         this.connection = connection;
         this.driver = driver;
         this.wanted = wanted;
@@ -74,7 +74,8 @@ final class GroupCommit {
         }
     }
 
-    void run(
+    @Override
+    public void run(
             LuaScript script,
             String[] keys,
             String[] arguments,
@@ -135,7 +136,8 @@ final class GroupCommit {
         }
     }
 
-    void close() {
+    @Override
+    public void close() {
         driver.end(connection);
     }
 }

@@ -3,11 +3,11 @@ package io.leasehold.redis.topology;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.Failure;
-import io.lettuce.core.RedisCommandExecutionException;
-import io.lettuce.core.api.StatefulRedisConnection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -78,7 +78,7 @@ final class MasterTopology implements Topology {
                                         + " else may be one. If it was promoted, name it first",
                                 null);
                     }
-                    if (error != null && Failure.unwrapped(error) instanceof RedisCommandExecutionException refusal) {
+                    if (error != null && Failure.unwrapped(error) instanceof ServerRefusal refusal) {
                         errors.warnOnce(
                                 String.valueOf(refusal.getMessage()),
                                 "see whether " + replica.address() + " is a replica");
@@ -91,9 +91,10 @@ final class MasterTopology implements Topology {
 
     /** What a replica tells of itself, if it does so soon: the opening does not wait for one that is frozen. */
     private CompletableFuture<String> infoOf(RedisUri replica) {
-        CompletableFuture<StatefulRedisConnection<String, String>> connected = driver.connect(replica);
-        CompletableFuture<String> limited =
-                connected.thenCompose(connection -> connection.async().info()).copy();
+        CompletableFuture<RedisConnection> connected = driver.connect(replica);
+        CompletableFuture<String> limited = connected
+                .thenCompose(connection -> connection.ask(PlainCommand.INFO))
+                .copy();
         LockRuntime.Timer patience = runtime.schedule(
                 REPLICA_NANOS,
                 () -> limited.completeExceptionally(new StoreUnavailableException(
@@ -101,7 +102,7 @@ final class MasterTopology implements Topology {
         limited.whenComplete((info, error) -> {
             patience.cancel();
             // Also one that is only now being made.
-            connected.thenAccept(driver::end);
+            connected.thenAccept(RedisConnection::close);
         });
         return limited;
     }

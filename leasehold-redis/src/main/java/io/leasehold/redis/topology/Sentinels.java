@@ -4,14 +4,11 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.Failure;
-import io.lettuce.core.RedisCommandExecutionException;
-import io.lettuce.core.sentinel.api.StatefulRedisSentinelConnection;
-import io.lettuce.core.sentinel.api.async.RedisSentinelAsyncCommands;
-import java.net.InetSocketAddress;
-import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -235,10 +232,9 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
 
     private CompletableFuture<Named> ask(RedisUri sentinel) {
         RedisErrors own = new RedisErrors("Sentinel " + sentinel.address());
-        CompletableFuture<StatefulRedisSentinelConnection<String, String>> connected =
-                driver.connectToSentinel(sentinel);
+        CompletableFuture<RedisConnection> connected = driver.connectToSentinel(sentinel);
         CompletableFuture<Named> answer = connected
-                .thenCompose(connection -> ask(sentinel, connection.async()))
+                .thenCompose(connection -> ask(sentinel, connection))
                 .exceptionally(error -> {
                     throw explained(sentinel, own, error);
                 });
@@ -248,7 +244,7 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
         limited.whenComplete((named, error) -> {
             patience.cancel();
             // Also one that is only now being made, or that says nothing.
-            connected.thenAccept(driver::end);
+            connected.thenAccept(RedisConnection::close);
         });
         return limited;
     }
@@ -259,7 +255,7 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
             if (t instanceof LockStoreException known) {
                 return known;
             }
-            if (t instanceof RedisCommandExecutionException) {
+            if (t instanceof ServerRefusal) {
                 return SentinelErrors.of(sentinel, String.valueOf(t.getMessage()), t);
             }
         }
@@ -270,23 +266,23 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
         return errors.unavailable("cannot be reached: " + root.getMessage(), cause);
     }
 
-    private CompletableFuture<Named> ask(RedisUri sentinel, RedisSentinelAsyncCommands<String, String> redis) {
+    private CompletableFuture<Named> ask(RedisUri sentinel, RedisConnection redis) {
         String name = where.masterName();
-        CompletableFuture<SocketAddress> address =
-                redis.getMasterAddrByName(name).toCompletableFuture();
-        CompletableFuture<Map<String, String>> master = redis.master(name).toCompletableFuture();
+        CompletableFuture<List<@Nullable String>> address = redis.ask(PlainCommand.masterAddress(name));
+        CompletableFuture<Map<String, String>> master = redis.ask(PlainCommand.master(name));
         return address.thenCompose(found -> {
-            if (!(found instanceof InetSocketAddress place)) {
+            String host = found.size() == 2 ? found.get(0) : null;
+            String port = found.size() == 2 ? found.get(1) : null;
+            if (host == null || port == null) {
                 return unknownMaster(sentinel, redis);
             }
-            return master.thenApply(fields -> new Named(
-                    Long.parseLong(fields.getOrDefault("config-epoch", "0")), place.getHostString(), place.getPort()));
+            return master.thenApply(fields ->
+                    new Named(Long.parseLong(fields.getOrDefault("config-epoch", "0")), host, Integer.parseInt(port)));
         });
     }
 
-    private CompletableFuture<Named> unknownMaster(
-            RedisUri sentinel, RedisSentinelAsyncCommands<String, String> redis) {
-        return redis.masters().toCompletableFuture().thenApply(all -> {
+    private CompletableFuture<Named> unknownMaster(RedisUri sentinel, RedisConnection redis) {
+        return redis.ask(PlainCommand.masters()).thenApply(all -> {
             throw new UnsafeStoreException(
                     "Sentinel " + sentinel.address() + " knows no master named \"" + where.masterName() + "\"; "
                             + (all.isEmpty()

@@ -2,6 +2,7 @@ package io.leasehold.redis.topology;
 
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.Failure;
@@ -147,8 +148,8 @@ final class TableReader {
     private CompletableFuture<SlotTable> view(Link link) {
         CompletableFuture<List<Object>> slots = new CompletableFuture<>();
         CompletableFuture<String> info = new CompletableFuture<>();
-        link.<List<Object>>send(redis -> redis.clusterSlots(), (reply, error) -> settle(slots, reply, error));
-        link.<String>send(redis -> redis.clusterInfo(), (reply, error) -> settle(info, reply, error));
+        link.<List<Object>>send(PlainCommand.CLUSTER_SLOTS, (reply, error) -> settle(slots, reply, error));
+        link.<String>send(PlainCommand.CLUSTER_INFO, (reply, error) -> settle(info, reply, error));
         return limited(
                 slots.thenCombine(info, (s, i) -> SlotTable.parse(link.address().host(), s, i))
                         .exceptionally(error -> {

@@ -6,7 +6,6 @@ import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.toolkit.Failure;
-import io.lettuce.core.RedisCommandExecutionException;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Set;
@@ -127,10 +126,10 @@ public final class RedisErrors {
     public Failure of(Throwable thrown, String what) {
         Throwable cause = Failure.unwrapped(thrown);
         String text = String.valueOf(cause.getMessage());
-        if (cause instanceof RedisCommandExecutionException) {
+        if (cause instanceof ServerRefusal) {
             return answered(text, what, cause);
         }
-        if (text.startsWith("Currently not connected") || text.startsWith("Connection is closed")) {
+        if (cause instanceof NotSentException) {
             return new Failure(FailureKind.NO_EFFECT, unavailable("is not connected: cannot " + what, cause));
         }
         return new Failure(
@@ -140,7 +139,8 @@ public final class RedisErrors {
 
     /** Whether the driver has sent nothing, since it takes no commands at this moment. */
     public static boolean isNotConnected(Throwable thrown) {
-        return String.valueOf(Failure.unwrapped(thrown).getMessage()).startsWith("Currently not connected");
+        return Failure.unwrapped(thrown) instanceof NotSentException notSent
+                && String.valueOf(notSent.getMessage()).startsWith("Currently not connected");
     }
 
     /** The node's own error, as a script passes it on. */
@@ -342,7 +342,7 @@ public final class RedisErrors {
         Throwable cause = Failure.unwrapped(thrown);
         String text = String.valueOf(cause.getMessage());
         String code = code(text);
-        return cause instanceof RedisCommandExecutionException
+        return cause instanceof ServerRefusal
                 && !isTransient(text)
                 && (code.equals("NOPERM") || !ACCESS.contains(code));
     }
@@ -355,7 +355,7 @@ public final class RedisErrors {
                 // There are no credentials to log in with.
                 return known;
             }
-            if (t instanceof RedisCommandExecutionException) {
+            if (t instanceof ServerRefusal) {
                 return of(t, "log in").error();
             }
         }
