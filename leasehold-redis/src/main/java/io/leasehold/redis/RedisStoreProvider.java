@@ -1,6 +1,7 @@
 package io.leasehold.redis;
 
 import io.leasehold.CredentialsProvider;
+import io.leasehold.LockStoreException;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
@@ -24,11 +25,29 @@ public final class RedisStoreProvider implements StoreProvider {
 
     @Override
     public LockStore open(StoreUri uri, LockRuntime runtime) {
-        return RedisStore.at(uri).open(runtime);
+        try {
+            return RedisStore.at(uri).open(runtime);
+        } catch (NoClassDefFoundError e) {
+            throw withoutLettuce(e);
+        }
     }
 
     @Override
     public LockStore open(StoreUri uri, CredentialsProvider credentials, LockRuntime runtime) {
-        return RedisStore.at(uri).credentials(credentials).open(runtime);
+        try {
+            return RedisStore.at(uri).credentials(credentials).open(runtime);
+        } catch (NoClassDefFoundError e) {
+            throw withoutLettuce(e);
+        }
+    }
+
+    private static LockStoreException withoutLettuce(NoClassDefFoundError missing) {
+        if (!String.valueOf(missing.getMessage()).contains("lettuce")) {
+            throw missing;
+        }
+        return new LockStoreException(
+                "a store URI that begins with redis:// needs Lettuce: add io.lettuce:lettuce-core; or open it over Jedis with"
+                        + " JedisStore.at(uri) of leasehold-jedis",
+                missing);
     }
 }

@@ -11,6 +11,7 @@ import io.leasehold.spi.toolkit.Failure;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,7 +31,7 @@ final class MasterTopology implements Topology {
     private final LockRuntime runtime;
     private final Connections.Locator locator;
     private final Connections connections;
-    private final @Nullable Sentinels sentinels;
+    private final @Nullable Naming sentinels;
     private volatile @Nullable Subscriptions subscriptions;
     private volatile Runnable onReconnected = () -> {};
 
@@ -40,7 +41,7 @@ final class MasterTopology implements Topology {
         this.errors = errors;
         this.runtime = runtime;
         boolean named = where.kind() == Deployment.Kind.SENTINEL;
-        this.sentinels = named ? new Sentinels(where, driver, errors, runtime, this::named) : null;
+        this.sentinels = named ? naming() : null;
         this.locator = sentinels != null
                 ? sentinels
                 : Connections.Locator.fixed(where.servers().get(0));
@@ -52,6 +53,13 @@ final class MasterTopology implements Topology {
                 errors,
                 runtime);
         connections.onReconnected(this::reconnected);
+    }
+
+    private Naming naming() {
+        Supplier<RedisUri> client = where.namingClient();
+        return client == null
+                ? new Sentinels(where, driver, errors, runtime, this::named)
+                : new NamedByClient(client, runtime, this::named);
     }
 
     @Override

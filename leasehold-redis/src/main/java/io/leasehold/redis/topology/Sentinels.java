@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * are not answered ask them together: one question at a time, and after it a pause, which grows while there is reason to ask. A
  * switch that they tell of ends the pause. State is guarded by {@code this}; listeners are called outside of it.
  */
-final class Sentinels implements Connections.Locator, AutoCloseable {
+final class Sentinels implements Naming {
 
     /** What the others get when one has answered. */
     private static final long GRACE_NANOS = 300_000_000L;
@@ -85,13 +85,13 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
                 .toList();
     }
 
-    /** Begins to listen. */
-    void watch() {
+    @Override
+    public void watch() {
         watches.forEach(watch -> watch.started(""));
     }
 
-    /** The master may be another: they are asked, once for all that say so meanwhile. */
-    void ask() {
+    @Override
+    public void ask() {
         synchronized (this) {
             if (closed || asking || pause != null) {
                 askAgain = true;
