@@ -18,6 +18,7 @@ final class Compiled {
             "io.leasehold.*",
             "io.leasehold.fencing.*",
             "io.leasehold.jdbc.*",
+            "io.leasehold.jedis.JedisStore",
             "io.leasehold.micrometer.*",
             "io.leasehold.reactor.ReactiveLocks",
             "io.leasehold.redis.*",
@@ -46,7 +47,8 @@ final class Compiled {
             "org.springframework.context.annotation.Configuration",
             "org.springframework.scheduling.annotation.Scheduled",
             "org.springframework.transaction.annotation.Transactional",
-            "reactor.core.publisher.Mono");
+            "reactor.core.publisher.Mono",
+            "redis.clients.jedis.RedisClient");
 
     private Compiled() {}
 
