@@ -67,7 +67,7 @@ final class ClientSettings implements JedisDriver.Ways {
         Connection made = connect(pools.apply(address));
         HostAndPort there = made.getHostAndPort();
         if (!there.toString().equals(address)) {
-            end(made);
+            JedisWire.disconnect(made);
             throw new JedisConnectionException("the Jedis client leads to " + there + " and not to " + address);
         }
         return made;
@@ -79,7 +79,7 @@ final class ClientSettings implements JedisDriver.Ways {
         try {
             return made.getHostAndPort();
         } finally {
-            end(made);
+            JedisWire.disconnect(made);
         }
     }
 
@@ -92,14 +92,6 @@ final class ClientSettings implements JedisDriver.Ways {
             return maker.makeObject().getObject();
         } catch (RuntimeException e) {
             throw e;
-        } catch (Exception e) {
-            throw new JedisConnectionException(e);
-        }
-    }
-
-    private static void end(Connection connection) {
-        try {
-            connection.forceDisconnect();
         } catch (Exception e) {
             throw new JedisConnectionException(e);
         }

@@ -94,13 +94,28 @@ final class JedisDriver implements Driver {
         threads.connect(
                 () -> {
                     try {
-                        made.complete(use.apply(ways.connect(server, login)));
+                        made.complete(used(ways.connect(server, login), use));
                     } catch (RuntimeException e) {
                         made.completeExceptionally(meaning(e));
+                    } catch (Error e) {
+                        // As where the system has no more threads: who waits is told.
+                        made.completeExceptionally(e);
                     }
                 },
                 made);
         return made;
+    }
+
+    private static <C> C used(Connection connection, Function<Connection, C> use) {
+        C made = null;
+        try {
+            made = use.apply(connection);
+            return made;
+        } finally {
+            if (made == null) {
+                JedisWire.disconnect(connection);
+            }
+        }
     }
 
     /** The refusal of a login may stand below other exceptions. */

@@ -96,8 +96,7 @@ public final class JedisStore {
      */
     public static JedisStore over(RedisSentinelClient client) {
         refuseCache(client);
-        return new JedisStore(
-                () -> Deployment.named(() -> given(client, client.getCurrentMaster())), ClientSettings.of(client));
+        return new JedisStore(() -> Deployment.named(() -> given(client, master(client))), ClientSettings.of(client));
     }
 
     private static void refuseCache(UnifiedJedis client) {
@@ -115,6 +114,14 @@ public final class JedisStore {
             throw new StoreUnavailableException("the Jedis client is closed, or knows no node", null);
         }
         return nodes;
+    }
+
+    private static HostAndPort master(RedisSentinelClient client) {
+        HostAndPort master = client.getCurrentMaster();
+        if (master == null) {
+            throw new StoreUnavailableException("the Jedis client knows no master", null);
+        }
+        return master;
     }
 
     private static RedisUri given(UnifiedJedis client, HostAndPort server) {

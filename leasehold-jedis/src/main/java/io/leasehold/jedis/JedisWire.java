@@ -125,6 +125,10 @@ final class JedisWire {
     }
 
     private void disconnect() {
+        disconnect(connection);
+    }
+
+    static void disconnect(Connection connection) {
         try {
             connection.forceDisconnect();
         } catch (Exception e) {

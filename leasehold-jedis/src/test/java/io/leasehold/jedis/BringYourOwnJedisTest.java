@@ -145,7 +145,7 @@ final class BringYourOwnJedisTest {
         try (TcpProxy proxy = TcpProxy.to(server.port());
                 RedisClient client = RedisClient.create(new HostAndPort("127.0.0.1", proxy.port()));
                 LockClient locks = over(JedisStore.over(client))) {
-            for (int i = 0; i < 20; i++) {
+            for (int i = 0; i < 10; i++) {
                 // Of an acquire: it is undone, or asked for again under its own token.
                 ScheduledLoss loss = proxy.loseNextReplyTo(request -> request.contains("EVAL"));
                 Lease lease = locks.named("order:" + i).acquire();

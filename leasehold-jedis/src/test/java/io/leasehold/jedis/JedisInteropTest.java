@@ -51,7 +51,7 @@ final class JedisInteropTest {
 
     private static void handOver(LockClient from, LockClient to, String name) throws Exception {
         long before = 0;
-        for (int i = 0; i < 20; i++) {
+        for (int i = 0; i < 10; i++) {
             Lease first = from.named(name).acquire();
             assertThat(first.fencingToken()).isGreaterThan(before);
             Servers.isBusy(to, name);

@@ -27,14 +27,16 @@ public final class WithoutLettuceMain {
             first.close();
             try (Lease second = waiting.get(60, TimeUnit.SECONDS)) {
                 return "listed " + listed + ", handed over " + (second.fencingToken() > first.fencingToken()) + ", "
-                        + byUri(port);
+                        + byUri("redis://127.0.0.1:" + port)
+                        + ", "
+                        + byUri("redlock:?node=redis%3A%2F%2F127.0.0.1%3A" + port);
             }
         }
     }
 
-    private static String byUri(int port) {
+    private static String byUri(String uri) {
         try {
-            Leasehold.connect("redis://127.0.0.1:" + port).close();
+            Leasehold.connect(uri).close();
             return "opened by its scheme";
         } catch (RuntimeException e) {
             return String.valueOf(e.getMessage());

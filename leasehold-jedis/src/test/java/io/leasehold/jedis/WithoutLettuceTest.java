@@ -33,7 +33,7 @@ final class WithoutLettuceTest {
             assertThat(happened)
                     .asString()
                     .startsWith("listed 1, handed over true, ")
-                    .contains("redis:// needs Lettuce")
+                    .contains("redis:// needs Lettuce", "redlock: needs Lettuce")
                     .contains("JedisStore");
         }
     }

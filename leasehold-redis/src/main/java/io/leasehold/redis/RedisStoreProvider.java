@@ -28,7 +28,7 @@ public final class RedisStoreProvider implements StoreProvider {
         try {
             return RedisStore.at(uri).open(runtime);
         } catch (NoClassDefFoundError e) {
-            throw withoutLettuce(e);
+            throw withoutLettuce("redis://", e);
         }
     }
 
@@ -37,17 +37,19 @@ public final class RedisStoreProvider implements StoreProvider {
         try {
             return RedisStore.at(uri).credentials(credentials).open(runtime);
         } catch (NoClassDefFoundError e) {
-            throw withoutLettuce(e);
+            throw withoutLettuce("redis://", e);
         }
     }
 
-    private static LockStoreException withoutLettuce(NoClassDefFoundError missing) {
+    /** What to do where the client library is not on the class path. */
+    static LockStoreException withoutLettuce(String scheme, NoClassDefFoundError missing) {
         if (!String.valueOf(missing.getMessage()).contains("lettuce")) {
             throw missing;
         }
         return new LockStoreException(
-                "a store URI that begins with redis:// needs Lettuce: add io.lettuce:lettuce-core; or open it over Jedis with"
-                        + " JedisStore.at(uri) of leasehold-jedis",
+                "a store URI that begins with " + scheme
+                        + " needs Lettuce: add io.lettuce:lettuce-core; or, for redis URIs, open it"
+                        + " over Jedis with JedisStore.at(uri) of leasehold-jedis",
                 missing);
     }
 }

@@ -37,7 +37,10 @@ final class NamedByClient implements Naming {
             return CompletableFuture.completedFuture(master.get());
         } catch (RuntimeException e) {
             return CompletableFuture.failedFuture(
-                    new StoreUnavailableException("the client does not name the master: " + e.getMessage(), e));
+                    e instanceof StoreUnavailableException
+                            ? e
+                            : new StoreUnavailableException(
+                                    "the client does not name the master: " + e.getMessage(), e));
         }
     }
 
