@@ -24,7 +24,7 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
 
     private final JedisWire wire;
     private final JedisThreads threads;
-    /** What the server confirms or refuses, in the order in which it left. */
+    /** The commands that the server has not confirmed or refused yet, in the order in which they left. */
     private final Queue<CompletableFuture<Void>> unconfirmed = new ConcurrentLinkedQueue<>();
 
     private volatile Listener listener = message -> {};

@@ -27,11 +27,11 @@ import redis.clients.jedis.exceptions.JedisException;
  * {@code RedisStore}; clients of both exclude each other. Immutable.
  *
  * <pre>{@code
- * JedisStore redis = JedisStore.over(client);      // a RedisClient, RedisClusterClient or RedisSentinelClient
+ * JedisStore redis = JedisStore.at("redis://localhost:6379");
  * LockClient locks = Leasehold.builder().store(redis::open).connect();
  * }</pre>
  *
- * <p>A client that is brought along lends its settings, and nothing else: connections are made as it makes its own, outside of its
+ * <p>A {@link RedisClient}, {@link RedisClusterClient} or {@link RedisSentinelClient} that is brought along lends its settings, and nothing else: connections are made as it makes its own, outside of its
  * pools, and closed here. They do not reconnect by themselves and send nothing twice, whatever {@code maxAttempts} of the client says.
  * It is never closed here, and has to live longer than the lock client.
  *

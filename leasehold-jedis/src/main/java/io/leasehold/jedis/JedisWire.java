@@ -32,10 +32,10 @@ final class JedisWire {
     private boolean writing;
     /** No more is taken on, and the socket is closed or about to be. */
     private boolean ending;
-    /** What was in flight is told of. */
+    /** The requests in flight have been told of the end. */
     private boolean ended;
 
-    /** What is sent together, and who hears that it never was. */
+    /** Commands that are sent together, and the one who hears that they never were. */
     interface Letter {
         /** The commands. */
         List<CommandArguments> commands();
@@ -47,7 +47,7 @@ final class JedisWire {
         void staysUnsent(NotSentException why);
     }
 
-    /** What reads. */
+    /** The owner of a connection, who hears on the reading thread. */
     interface Reader {
         /** The server has answered, or pushed, this. */
         void came(@Nullable Object item);
@@ -95,7 +95,7 @@ final class JedisWire {
         }
     }
 
-    /** Who is told of the end, on the reading thread; at once if it has come. */
+    /** Tells of the end, on the reading thread; at once if it has come. */
     void onEnd(Runnable listener) {
         synchronized (this) {
             if (!ended) {
@@ -179,7 +179,7 @@ final class JedisWire {
         return writing;
     }
 
-    /** What is sent next: from now on it counts as sent. */
+    /** The letter that is sent next: from now on it counts as sent. */
     private synchronized @Nullable Letter next() {
         Letter letter = ending ? null : unwritten.poll();
         if (letter != null) {

@@ -3,6 +3,7 @@ package io.leasehold.redis.topology;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.IntegerOutput;
@@ -15,6 +16,7 @@ import io.lettuce.core.protocol.RedisCommand;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,14 +29,17 @@ import org.jspecify.annotations.Nullable;
 final class GroupCommit implements RedisConnection.Acknowledging {
 
     private final StatefulRedisConnection<String, String> connection;
-    private final LettuceDriver driver;
+    private final Consumer<StatefulConnection<?, ?>> end;
     private final Acknowledgement wanted;
     private List<Call> gathered = new ArrayList<>();
     private boolean waiting;
 
-    GroupCommit(StatefulRedisConnection<String, String> connection, LettuceDriver driver, Acknowledgement wanted) {
+    GroupCommit(
+            StatefulRedisConnection<String, String> connection,
+            Consumer<StatefulConnection<?, ?>> end,
+            Acknowledgement wanted) {
         this.connection = connection;
-        this.driver = driver;
+        this.end = end;
         this.wanted = wanted;
     }
 
@@ -138,6 +143,6 @@ final class GroupCommit implements RedisConnection.Acknowledging {
 
     @Override
     public void close() {
-        driver.end(connection);
+        end.accept(connection);
     }
 }

@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** A connection of Lettuce. */
@@ -31,11 +32,11 @@ final class LettuceConnection implements RedisConnection {
     private static final Map<String, Named> NAMES = new ConcurrentHashMap<>();
 
     private final StatefulConnection<String, String> connection;
-    private final LettuceDriver driver;
+    private final Consumer<StatefulConnection<?, ?>> end;
 
-    LettuceConnection(StatefulConnection<String, String> connection, LettuceDriver driver) {
+    LettuceConnection(StatefulConnection<String, String> connection, Consumer<StatefulConnection<?, ?>> end) {
         this.connection = connection;
-        this.driver = driver;
+        this.end = end;
     }
 
     /** A command by its name, whether the library knows it or not. */
@@ -137,7 +138,7 @@ final class LettuceConnection implements RedisConnection {
 
     @Override
     public Acknowledging acknowledging(Acknowledgement wanted) {
-        return new GroupCommit(forScripts(), driver, wanted);
+        return new GroupCommit(forScripts(), end, wanted);
     }
 
     private StatefulRedisConnection<String, String> forScripts() {
@@ -151,7 +152,7 @@ final class LettuceConnection implements RedisConnection {
 
     @Override
     public void close() {
-        driver.end(connection);
+        end.accept(connection);
     }
 
     @Override

@@ -145,7 +145,7 @@ public final class LettuceDriver implements Driver {
                 })
                 .thenCompose(f -> f)
                 .handle((connection, error) -> LettuceDriver.<RedisConnection>made(
-                        connection == null ? null : new LettuceConnection(connection, this), error))
+                        connection == null ? null : new LettuceConnection(connection, this::end), error))
                 .thenCompose(f -> f);
     }
 
@@ -159,7 +159,7 @@ public final class LettuceDriver implements Driver {
     public CompletableFuture<PushConnection> connectForPushes(RedisUri server) {
         return connectForPushesOnce(server)
                 .handle((connection, error) -> LettuceDriver.<PushConnection>made(
-                        connection == null ? null : new LettucePushes(connection, this), error))
+                        connection == null ? null : new LettucePushes(connection, this::end), error))
                 .thenCompose(f -> f);
     }
 
@@ -167,7 +167,7 @@ public final class LettuceDriver implements Driver {
     public CompletableFuture<RedisConnection> connectToSentinel(RedisUri sentinel) {
         return connectToSentinelOnce(sentinel)
                 .handle((connection, error) -> LettuceDriver.<RedisConnection>made(
-                        connection == null ? null : new LettuceConnection(connection, this), error))
+                        connection == null ? null : new LettuceConnection(connection, this::end), error))
                 .thenCompose(f -> f);
     }
 

@@ -2,21 +2,23 @@ package io.leasehold.redis.topology;
 
 import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.RedisFuture;
+import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 
 /** A connection of Lettuce for subscriptions. */
 final class LettucePushes implements PushConnection {
 
     private final StatefulRedisPubSubConnection<String, String> connection;
-    private final LettuceDriver driver;
+    private final Consumer<StatefulConnection<?, ?>> end;
 
-    LettucePushes(StatefulRedisPubSubConnection<String, String> connection, LettuceDriver driver) {
+    LettucePushes(StatefulRedisPubSubConnection<String, String> connection, Consumer<StatefulConnection<?, ?>> end) {
         this.connection = connection;
-        this.driver = driver;
+        this.end = end;
     }
 
     @Override
@@ -78,7 +80,7 @@ final class LettucePushes implements PushConnection {
 
     @Override
     public void close() {
-        driver.end(connection);
+        end.accept(connection);
     }
 
     @Override
