@@ -105,17 +105,20 @@ public interface RedisConnection {
 
     /** Runs a call alone. */
     interface Alone {
+        /** Sends it, and tells its answer. */
         void run(ScriptCall call, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then);
     }
 
     /** Runs scripts, each of which waits for replicas. */
     interface Acknowledging {
+        /** Runs a script by its digest or its text, and tells its answer once replicas have had their time. */
         void run(
                 LuaScript script,
                 String[] keys,
                 String[] arguments,
                 BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then);
 
+        /** Ends its connection. */
         void close();
     }
 }
