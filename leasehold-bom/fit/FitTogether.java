@@ -24,6 +24,7 @@ public final class FitTogether {
                 TestingServer zooKeeper = new TestingServer();
                 EtcdServer etcd = etcd()) {
             uris.put("redis", redis.uri());
+            uris.put("jedis", "over-jedis:" + redis.uri());
             uris.put("zookeeper", "zk://" + zooKeeper.getConnectString() + "/fit");
             uris.put("jdbc", "sqlite:" + projects.resolve("locks.db"));
             if (etcd != null) {

@@ -2,10 +2,15 @@ import io.leasehold.Lease;
 import io.leasehold.LockClient;
 import io.leasehold.Leasehold;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import java.lang.reflect.Method;
 import java.time.Duration;
 
 /** Takes a lock in each store, on the class path of one of the projects that leasehold-bom/fit-together makes. */
 public final class Fits {
+
+    private static final String OVER_JEDIS = "over-jedis:";
 
     private Fits() {}
 
@@ -20,7 +25,7 @@ public final class Fits {
 
     /** A busy machine may answer late; only what does not fit is an error at once. */
     private static boolean taken(String uri, int attempt) throws Exception {
-        try (LockClient locks = Leasehold.connect(uri);
+        try (LockClient locks = connect(uri);
                 Lease lease = locks.named("fit-together")
                         .with(options -> options.ttl(Duration.ofSeconds(10)))
                         .tryAcquire(Duration.ofSeconds(30))) {
@@ -34,5 +39,24 @@ public final class Fits {
             }
             return false;
         }
+    }
+
+    private static LockClient connect(String uri) throws Exception {
+        if (!uri.startsWith(OVER_JEDIS)) {
+            return Leasehold.connect(uri);
+        }
+        // Not on every class path, and compiled on one of those without it.
+        Class<?> type = Class.forName("io.leasehold.jedis.JedisStore");
+        Object store = type.getMethod("at", String.class).invoke(null, uri.substring(OVER_JEDIS.length()));
+        Method open = type.getMethod("open", LockRuntime.class);
+        return Leasehold.builder()
+                .store(runtime -> {
+                    try {
+                        return (LockStore) open.invoke(store, runtime);
+                    } catch (ReflectiveOperationException e) {
+                        throw new IllegalStateException(e);
+                    }
+                })
+                .connect();
     }
 }

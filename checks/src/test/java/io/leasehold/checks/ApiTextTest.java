@@ -23,6 +23,7 @@ class ApiTextTest {
             names = {
                 "CORE",
                 "REDIS",
+                "JEDIS",
                 "JDBC",
                 "ZOOKEEPER",
                 "ETCD",

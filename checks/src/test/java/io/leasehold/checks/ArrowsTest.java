@@ -11,6 +11,7 @@ import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -30,6 +31,7 @@ class ArrowsTest {
     private static final String MEMORY = "io.leasehold.memory..";
     private static final String FENCING = "io.leasehold.fencing..";
     private static final String REDIS = "io.leasehold.redis..";
+    private static final String JEDIS = "io.leasehold.jedis..";
     private static final String JDBC = "io.leasehold.jdbc..";
     private static final String ZOOKEEPER = "io.leasehold.zookeeper..";
     private static final String ETCD = "io.leasehold.etcd..";
@@ -123,10 +125,22 @@ class ArrowsTest {
     @Test
     void storesKnowOnlyCoreAndTheirOwnDriver() {
         room(REDIS, API, ADMIN, SPI, TOOLKIT, NODE, QUORUM, FENCING, REDIS);
+        room(
+                JEDIS,
+                API,
+                SPI,
+                TOOLKIT,
+                NODE,
+                "io.leasehold.redis.node..",
+                "io.leasehold.redis.store..",
+                "io.leasehold.redis.topology..",
+                "io.leasehold.redis.wire..",
+                JEDIS);
         room(JDBC, API, ADMIN, SPI, TOOLKIT, FENCING, JDBC);
         room(ZOOKEEPER, API, ADMIN, SPI, TOOLKIT, ZOOKEEPER);
         room(ETCD, API, ADMIN, SPI, TOOLKIT, ETCD);
         outsideWorld(new String[] {REDIS}, "io.lettuce..", "io.netty..", "reactor..", "org.reactivestreams..");
+        outsideWorld(new String[] {JEDIS}, "redis.clients.jedis..", "org.apache.commons.pool2..");
         outsideWorld(new String[] {JDBC}, "org.sqlite..");
         outsideWorld(new String[] {ZOOKEEPER}, "org.apache.zookeeper..");
         outsideWorld(
@@ -193,6 +207,30 @@ class ArrowsTest {
         none(wire, topology, node, store, "io.leasehold.redis");
         none(topology, node, store, "io.leasehold.redis");
         none(node, store, "io.leasehold.redis");
+    }
+
+    /** Another library takes Lettuce's place where it is not there: only what makes its connections may name it. */
+    @Test
+    void theRulesOfRedisNameNoClientLibrary() {
+        DescribedPredicate<JavaClass> lettuce = new DescribedPredicate<>("over Lettuce") {
+            @Override
+            public boolean test(JavaClass type) {
+                return Stream.of("Lettuce", "JointCalls", "GroupCommit", "DriverThreads")
+                        .anyMatch(begin -> type.getName().startsWith("io.leasehold.redis.topology." + begin));
+            }
+        };
+        noClasses()
+                .that()
+                .resideInAnyPackage(
+                        "io.leasehold.redis.wire..",
+                        "io.leasehold.redis.node..",
+                        "io.leasehold.redis.store..",
+                        "io.leasehold.redis.topology..")
+                .and(DescribedPredicate.not(lettuce))
+                .should()
+                .dependOnClassesThat(resideInAnyPackage("io.lettuce..", "io.netty..", "reactor..")
+                        .or(lettuce))
+                .check(all);
     }
 
     @Test

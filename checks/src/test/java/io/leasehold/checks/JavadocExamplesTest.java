@@ -38,6 +38,7 @@ class JavadocExamplesTest {
             import io.leasehold.node.*;
             import io.leasehold.fencing.*;
             import io.leasehold.jdbc.*;
+            import io.leasehold.jedis.*;
             import io.leasehold.redis.*;
             import io.leasehold.servers.*;
             import io.leasehold.spi.*;

@@ -26,6 +26,7 @@ class JavadocTest {
     static final List<Module> LIBRARIES = List.of(
             Module.CORE,
             Module.REDIS,
+            Module.JEDIS,
             Module.JDBC,
             Module.ZOOKEEPER,
             Module.ETCD,

@@ -12,6 +12,7 @@ import java.util.stream.Stream;
 enum Module {
     CORE("leasehold-core", "io.leasehold.core"),
     REDIS("leasehold-redis", "io.leasehold.redis"),
+    JEDIS("leasehold-jedis", "io.leasehold.jedis"),
     JDBC("leasehold-jdbc", "io.leasehold.jdbc"),
     ZOOKEEPER("leasehold-zookeeper", "io.leasehold.zookeeper"),
     ETCD("leasehold-etcd", "io.leasehold.etcd"),

@@ -133,6 +133,7 @@ class SourceRulesTest {
         for (Module module : List.of(
                 Module.CORE,
                 Module.REDIS,
+                Module.JEDIS,
                 Module.JDBC,
                 Module.ZOOKEEPER,
                 Module.ETCD,

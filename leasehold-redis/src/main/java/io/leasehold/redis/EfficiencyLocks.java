@@ -67,7 +67,7 @@ public final class EfficiencyLocks implements AutoCloseable {
         return named(LockName.exactly(name));
     }
 
-    /** Sees and repairs what is at the server. */
+    /** Administrative operations. */
     public LockAdmin admin() {
         return client.admin();
     }

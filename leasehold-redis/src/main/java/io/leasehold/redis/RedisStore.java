@@ -4,10 +4,12 @@ import io.leasehold.CredentialsProvider;
 import io.leasehold.node.SingleNodeStore;
 import io.leasehold.redis.node.EfficiencyStore;
 import io.leasehold.redis.node.RedisNode;
+import io.leasehold.redis.store.NodeOpening;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.Driver;
 import io.leasehold.redis.topology.DriverThreads;
-import io.leasehold.redis.topology.RedisUri;
+import io.leasehold.redis.topology.LettuceDriver;
+import io.leasehold.redis.topology.LettuceUris;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
@@ -51,7 +53,7 @@ public final class RedisStore {
     }
 
     static RedisStore at(StoreUri uri) {
-        return new RedisStore(Deployment.parse(uri), where -> Driver.of(where, new DriverThreads()));
+        return new RedisStore(Deployment.parse(uri), where -> LettuceDriver.of(where, new DriverThreads()));
     }
 
     /**
@@ -63,7 +65,8 @@ public final class RedisStore {
     public static RedisStore over(RedisClient client, RedisURI server) {
         Objects.requireNonNull(client, "client");
         return new RedisStore(
-                Deployment.of(RedisUri.of(server, KeyLayout.standard())), where -> Driver.over(client, where));
+                Deployment.of(LettuceUris.read(server, KeyLayout.standard())),
+                where -> LettuceDriver.over(client, where));
     }
 
     /**
@@ -81,9 +84,9 @@ public final class RedisStore {
         }
         return new RedisStore(
                 Deployment.ofCluster(Arrays.stream(nodes)
-                        .map(node -> RedisUri.of(node, KeyLayout.standard()))
+                        .map(node -> LettuceUris.read(node, KeyLayout.standard()))
                         .toList()),
-                where -> Driver.over(client, where));
+                where -> LettuceDriver.over(client, where));
     }
 
     /**

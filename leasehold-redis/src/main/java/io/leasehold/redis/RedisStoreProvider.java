@@ -1,6 +1,7 @@
 package io.leasehold.redis;
 
 import io.leasehold.CredentialsProvider;
+import io.leasehold.LockStoreException;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
@@ -24,11 +25,31 @@ public final class RedisStoreProvider implements StoreProvider {
 
     @Override
     public LockStore open(StoreUri uri, LockRuntime runtime) {
-        return RedisStore.at(uri).open(runtime);
+        try {
+            return RedisStore.at(uri).open(runtime);
+        } catch (NoClassDefFoundError e) {
+            throw withoutLettuce("redis://", e);
+        }
     }
 
     @Override
     public LockStore open(StoreUri uri, CredentialsProvider credentials, LockRuntime runtime) {
-        return RedisStore.at(uri).credentials(credentials).open(runtime);
+        try {
+            return RedisStore.at(uri).credentials(credentials).open(runtime);
+        } catch (NoClassDefFoundError e) {
+            throw withoutLettuce("redis://", e);
+        }
+    }
+
+    /** What to do where the client library is not on the class path. */
+    static LockStoreException withoutLettuce(String scheme, NoClassDefFoundError missing) {
+        if (!String.valueOf(missing.getMessage()).contains("lettuce")) {
+            throw missing;
+        }
+        return new LockStoreException(
+                "a store URI that begins with " + scheme
+                        + " needs Lettuce: add io.lettuce:lettuce-core; or, for redis URIs, open it"
+                        + " over Jedis with JedisStore.at(uri) of leasehold-jedis",
+                missing);
     }
 }

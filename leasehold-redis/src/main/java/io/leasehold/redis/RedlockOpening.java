@@ -12,9 +12,11 @@ import io.leasehold.quorum.QuorumStore;
 import io.leasehold.redis.node.DurabilityCheck;
 import io.leasehold.redis.node.NodeSettings;
 import io.leasehold.redis.node.VerifiedMember;
+import io.leasehold.redis.store.NodeOpening;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.DriverThreads;
+import io.leasehold.redis.topology.LettuceDriver;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import java.util.ArrayList;
@@ -63,7 +65,7 @@ final class RedlockOpening {
     }
 
     private void connect(RedlockUri.Node node) {
-        opened.add(new Opened(node, new NodeOpening(node.server(), runtime, threads)));
+        opened.add(new Opened(node, new NodeOpening(node.server(), LettuceDriver.of(node.server(), threads), runtime)));
     }
 
     private QuorumMember member(Opened one) {

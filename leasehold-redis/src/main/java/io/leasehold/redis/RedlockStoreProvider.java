@@ -20,11 +20,19 @@ public final class RedlockStoreProvider implements StoreProvider {
 
     @Override
     public LockStore open(StoreUri uri, LockRuntime runtime) {
-        return Redlock.parse(uri).open(runtime);
+        try {
+            return Redlock.parse(uri).open(runtime);
+        } catch (NoClassDefFoundError e) {
+            throw RedisStoreProvider.withoutLettuce("redlock:", e);
+        }
     }
 
     @Override
     public LockStore open(StoreUri uri, CredentialsProvider credentials, LockRuntime runtime) {
-        return Redlock.parse(uri).credentials(credentials).open(runtime);
+        try {
+            return Redlock.parse(uri).credentials(credentials).open(runtime);
+        } catch (NoClassDefFoundError e) {
+            throw RedisStoreProvider.withoutLettuce("redlock:", e);
+        }
     }
 }

@@ -13,9 +13,11 @@ import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
 import io.leasehold.redis.node.NodeSettings;
+import io.leasehold.redis.store.NodeOpening;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.DriverThreads;
+import io.leasehold.redis.topology.LettuceDriver;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.LockRecord;
@@ -88,7 +90,8 @@ class NodeDifferentialTest {
     /** The same server as one of a set, whose scripts are others. */
     private Subject ofMemberScripts() {
         String uri = "redis://127.0.0.1:" + SERVER.server().port();
-        NodeOpening opening = new NodeOpening(Deployment.parse(StoreUri.parse(uri)), runtime, new DriverThreads());
+        Deployment where = Deployment.parse(StoreUri.parse(uri));
+        NodeOpening opening = new NodeOpening(where, LettuceDriver.of(where, new DriverThreads()), runtime);
         assertThat(NodeBench.answer(opening.outcome()).failure()).isNull();
         return new Subject(opening.node(NodeSettings.ofMember(RedisGuarantees.single(true))));
     }

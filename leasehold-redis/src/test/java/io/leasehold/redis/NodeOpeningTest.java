@@ -8,10 +8,11 @@ import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.redis.node.DurabilityCheck;
 import io.leasehold.redis.node.SettingsOrigin;
+import io.leasehold.redis.store.NodeOpening;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
+import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.Incarnation;
-import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisException;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
@@ -33,7 +34,7 @@ final class NodeOpeningTest {
                 .isTrue();
         assertThat(outcome(true, new StoreUnavailableException("cut", null)).isCutOff())
                 .isTrue();
-        assertThat(outcome(true, new StoreUnavailableException("no", new RedisCommandExecutionException("LOADING")))
+        assertThat(outcome(true, new StoreUnavailableException("no", new ServerRefusal("LOADING", null)))
                         .isCutOff())
                 .isFalse();
         assertThat(outcome(true, new StoreAccessException("no", null)).isCutOff())

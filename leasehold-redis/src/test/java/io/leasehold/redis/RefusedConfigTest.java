@@ -9,14 +9,16 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockStoreException;
 import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.redis.store.NodeOpening;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.DriverThreads;
+import io.leasehold.redis.topology.LettuceDriver;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.simulator.proxy.ScheduledLoss;
 import io.leasehold.simulator.proxy.TcpProxy;
 import io.leasehold.spi.StoreUri;
-import io.lettuce.core.RedisCommandExecutionException;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -67,7 +69,9 @@ final class RefusedConfigTest {
             Deployment where = Deployment.parse(StoreUri.parse(uri(front.port())));
             SystemLockRuntime runtime = new SystemLockRuntime();
             try {
-                new NodeOpening(where, runtime, new DriverThreads()).openPlain().close();
+                new NodeOpening(where, LettuceDriver.of(where, new DriverThreads()), runtime)
+                        .openPlain()
+                        .close();
             } finally {
                 runtime.close();
             }
@@ -103,7 +107,7 @@ final class RefusedConfigTest {
     void whatIsRefusedOnlyForNowIsNotBelieved() {
         for (String text :
                 List.of("LOADING Redis is loading", "BUSY Redis is busy", "NOAUTH Authentication required.")) {
-            assertThat(RedisErrors.isRefused(new RedisCommandExecutionException(text)))
+            assertThat(RedisErrors.isRefused(new ServerRefusal(text, null)))
                     .as(text)
                     .isFalse();
         }

@@ -74,7 +74,7 @@ final class BlockingCalls {
         }
     }
 
-    /** What the exit finds out, with the release where no transaction goes on. */
+    /** Returns the loss that the exit finds, and releases where no transaction goes on. */
     private static @Nullable LeaseLostException loss(LeaseScope scope, boolean kept) {
         LeaseLostException lost = scope.loss();
         if (kept) {

@@ -15,7 +15,7 @@ final class InheritedScope {
 
     private InheritedScope() {}
 
-    /** What this thread inherits, or runs in; null where neither is so. */
+    /** The scope that this thread inherits or runs in; null where there is none. */
     static @Nullable LeaseScope current() {
         Handles handles = HANDLES;
         try {

@@ -127,7 +127,7 @@ final class LeaseScope {
         }
     }
 
-    /** What tells a renewal that failed: the loss if it was one, else the risk. */
+    /** The exception for a renewal that failed: the loss if it was one, else the risk. */
     private static RuntimeException notRenewed(Throwable failure, LeaseAtRiskException atRisk) {
         if (failure instanceof LeaseLostException lost) {
             return lost;
@@ -190,7 +190,7 @@ final class LeaseScope {
                 : null;
     }
 
-    /** What the caller gets: the loss with what the body threw, if there was a loss; else what the body threw. */
+    /** The exception for the caller: the loss with the body's own exception, if there was a loss; else the body's own. */
     static @Nullable Throwable outcome(@Nullable LeaseLostException lost, @Nullable Throwable thrown) {
         boolean told = thrown instanceof LeaseLostException known
                 && lost != null

@@ -7,7 +7,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What holds for all {@link Locked} methods of an application: an immutable value, as a bean.
+ * The settings of all {@link Locked} methods of an application: an immutable value, as a bean.
  *
  * <p>Without such a bean it is {@link #defaults()}.
  */
@@ -65,13 +65,13 @@ public final class LeaseholdSettings {
         return maxWait;
     }
 
-    /** What happens to calls inside a transaction of the caller. */
+    /** The treatment of calls inside a transaction of the caller. */
     public LeaseholdSettings outerTransaction(OuterTransaction outerTransaction) {
         return new LeaseholdSettings(
                 maxWait, maxWaitAt, Objects.requireNonNull(outerTransaction, "outerTransaction"), lint);
     }
 
-    /** What happens to findings at start. */
+    /** The treatment of findings at start. */
     public LeaseholdSettings lint(LintLevel lint) {
         return new LeaseholdSettings(maxWait, maxWaitAt, outerTransaction, Objects.requireNonNull(lint, "lint"));
     }
@@ -91,12 +91,12 @@ public final class LeaseholdSettings {
         return own != null ? own : maxWait;
     }
 
-    /** What happens to calls inside a transaction of the caller. */
+    /** The treatment of calls inside a transaction of the caller. */
     public OuterTransaction outerTransaction() {
         return outerTransaction;
     }
 
-    /** What happens to findings at start. */
+    /** The treatment of findings at start. */
     public LintLevel lint() {
         return lint;
     }

@@ -1,6 +1,6 @@
 package io.leasehold.spring;
 
-/** What happens to findings of the check at start that do not stop the application by themselves. */
+/** The treatment of findings of the check at start that do not stop the application by themselves. */
 public enum LintLevel {
     /** Each is logged as a warning. */
     WARN,

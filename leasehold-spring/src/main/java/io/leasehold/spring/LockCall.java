@@ -41,7 +41,7 @@ record LockCall(
         ObservationRegistry observations,
         Function<InterruptedException, Exception> interrupted) {
 
-    /** What runs while the lock is held. */
+    /** The work that runs while the lock is held. */
     interface Body {
         @Nullable
         Object run(Hold hold) throws Throwable;
@@ -52,7 +52,7 @@ record LockCall(
         }
     }
 
-    /** What the caller gets where the lock stayed busy. */
+    /** The result for the caller where the lock stayed busy. */
     interface WhenBusy {
         @Nullable
         Object result(Attempt.Busy<?> busy) throws Throwable;

@@ -89,7 +89,7 @@ final class LockNaming {
         }
     }
 
-    /** What an expression sees as its root. */
+    /** The root of an expression. */
     record Root(Method method, @Nullable Object target) {}
 
     /**

@@ -62,7 +62,7 @@ public @interface Locked {
     /** See {@link io.leasehold.LockOptions#fairness(Fairness)}; at most one. Default: the client's. */
     Fairness[] fairness() default {};
 
-    /** What happens if the lock stays busy. */
+    /** The treatment of a call whose lock stays busy. */
     OnBusy onBusy() default OnBusy.DEFAULT;
 
     /**
@@ -71,7 +71,7 @@ public @interface Locked {
      */
     String fallback() default "";
 
-    /** What happens to the body if the lease is lost. */
+    /** The treatment of the body once the lease is lost. */
     OnLoss onLoss() default OnLoss.INTERRUPT;
 
     /**

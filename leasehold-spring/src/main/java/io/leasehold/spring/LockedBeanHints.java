@@ -16,7 +16,7 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * What a native image must keep of beans with {@link Locked} methods: what their keys read, and their fallbacks. Made by Spring, from
+ * Hints for a native image about beans with {@link Locked} methods: the members that keys read, and fallbacks. Made by Spring, from
  * {@code META-INF/spring/aot.factories}.
  */
 final class LockedBeanHints implements BeanRegistrationAotProcessor {

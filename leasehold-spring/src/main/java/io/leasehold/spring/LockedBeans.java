@@ -20,7 +20,7 @@ import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 
 /**
- * Looks at each bean with locked methods when the application has been made, and at later ones when they are: refuses what cannot
+ * Checks each bean with locked methods when the application has been made, and later ones when they are: refuses what cannot
  * work, and tells what looks wrong.
  */
 final class LockedBeans implements BeanPostProcessor, SmartInitializingSingleton {

@@ -11,7 +11,7 @@ import java.util.Objects;
 import java.util.stream.BaseStream;
 import org.jspecify.annotations.Nullable;
 
-/** What looks wrong about locked methods, and does not stop the application by itself. */
+/** Finds likely mistakes about locked methods that do not stop the application by themselves. */
 final class LockedLint {
 
     private LockedLint() {}

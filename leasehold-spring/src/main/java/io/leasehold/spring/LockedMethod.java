@@ -9,7 +9,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@link Locked} says about one method, read and checked.
+ * The {@link Locked} annotation of one method, read and checked.
  *
  * @param method the method of the class, not that of an interface
  * @param style how its body runs

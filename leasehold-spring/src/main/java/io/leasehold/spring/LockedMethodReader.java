@@ -36,7 +36,7 @@ final class LockedMethodReader {
 
     private static final String STAGE_CURE = "Return a CompletionStage, a Mono or a Flux, or block inside the method";
 
-    /** What runs after the method has returned, in a way that nobody can wait for; by name, since most of it is not on the class path. */
+    /** Results whose work runs on after the method has returned, with no way to wait for it; by name, since most of them are not on the class path. */
     private static final Map<String, String> ENDS_ELSEWHERE = Map.of(
             "org.springframework.web.context.request.async.DeferredResult",
             STAGE_CURE,
@@ -60,7 +60,7 @@ final class LockedMethodReader {
     }
 
     /**
-     * What the annotation says.
+     * The content of the annotation.
      *
      * @throws LockedUsageException if that cannot work
      */

@@ -41,7 +41,7 @@ final class LockedMethods extends StaticMethodMatcherPointcut {
         return of(method, targetClass) != null;
     }
 
-    /** What is said about a method of a class, or null if nothing is. */
+    /** The annotation of a method of a class, or null if there is none. */
     @Nullable
     LockedMethod of(Method method, @Nullable Class<?> targetClass) {
         if (method.getDeclaringClass() == Object.class) {

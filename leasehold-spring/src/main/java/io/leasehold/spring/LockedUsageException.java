@@ -24,7 +24,7 @@ public final class LockedUsageException extends RuntimeException {
         this.cure = "Change what each line names, or set the lint to WARN";
     }
 
-    /** What to change, as a sentence without its full stop. */
+    /** The cure, as a sentence without its full stop. */
     public String cure() {
         return cure;
     }

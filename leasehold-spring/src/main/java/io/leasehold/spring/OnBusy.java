@@ -1,6 +1,6 @@
 package io.leasehold.spring;
 
-/** What happens if the lock stayed busy. The body never runs without the lock. */
+/** The treatment of a call whose lock stayed busy. The body never runs without the lock. */
 public enum OnBusy {
     /** {@link #SKIP} on a {@code @Scheduled} method, else {@link #THROW}. */
     DEFAULT,

@@ -1,7 +1,7 @@
 package io.leasehold.spring;
 
 /**
- * What happens to the body if the lease is lost while it runs. In each case the caller gets a {@link
+ * The treatment of a body whose lease is lost while it runs. In each case the caller gets a {@link
  * io.leasehold.LeaseLostException} when the body has ended, which keeps the body's own exception as a suppressed one.
  */
 public enum OnLoss {

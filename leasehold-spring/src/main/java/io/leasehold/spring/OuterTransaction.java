@@ -1,6 +1,6 @@
 package io.leasehold.spring;
 
-/** What happens if a locked method is called inside a transaction that its caller has begun. */
+/** The treatment of a locked method that is called inside a transaction of its caller. */
 public enum OuterTransaction {
     /**
      * The lease stays held, and renewed, until that transaction has completed, however it completes; before its commit the lease

@@ -65,7 +65,7 @@ final class PublisherCalls {
         private final @Nullable LeaseScope around;
         private final boolean outer;
 
-        /** What an earlier call in the caller's transaction has acquired, and that transaction gives back. */
+        /** The hold that an earlier call in the caller's transaction has acquired, and that transaction gives back. */
         private final @Nullable HeldScope kept;
 
         /** To be given back by this subscription until it is the transaction's. */
@@ -219,7 +219,7 @@ final class PublisherCalls {
             return told == null ? error : told;
         }
 
-        /** What the end finds out, with the release where no transaction goes on: empty, or an error. */
+        /** Completes empty or with the loss that the end finds, and releases where no transaction goes on. */
         private Mono<Object> endOf(LeaseScope scope) {
             LeaseLostException lost = scope.loss();
             if (lost != null) {

@@ -10,7 +10,7 @@ import reactor.core.CoreSubscriber;
 import reactor.util.context.Context;
 
 /**
- * What one subscription was granted, given back once.
+ * The hold of one subscription, given back once.
  *
  * <p>A cancellation ends a subscription while threads may still run code of the body: inside its {@code subscribe} or {@code request}, as a {@code
  * Mono.fromCallable} does; and while a transaction of the body is being committed or rolled back. The release waits until these have left. A body that has completed or failed has said itself that it is done.

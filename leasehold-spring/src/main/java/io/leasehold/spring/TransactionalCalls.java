@@ -91,7 +91,7 @@ final class TransactionalCalls extends ClassVisitor {
         return propagation != null && !WITHOUT.contains(propagation);
     }
 
-    /** What an annotation says, or null where there is none. */
+    /** The propagation that an annotation names, or null where there is none. */
     private static @Nullable String propagation(AnnotatedElement element) {
         MergedAnnotation<?> annotation =
                 MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY).get(TRANSACTIONAL);

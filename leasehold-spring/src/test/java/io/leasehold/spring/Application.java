@@ -11,7 +11,7 @@ final class Application {
         return new AnnotationConfigApplicationContext(classes);
     }
 
-    /** What refuses its start. */
+    /** The exception that refuses its start. */
     static LockedUsageException refused(Class<?>... classes) {
         try (AnnotationConfigApplicationContext application = of(classes)) {
             throw new AssertionError("it started: " + application);

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is asked of the leases of a thread before its transaction commits: each with a clock of its own that renewals move. */
+/** Tests of the check before a commit: each lease has a clock of its own that renewals move. */
 @Tag("quick")
 class CommitCheckTest {
 

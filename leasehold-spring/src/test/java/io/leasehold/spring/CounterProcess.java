@@ -61,7 +61,7 @@ final class CounterProcess {
     }
 
     /**
-     * What came of it.
+     * The outcome.
      *
      * @param committed updates that were
      * @param paused holders that stood still in their body

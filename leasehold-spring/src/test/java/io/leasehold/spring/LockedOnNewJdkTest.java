@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 
-/** What a JDK from 25 on adds. By reflection, since this is compiled for an older one. */
+/** Tests of scoped values, which a JDK from 25 on adds. By reflection, since this is compiled for an older one. */
 @Tag("quick")
 class LockedOnNewJdkTest {
 

@@ -27,7 +27,7 @@ import org.springframework.context.annotation.Scope;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
 
-/** What does not start, or is told at start, with its words. */
+/** Refusals and findings at start, with their messages. */
 @Tag("quick")
 class LockedRefusalTest {
 

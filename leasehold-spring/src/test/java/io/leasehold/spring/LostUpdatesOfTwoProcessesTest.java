@@ -67,7 +67,7 @@ class LostUpdatesOfTwoProcessesTest {
         }
     }
 
-    /** What both processes say together. */
+    /** The sum of the results of both processes. */
     private static void inTwoProcesses(String postgres, String redis) throws IOException, InterruptedException {
         List<Path> outputs = List.of(directory.resolve("1.txt"), directory.resolve("2.txt"));
         List<Process> processes = new ArrayList<>();
@@ -159,7 +159,7 @@ class LostUpdatesOfTwoProcessesTest {
         assertThat(lost(Way.PAUSED_INSIDE_OVER_REDISSON)).isPositive();
     }
 
-    /** What the guard cannot see: how many are lost is a matter of chance, so that only the token is held to a number. */
+    /** The case that the guard cannot see: how many are lost is a matter of chance, so that only the token is held to a number. */
     @Test
     void pausesAfterTheGuardLoseNothingWithTheToken() {
         LOG.info(

@@ -195,7 +195,7 @@ class LostUpdatesTest {
         }
     }
 
-    /** What the guard cannot see, and the documents say: a pause between it and the commit, until the lease of another has begun. */
+    /** The case that the guard cannot see, and the documents say: a pause between it and the commit, until the lease of another has begun. */
     @Test
     void aPauseAfterTheGuardLosesAnUpdateWithoutTheTokenAndNoneWithIt() throws Exception {
         CountDownLatch read = new CountDownLatch(1);

@@ -19,6 +19,7 @@ final class Compiled {
             "io.leasehold.*",
             "io.leasehold.fencing.*",
             "io.leasehold.jdbc.*",
+            "io.leasehold.jedis.JedisStore",
             "io.leasehold.micrometer.*",
             "io.leasehold.reactor.ReactiveLocks",
             "io.leasehold.redis.*",
@@ -47,7 +48,8 @@ final class Compiled {
             "org.springframework.context.annotation.Configuration",
             "org.springframework.scheduling.annotation.Scheduled",
             "org.springframework.transaction.annotation.Transactional",
-            "reactor.core.publisher.Mono");
+            "reactor.core.publisher.Mono",
+            "redis.clients.jedis.RedisClient");
 
     /** In a document about CDI, names that Spring has too are those of CDI and Jakarta. */
     private static final List<String> IMPORTS_OF_CDI = Stream.concat(

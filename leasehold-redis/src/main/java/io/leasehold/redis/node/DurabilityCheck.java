@@ -1,17 +1,15 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.redis.topology.Link;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
-import io.lettuce.core.api.async.RedisAsyncCommands;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a server's configuration says about keeping locks, where reading it is permitted.
+ * The durability of a server by its configuration, where reading it is permitted.
  *
  * @param readable whether {@code CONFIG GET} was answered; false only where the server refuses it
  * @param durableNow whether every acknowledged write survives a crash with the settings that hold now: {@code appendonly yes},
@@ -53,8 +51,8 @@ public record DurabilityCheck(
      * @return fails with what the driver says if the question was not answered
      */
     public static CompletableFuture<DurabilityCheck> of(Link link) {
-        CompletableFuture<Map<String, String>> persistence = ask(link, redis -> redis.configGet("*append*"));
-        CompletableFuture<Map<String, String>> memory = ask(link, redis -> redis.configGet("maxmemory*"));
+        CompletableFuture<Map<String, String>> persistence = ask(link, PlainCommand.configGet("*append*"));
+        CompletableFuture<Map<String, String>> memory = ask(link, PlainCommand.configGet("maxmemory*"));
         // After the settings: what is changed in between is counted.
         CompletableFuture<SettingsOrigin> origin = origin(link);
         return persistence
@@ -71,12 +69,12 @@ public record DurabilityCheck(
     }
 
     static CompletableFuture<SettingsOrigin> origin(Link link) {
-        CompletableFuture<String> commands = ask(link, redis -> redis.info("commandstats"));
-        CompletableFuture<String> files = ask(link, redis -> redis.info("persistence"));
+        CompletableFuture<String> commands = ask(link, PlainCommand.info("commandstats"));
+        CompletableFuture<String> files = ask(link, PlainCommand.info("persistence"));
         return commands.thenCombine(files, SettingsOrigin::of);
     }
 
-    /** What two servers have in common: what one of them lacks, both lack. */
+    /** The durability of two servers together: what one of them lacks, both lack. */
     public DurabilityCheck weaker(DurabilityCheck other) {
         return new DurabilityCheck(
                 readable && other.readable,
@@ -91,8 +89,7 @@ public record DurabilityCheck(
         return all;
     }
 
-    private static <T> CompletableFuture<T> ask(
-            Link link, Function<RedisAsyncCommands<String, String>, ? extends CompletionStage<T>> question) {
+    private static <T> CompletableFuture<T> ask(Link link, PlainCommand<T> question) {
         CompletableFuture<T> found = new CompletableFuture<>();
         link.<T>send(question, (answer, error) -> {
             if (answer != null) {

@@ -9,6 +9,7 @@ import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.CompareAndDelete;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.redis.wire.ScriptCall;
@@ -28,17 +29,9 @@ import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
 import io.leasehold.spi.toolkit.Failure;
-import io.lettuce.core.SetArgs;
-import io.lettuce.core.api.async.RedisAsyncCommands;
-import io.lettuce.core.codec.StringCodec;
-import io.lettuce.core.output.IntegerOutput;
-import io.lettuce.core.protocol.CommandArgs;
-import io.lettuce.core.protocol.ProtocolKeyword;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiConsumer;
@@ -96,7 +89,7 @@ public final class EfficiencyStore implements LockStore, StoreAdmin {
                         "read INFO",
                         DETECTION_NANOS,
                         KeyLayout.marker(),
-                        (link, then) -> link.send(redis -> redis.info("server"), then),
+                        (link, then) -> link.send(PlainCommand.info("server"), then),
                         (info, link) -> CompareAndDelete.of(info),
                         failure -> CompareAndDelete.SCRIPT)
                 .thenApply(found -> {
@@ -160,13 +153,11 @@ public final class EfficiencyStore implements LockStore, StoreAdmin {
                     (taken, link) -> reply(taken.equals(1L), request, sentAtNanos, link),
                     failure -> failed(failure));
         }
-        SetArgs onlyIfFree = SetArgs.Builder.nx().px(ttlMillis);
         return requests.<String, AcquireReply>ask(
                 subject,
                 request.timeoutNanos(),
                 key,
-                (link, then) -> link.send(
-                        redis -> redis.set(key, value, onlyIfFree).thenApply(done -> done == null ? "" : done), then),
+                (link, then) -> link.send(PlainCommand.setIfFree(key, value, ttlMillis), then),
                 (done, link) -> reply(done.equals("OK"), request, sentAtNanos, link),
                 failure -> failed(failure));
     }
@@ -250,7 +241,7 @@ public final class EfficiencyStore implements LockStore, StoreAdmin {
                     if (way == CompareAndDelete.SCRIPT) {
                         runForNumber(link, LuaScript.PLAIN_RELEASE, key, new String[] {value}, then);
                     } else {
-                        link.<Object>send(redis -> delete(redis, way, key, value), then);
+                        link.send(way.command(key, value), (deleted, error) -> then.accept(deleted, error));
                     }
                 },
                 (deleted, link) -> deleted.equals(1L) ? new ReleaseReply.Released() : new ReleaseReply.NotOurs(),
@@ -259,31 +250,7 @@ public final class EfficiencyStore implements LockStore, StoreAdmin {
                         : new ReleaseReply.Failed(failure.kind(), failure.error()));
     }
 
-    private static CompletionStage<Object> delete(
-            RedisAsyncCommands<String, String> redis, CompareAndDelete way, String key, String value) {
-        CommandArgs<String, String> arguments = new CommandArgs<>(StringCodec.UTF8).addKey(key);
-        if (way == CompareAndDelete.DELEX) {
-            arguments.add("IFEQ");
-        }
-        arguments.addValue(value);
-        return redis.dispatch(new Named(way.name()), new IntegerOutput<>(StringCodec.UTF8), arguments)
-                .thenApply(number -> number);
-    }
-
-    /** A command that the driver does not know. */
-    private record Named(String command) implements ProtocolKeyword {
-        @Override
-        public byte[] getBytes() {
-            return command.getBytes(StandardCharsets.US_ASCII);
-        }
-
-        @Override
-        public String toString() {
-            return command;
-        }
-    }
-
-    /** Nobody queues here, so that no side key is read. */
+    /** Reads no side key, since there is no queue. */
     @Override
     public StoreAdmin admin() {
         return this;

@@ -4,12 +4,12 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreAccessException;
 import io.leasehold.node.NodeReply;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.toolkit.Failure;
-import io.lettuce.core.RedisCommandExecutionException;
 
-/** What a node answers when a request failed. */
+/** The answers of a node to requests that failed. */
 final class FailedReplies {
 
     private FailedReplies() {}
@@ -36,7 +36,7 @@ final class FailedReplies {
 
     /** Whether a request failed because its slot is being moved. */
     static boolean isOfMigration(LockStoreException error) {
-        return error.getCause() instanceof RedisCommandExecutionException refusal
+        return error.getCause() instanceof ServerRefusal refusal
                 && RedisErrors.ofCommand(String.valueOf(refusal.getMessage())).startsWith("TRYAGAIN");
     }
 }

@@ -8,13 +8,11 @@ import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.NameGlob;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.StoreAdmin;
-import io.lettuce.core.KeyScanCursor;
-import io.lettuce.core.ScanArgs;
-import io.lettuce.core.ScanCursor;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.NavigableSet;
@@ -146,7 +144,7 @@ final class RedisAdmin implements StoreAdmin {
                 CompletableFuture.completedFuture(new Listing(glob, settings.keys(), limit));
         try {
             for (Link master : topology.everywhere()) {
-                listed = listed.thenCompose(listing -> scan(master, listing, ScanCursor.INITIAL));
+                listed = listed.thenCompose(listing -> scan(master, listing, PlainCommand.Step.FIRST));
             }
         } catch (LockStoreException e) {
             return CompletableFuture.failedFuture(e);
@@ -181,25 +179,24 @@ final class RedisAdmin implements StoreAdmin {
         }
     }
 
-    private CompletableFuture<Listing> scan(Link master, Listing listing, ScanCursor from) {
-        ScanArgs arguments =
-                ScanArgs.Builder.matches(listing.pattern.keyPattern()).limit(KEYS_PER_STEP);
-        return requests.<KeyScanCursor<String>, KeyScanCursor<String>>sendTo(
+    private CompletableFuture<Listing> scan(Link master, Listing listing, String from) {
+        PlainCommand<PlainCommand.Step> step = PlainCommand.scan(from, listing.pattern.keyPattern(), KEYS_PER_STEP);
+        return requests.<PlainCommand.Step, PlainCommand.Step>sendTo(
                         master,
                         "",
                         "list locks",
                         TIMEOUT_NANOS,
-                        (link, then) -> link.send(redis -> redis.scan(from, arguments), then),
+                        (link, then) -> link.send(step, then),
                         (cursor, link) -> cursor,
                         failure -> {
                             throw failure.error();
                         })
                 .thenCompose(cursor -> {
-                    listing.add(cursor.getKeys());
+                    listing.add(cursor.keys());
                     walk.seen(++listing.steps * KEYS_PER_STEP);
-                    return cursor.isFinished()
+                    return cursor.isLast()
                             ? CompletableFuture.completedFuture(listing)
-                            : scan(master, listing, ScanCursor.of(cursor.getCursor()));
+                            : scan(master, listing, cursor.cursor());
                 });
     }
 

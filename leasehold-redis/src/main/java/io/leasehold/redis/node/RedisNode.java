@@ -14,6 +14,7 @@ import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LockValue;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.Messages;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.redis.wire.ScriptCall;
@@ -35,7 +36,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * One Redis server as a node: each verb is one script.
  *
- * <p>Waiters are queued only while a subscription is live, so that whoever is told to be queued can be woken. The
+ * <p>Waiters are queued only while a subscription is live, so that a waiter that is told to be queued can be woken. The
  * subscription is begun by the first waiter that finds its lock busy, or by the first hold that lasts for a second: a client
  * with neither has one connection.
  *
@@ -153,7 +154,7 @@ public final class RedisNode implements LockNode {
                 "read the clock",
                 timeoutNanos,
                 key,
-                (link, then) -> link.send(redis -> redis.time(), then),
+                (link, then) -> link.send(PlainCommand.TIME, then),
                 (time, link) -> {
                     long micros = Long.parseLong(time.get(0)) * 1_000_000 + Long.parseLong(time.get(1));
                     return new NodeReply.Stale(0, link.incarnation(), micros);

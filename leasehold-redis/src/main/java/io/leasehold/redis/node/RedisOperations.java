@@ -11,32 +11,29 @@ import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.topology.WakeUps;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.Messages;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.toolkit.Failure;
-import io.lettuce.core.SetArgs;
-import io.lettuce.core.api.async.RedisAsyncCommands;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.CompletionStage;
-import java.util.function.Function;
 import java.util.function.LongConsumer;
 import java.util.stream.Stream;
 
 /**
- * What operators get of one server: records of clients as keys that expire, a word to a client whose lock was taken, a search
+ * Administrative operations on one server: records of clients as keys that expire, a message to a client whose lock was taken, a search
  * for leaks, a diagnosis.
  */
 final class RedisOperations implements StoreOperations {
 
     private static final long TIMEOUT_NANOS = 5_000_000_000L;
 
-    /** What every channel of ours begins with; nothing else is published to, whatever a record says. */
+    /** The beginning of every channel of Leasehold; nothing else is published to, whatever a record says. */
     private static final String CHANNELS = "lock:wake:";
 
     private final String node;
@@ -69,20 +66,14 @@ final class RedisOperations implements StoreOperations {
         this.keys = settings.keys();
     }
 
-    private <R> CompletableFuture<R> ask(
-            String what,
-            String key,
-            Function<RedisAsyncCommands<String, String>, ? extends CompletionStage<R>> command) {
+    private <R> CompletableFuture<R> ask(String what, String key, PlainCommand<R> command) {
         return requests.<R, R>send(
                 what, TIMEOUT_NANOS, key, (link, then) -> link.send(command, then), (reply, link) -> reply, failure -> {
                     throw failure.error();
                 });
     }
 
-    private <R> CompletableFuture<R> ask(
-            Link master,
-            String what,
-            Function<RedisAsyncCommands<String, String>, ? extends CompletionStage<R>> command) {
+    private <R> CompletableFuture<R> ask(Link master, String what, PlainCommand<R> command) {
         return requests.<R, R>sendTo(
                 master,
                 "",
@@ -113,10 +104,10 @@ final class RedisOperations implements StoreOperations {
                 .thenCompose(live -> ask(
                         "keep the record of a client",
                         key,
-                        redis -> redis.set(
+                        PlainCommand.set(
                                 key,
                                 (live ? wakeUps.channel(key) : "-") + "\n" + record.encoded(),
-                                SetArgs.Builder.px(NodeSettings.ceilMillis(keepNanos)))))
+                                NodeSettings.ceilMillis(keepNanos))))
                 .thenApply(done -> null);
     }
 
@@ -131,9 +122,8 @@ final class RedisOperations implements StoreOperations {
         }
         // MGET, since a key of another type is no error then.
         String key = KeyLayout.client(holderId);
-        return ask("read the record of a client", key, redis -> redis.mget(key))
-                .thenApply(values ->
-                        values.get(0).hasValue() ? Optional.of(values.get(0).getValue()) : Optional.empty());
+        return ask("read the record of a client", key, PlainCommand.mget(key))
+                .thenApply(values -> Optional.ofNullable(values.get(0)));
     }
 
     private static String afterChannel(String text) {
@@ -150,7 +140,7 @@ final class RedisOperations implements StoreOperations {
                             ? ask(
                                     "tell a holder",
                                     KeyLayout.client(holderId),
-                                    redis -> redis.publish(channel, Messages.taken(name, keys)))
+                                    PlainCommand.publish(channel, Messages.taken(name, keys)))
                             : CompletableFuture.completedFuture(0L);
                 })
                 .<Void>thenApply(heard -> null)
@@ -200,13 +190,11 @@ final class RedisOperations implements StoreOperations {
                 .thenCombine(configuration(master, "timeout"), RedisOperations::union)
                 .exceptionally(RedisOperations::forbidden);
         // After the settings: what is changed in between is counted.
-        CompletableFuture<SettingsOrigin> origin = ask(
-                        master, "read its statistics", redis -> redis.info("commandstats"))
-                .thenCombine(
-                        ask(master, "read its statistics", redis -> redis.info("persistence")), SettingsOrigin::of);
+        CompletableFuture<SettingsOrigin> origin = ask(master, "read its statistics", PlainCommand.info("commandstats"))
+                .thenCombine(ask(master, "read its statistics", PlainCommand.info("persistence")), SettingsOrigin::of);
         CompletableFuture<Map<String, String>> info =
-                ask(master, "read INFO", RedisAsyncCommands::info).thenApply(SettingsOrigin::fields);
-        CompletableFuture<Long> skew = ask(master, "read the clock", RedisAsyncCommands::time)
+                ask(master, "read INFO", PlainCommand.INFO).thenApply(SettingsOrigin::fields);
+        CompletableFuture<Long> skew = ask(master, "read the clock", PlainCommand.TIME)
                 .thenApply(time -> Long.parseLong(time.get(0)) * 1_000
                         + Long.parseLong(time.get(1)) / 1_000
                         - runtime.wallMillis());
@@ -228,7 +216,7 @@ final class RedisOperations implements StoreOperations {
     }
 
     private CompletableFuture<Map<String, String>> configuration(Link master, String pattern) {
-        return ask(master, "read its configuration", redis -> redis.configGet(pattern));
+        return ask(master, "read its configuration", PlainCommand.configGet(pattern));
     }
 
     private static Map<String, String> union(Map<String, String> one, Map<String, String> other) {

@@ -6,9 +6,9 @@ import io.leasehold.redis.topology.Link;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ScriptCall;
+import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.Failure;
-import io.lettuce.core.RedisCommandExecutionException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -47,7 +47,7 @@ final class Requests {
         this.runtime = runtime;
     }
 
-    /** What a request is about, for messages: the verb and its lock. */
+    /** The subject of a request, for messages: the verb and its lock. */
     record Subject(String verb, Object lock) {
         @Override
         public String toString() {
@@ -226,7 +226,7 @@ final class Requests {
         }
 
         private @Nullable CompletableFuture<Topology.Detour> detour(Link link, Throwable cause) {
-            return cause instanceof RedisCommandExecutionException && cause.getMessage() != null
+            return cause instanceof ServerRefusal && cause.getMessage() != null
                     ? topology.detour(key, link, RedisErrors.ofCommand(cause.getMessage()))
                     : null;
         }

@@ -6,10 +6,8 @@ import io.leasehold.admin.Leak;
 import io.leasehold.redis.topology.Link;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.spi.LockRuntime;
-import io.lettuce.core.KeyScanCursor;
-import io.lettuce.core.ScanArgs;
-import io.lettuce.core.ScanCursor;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -48,7 +46,7 @@ final class SideKeySearch {
         CompletableFuture<Void> walked = CompletableFuture.completedFuture(null);
         try {
             for (Link master : topology.everywhere()) {
-                walked = walked.thenCompose(done -> walk(master, ScanCursor.INITIAL));
+                walked = walked.thenCompose(done -> walk(master, PlainCommand.Step.FIRST));
             }
         } catch (LockStoreException e) {
             return CompletableFuture.failedFuture(e);
@@ -56,23 +54,23 @@ final class SideKeySearch {
         return walked.thenCompose(done -> secondLook()).thenApply(done -> List.copyOf(found));
     }
 
-    private CompletableFuture<Void> walk(Link master, ScanCursor from) {
-        ScanArgs arguments = ScanArgs.Builder.matches(keys.scanPattern()).limit(KEYS_PER_STEP);
-        return requests.<KeyScanCursor<String>, KeyScanCursor<String>>sendTo(
+    private CompletableFuture<Void> walk(Link master, String from) {
+        PlainCommand<PlainCommand.Step> step = PlainCommand.scan(from, keys.scanPattern(), KEYS_PER_STEP);
+        return requests.<PlainCommand.Step, PlainCommand.Step>sendTo(
                         master,
                         "",
                         "look for leaks",
                         TIMEOUT_NANOS,
-                        (link, then) -> link.send(redis -> redis.scan(from, arguments), then),
+                        (link, then) -> link.send(step, then),
                         (cursor, link) -> cursor,
                         failure -> {
                             throw failure.error();
                         })
                 .whenComplete((cursor, error) -> walk.seen(++steps * KEYS_PER_STEP))
-                .thenCompose(cursor -> look(cursor.getKeys())
-                        .thenCompose(done -> cursor.isFinished()
+                .thenCompose(cursor -> look(cursor.keys())
+                        .thenCompose(done -> cursor.isLast()
                                 ? CompletableFuture.completedFuture(null)
-                                : walk(master, ScanCursor.of(cursor.getCursor()))));
+                                : walk(master, cursor.cursor())));
     }
 
     private CompletableFuture<Void> look(List<String> several) {
@@ -103,7 +101,7 @@ final class SideKeySearch {
             found.add(new Leak(
                     Leak.Kind.SIDE_KEY,
                     key,
-                    "this key has no ttl, and Leasehold gives every side key one: somebody wrote it, or took its ttl away;"
+                    "this key has no ttl, and Leasehold gives every side key one: another program wrote it, or took its ttl away;"
                             + " PEXPIRE it if nobody needs it"));
         }
     }
@@ -113,7 +111,7 @@ final class SideKeySearch {
                 "look for leaks",
                 TIMEOUT_NANOS,
                 key,
-                (link, then) -> link.send(redis -> redis.pttl(key), then),
+                (link, then) -> link.send(PlainCommand.pttl(key), then),
                 (left, link) -> left,
                 failure -> {
                     throw failure.error();

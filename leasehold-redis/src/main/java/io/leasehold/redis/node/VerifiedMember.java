@@ -55,7 +55,7 @@ public final class VerifiedMember implements LockNode {
     private final Map<Incarnation, Verdict> lives = new ConcurrentHashMap<>();
 
     /**
-     * What is known of a life.
+     * The facts known of a life.
      *
      * @param unfit why it does not count, or null if it does
      * @param kept whether it began with what the life before had acknowledged
@@ -164,7 +164,7 @@ public final class VerifiedMember implements LockNode {
         });
     }
 
-    /** Says once in each life what is believed and not known. */
+    /** Warns once in each life of what is believed and not known. */
     private void judge(Incarnation life, DurabilityCheck found) {
         Verdict before = lives.get(life);
         // How it began is not changed by what is set later.
@@ -224,7 +224,7 @@ public final class VerifiedMember implements LockNode {
     }
 
     /**
-     * What counts of a reply.
+     * The part of a reply that counts.
      *
      * @param forgets whether the node was asked as one that forgets
      */

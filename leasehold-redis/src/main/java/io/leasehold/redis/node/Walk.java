@@ -2,7 +2,7 @@ package io.leasehold.redis.node;
 
 import java.util.function.LongConsumer;
 
-/** Who wants to know how far walks over the keys have come. Any thread may use it. */
+/** The listener to the progress of scans over the keys. Safe for all threads. */
 final class Walk {
 
     private volatile LongConsumer listener = seen -> {};

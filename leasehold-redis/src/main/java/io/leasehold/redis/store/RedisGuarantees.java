@@ -4,7 +4,7 @@ import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.redis.topology.Deployment;
 
-/** What deployments promise; {@code docs/stores/} gives the reasons and the conditions. */
+/** The guarantees of deployments; {@code docs/stores/} gives the reasons and the conditions. */
 public final class RedisGuarantees {
 
     private RedisGuarantees() {}

@@ -1,4 +1,4 @@
-/** What a store made of such nodes promises. */
+/** The guarantees of stores made of such nodes. */
 @NullMarked
 package io.leasehold.redis.store;
 

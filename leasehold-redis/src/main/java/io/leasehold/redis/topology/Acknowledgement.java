@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record Acknowledgement(int replicas, long timeoutMillis) {
 
-    /** Nobody is waited for. */
+    /** Waits for no replica. */
     public static final Acknowledgement NONE = new Acknowledgement(0, 0);
 
     private static final long DEFAULT_MILLIS = 100;

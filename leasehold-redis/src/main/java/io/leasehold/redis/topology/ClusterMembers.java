@@ -189,7 +189,7 @@ final class ClusterMembers {
         }
     }
 
-    /** What leads to the master of a key, or null. */
+    /** The connections to the master of a key, or null. */
     @Nullable
     Connections serving(String key) {
         String master = masterOf(Slots.of(key));

@@ -27,7 +27,7 @@ final class ClusterTopology implements Topology {
     /** Also without a sign: a slot without traffic may have moved, and its waiters listen at the former place. */
     private static final long ANYWAY_NANOS = 10_000_000_000L;
 
-    /** What a node with which nothing is wrong gets to answer at the start. */
+    /** The time that a healthy node gets to answer at the start. */
     private static final long OPEN_NANOS = 1_500_000_000L;
 
     private final Deployment where;

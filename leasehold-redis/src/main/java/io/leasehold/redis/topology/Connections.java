@@ -69,7 +69,7 @@ final class Connections implements AutoCloseable {
         this.runtime = runtime;
     }
 
-    /** Says where to connect to. */
+    /** Finds the server to connect to. */
     interface Locator {
         /** Fails with a {@link LockStoreException} that says why it is not known. */
         CompletableFuture<RedisUri> locate();
@@ -85,12 +85,12 @@ final class Connections implements AutoCloseable {
         }
     }
 
-    /** Who is told of every link but the first. */
+    /** Registers the listener for every link but the first. */
     void onReconnected(Runnable listener) {
         onReconnected = listener;
     }
 
-    /** Who is told of the end of each link, unless we are closed. */
+    /** Registers the listener for the end of each link, until these are closed. */
     void onLost(Runnable listener) {
         onLost = listener;
     }
@@ -137,7 +137,7 @@ final class Connections implements AutoCloseable {
                 });
     }
 
-    /** No link could be made; whoever waits for it is told. */
+    /** No link could be made; those that wait for it are told. */
     private LockStoreException failedTo(Throwable cause) {
         LockStoreException reason = cause instanceof LockStoreException known ? known : errors.unreachable(cause);
         CompletableFuture<Link> waited;
@@ -265,7 +265,7 @@ final class Connections implements AutoCloseable {
         }
     }
 
-    /** Called by whoever holds {@code this}. */
+    /** Called with {@code this} held. */
     private void giveUpTries() {
         wanted++;
         tries = 0;

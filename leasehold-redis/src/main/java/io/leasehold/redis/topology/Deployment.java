@@ -8,11 +8,12 @@ import io.leasehold.spi.toolkit.StoreAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a store URI names: one server, or several that are one store.
+ * A deployment, as a store URI names it: one server, or several that are one store.
  *
  * <pre>
  * redis://[[user]:password@]host[:port][/database]
@@ -66,7 +67,7 @@ public final class Deployment {
         }
     }
 
-    /** What a Cluster needs besides. */
+    /** The rights that a Cluster needs besides. */
     public static final String RIGHTS_IN_CLUSTER =
             " +cluster|slots +cluster|info +asking +spublish +ssubscribe +sunsubscribe";
 
@@ -75,9 +76,10 @@ public final class Deployment {
     private final RedisUri data;
     private final @Nullable String masterName;
     private final @Nullable CredentialsProvider credentials;
+    private final @Nullable Supplier<RedisUri> namingClient;
 
     private Deployment(Kind kind, List<RedisUri> servers, RedisUri data, @Nullable String masterName) {
-        this(kind, servers, data, masterName, null);
+        this(kind, servers, data, masterName, null, null);
     }
 
     private Deployment(
@@ -85,8 +87,10 @@ public final class Deployment {
             List<RedisUri> servers,
             RedisUri data,
             @Nullable String masterName,
-            @Nullable CredentialsProvider credentials) {
+            @Nullable CredentialsProvider credentials,
+            @Nullable Supplier<RedisUri> namingClient) {
         this.credentials = credentials;
+        this.namingClient = namingClient;
         this.kind = kind;
         this.servers = List.copyOf(servers);
         this.data = data;
@@ -141,6 +145,22 @@ public final class Deployment {
         return new Deployment(Kind.CLUSTER, alike, first, null);
     }
 
+    /**
+     * A master that a client library names, since that hears of it from Sentinels.
+     *
+     * @param client names the master of this moment, and never blocks
+     */
+    public static Deployment named(Supplier<RedisUri> client) {
+        RedisUri first = client.get();
+        return new Deployment(Kind.SENTINEL, List.of(first), first, null, null, client);
+    }
+
+    /** Who names the master in place of Sentinels that we ask ourselves, or null. */
+    @Nullable
+    Supplier<RedisUri> namingClient() {
+        return namingClient;
+    }
+
     /** The same with the locks elsewhere. */
     public Deployment keys(KeyLayout layout) {
         return new Deployment(
@@ -150,7 +170,8 @@ public final class Deployment {
                         : servers.stream().map(server -> server.keys(layout)).toList(),
                 data.keys(layout),
                 masterName,
-                credentials);
+                credentials,
+                namingClient);
     }
 
     /**
@@ -170,7 +191,8 @@ public final class Deployment {
                         : servers.stream().map(RedisUri::askingForLogin).toList(),
                 data.askingForLogin(),
                 masterName,
-                provider);
+                provider,
+                namingClient);
     }
 
     /** The provider of the data servers' credentials, or null if their URI names them, or there are none. */

@@ -1,220 +1,33 @@
 package io.leasehold.redis.topology;
 
 import io.leasehold.spi.toolkit.CredentialsDesk;
-import io.lettuce.core.AbstractRedisClient;
-import io.lettuce.core.ClientOptions;
-import io.lettuce.core.ClientOptions.ReauthenticateBehavior;
-import io.lettuce.core.RedisClient;
-import io.lettuce.core.RedisException;
-import io.lettuce.core.RedisURI;
-import io.lettuce.core.SocketOptions;
-import io.lettuce.core.SslOptions;
-import io.lettuce.core.TimeoutOptions;
-import io.lettuce.core.api.StatefulConnection;
-import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.codec.StringCodec;
-import io.lettuce.core.protocol.ProtocolVersion;
-import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
-import io.lettuce.core.resource.ClientResources;
-import io.lettuce.core.sentinel.api.StatefulRedisSentinelConnection;
-import java.io.File;
-import java.time.Duration;
-import java.util.Collections;
-import java.util.Map;
-import java.util.Set;
-import java.util.WeakHashMap;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
-import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
- * The driver, set up so that it sends everything at most once: it never reconnects by itself, rejects what is sent
- * while it is not connected, and leaves all time limits to us.
+ * A client library, set up so that it sends everything at most once: its connections never reconnect by themselves, refuse what is
+ * sent while they are not connected, and leave all time limits to us.
  *
- * <p>RESP2, since its handshake needs no rights and every proxy speaks it.
+ * <p>Safe for all threads; nothing here blocks but {@link #close}.
  */
-public final class Driver implements AutoCloseable {
-
-    private static final Logger LOG = LoggerFactory.getLogger(Driver.class);
-    private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
-    private static final long SHUTDOWN_SECONDS = 2;
-
-    private final RedisUri uri;
-    private final DriverThreads threads;
-    private final RedisClient client;
-    /** Of another kind only where the options make the driver refuse RESP2 for subscriptions: where it logs in again. */
-    private final RedisClient forPushes;
-
-    private final Set<StatefulConnection<?, ?>> ended =
-            Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
-    private final Map<StatefulConnection<?, ?>, CompletableFuture<Void>> endings = new ConcurrentHashMap<>();
-    /** What is being made: its threads must not end before it. */
-    private final Map<Object, CompletableFuture<Void>> making = new ConcurrentHashMap<>();
-
-    private volatile boolean closing;
-    private volatile @Nullable CredentialsDesk credentials;
-
-    /** A driver for one server, or for several with the same settings; nothing is connected yet. */
-    public Driver(RedisUri uri, DriverThreads threads) {
-        this(uri, threads, options(uri));
-    }
-
-    private Driver(RedisUri uri, DriverThreads threads, ClientOptions options) {
-        this.uri = uri;
-        this.threads = threads;
-        ClientResources resources = threads.use();
-        this.client = RedisClient.create(resources);
-        client.setOptions(options);
-        if (options.getReauthenticateBehaviour() == ReauthenticateBehavior.DEFAULT) {
-            this.forPushes = client;
-        } else {
-            this.forPushes = RedisClient.create(resources);
-            forPushes.setOptions(options.mutate()
-                    .reauthenticateBehavior(ReauthenticateBehavior.DEFAULT)
-                    .build());
-        }
-    }
-
-    /** A driver for the servers of a deployment. */
-    public static Driver of(Deployment where, DriverThreads threads) {
-        return new Driver(where.data(), threads);
-    }
-
-    /** With the threads and options of the user's client, of one server or of a Cluster, which stays as it is. */
-    public static Driver over(AbstractRedisClient client, Deployment where) {
-        return new Driver(where.data(), DriverThreads.borrowed(client.getResources()), atMostOnce(client.getOptions()));
-    }
-
-    private static ClientOptions atMostOnce(ClientOptions options) {
-        return atMostOnce(options.mutate()).build();
-    }
-
-    private static ClientOptions.Builder atMostOnce(ClientOptions.Builder options) {
-        return options.autoReconnect(false)
-                .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
-                .protocolVersion(ProtocolVersion.RESP2)
-                .pingBeforeActivateConnection(false)
-                .timeoutOptions(TimeoutOptions.create());
-    }
-
-    private static ClientOptions options(RedisUri uri) {
-        ClientOptions.Builder options = atMostOnce(ClientOptions.builder())
-                .socketOptions(SocketOptions.builder()
-                        .connectTimeout(CONNECT_TIMEOUT)
-                        .keepAlive(true)
-                        .tcpNoDelay(true)
-                        .build());
-        String certificates = uri.certificates();
-        if (certificates != null) {
-            options.sslOptions(
-                    SslOptions.builder().trustManager(new File(certificates)).build());
-        }
-        return options.build();
-    }
+public interface Driver extends AutoCloseable {
 
     /** Sets the provider of the logins that no URI names; before the first connection. */
-    void logInWith(CredentialsDesk desk) {
-        credentials = desk;
-    }
-
-    /** Makes a connection for commands. */
-    CompletableFuture<StatefulRedisConnection<String, String>> connect(RedisUri server) {
-        return connected(server, uri -> client.connectAsync(StringCodec.UTF8, uri));
-    }
-
-    /** Makes a connection for subscriptions. */
-    CompletableFuture<StatefulRedisPubSubConnection<String, String>> connectForPushes(RedisUri server) {
-        return connected(server, uri -> forPushes.connectPubSubAsync(StringCodec.UTF8, uri));
-    }
-
-    /** Makes a connection for questions to a Sentinel. */
-    CompletableFuture<StatefulRedisSentinelConnection<String, String>> connectToSentinel(RedisUri sentinel) {
-        return connected(sentinel, uri -> client.connectSentinelAsync(StringCodec.UTF8, uri));
-    }
-
-    /** None is begun after the close, and one that comes after it is ended: on borrowed threads it would stay. */
-    private <C extends StatefulConnection<?, ?>> CompletableFuture<C> connected(
-            RedisUri server, Function<RedisURI, CompletionStage<C>> connecting) {
-        if (closing) {
-            return refusedByClose();
-        }
-        return handshake(server).thenCompose(uri -> made(() -> connecting.apply(uri)));
-    }
-
-    /** It is noted before it is looked whether the driver closes: either the close waits for it, or it is not begun. */
-    private <C extends StatefulConnection<?, ?>> CompletableFuture<C> made(Supplier<CompletionStage<C>> connecting) {
-        Object one = new Object();
-        CompletableFuture<Void> over = new CompletableFuture<>();
-        making.put(one, over);
-        CompletableFuture<C> made = CompletableFuture.completedFuture(one)
-                .thenCompose(noted -> closing ? Driver.<C>refusedByClose() : connecting.get())
-                .thenCompose(this::unlessClosing);
-        return made.whenComplete((connection, error) -> {
-            making.remove(one);
-            over.complete(null);
-        });
-    }
-
-    private <C extends StatefulConnection<?, ?>> CompletableFuture<C> unlessClosing(C connection) {
-        if (!closing) {
-            return CompletableFuture.completedFuture(connection);
-        }
-        return connection
-                .closeAsync()
-                .handle((done, error) -> Driver.<C>refusedByClose())
-                .thenCompose(refused -> refused);
-    }
-
-    private static <C> CompletableFuture<C> refusedByClose() {
-        // On threads that have ended it could not even fail.
-        return CompletableFuture.failedFuture(new RedisException("Connection is closed"));
-    }
-
-    private CompletableFuture<RedisURI> handshake(RedisUri server) {
-        CredentialsDesk desk = credentials;
-        return desk == null || !server.asksForLogin()
-                ? CompletableFuture.completedFuture(server.forDriver(CONNECT_TIMEOUT, null))
-                : desk.ask().thenApply(login -> server.forDriver(CONNECT_TIMEOUT, login));
-    }
+    void logInWith(CredentialsDesk desk);
 
     /**
-     * Ends a connection that was made here, once: the driver warns of a second time, and keeps a connection that ended by
-     * itself until it is told.
+     * Makes a connection for commands.
+     *
+     * @return fails with a {@link io.leasehold.redis.wire.ServerRefusal} if the server refuses the login
      */
-    void end(StatefulConnection<?, ?> connection) {
-        if (closing && !connection.isOpen()) {
-            // It is ended with all the others.
-            return;
-        }
-        if (ended.add(connection)) {
-            CompletableFuture<Void> ending = connection.closeAsync();
-            endings.put(connection, ending);
-            ending.whenComplete((done, error) -> endings.remove(connection));
-        }
-    }
+    CompletableFuture<RedisConnection> connect(RedisUri server);
 
-    private static CompletableFuture<Void> ended(RedisClient client) {
-        return client.shutdownAsync(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS);
-    }
+    /** Makes a connection for subscriptions, in the same way. */
+    CompletableFuture<PushConnection> connectForPushes(RedisUri server);
 
-    /** Ends all connections and threads, in this order, also on a thread that is interrupted, which it stays. */
+    /** Makes a connection for questions to a Sentinel, in the same way. */
+    CompletableFuture<RedisConnection> connectToSentinel(RedisUri sentinel);
+
+    /** Ends all connections and threads, also on a thread that is interrupted, which it stays. */
     @Override
-    public void close() {
-        closing = true;
-        CompletableFuture<Void> allEnded = CompletableFuture.allOf(
-                        making.values().toArray(CompletableFuture<?>[]::new))
-                .thenCompose(made -> CompletableFuture.allOf(endings.values().toArray(CompletableFuture<?>[]::new)))
-                .handle((done, error) -> error)
-                .thenCompose(error -> CompletableFuture.allOf(ended(client), ended(forPushes)));
-        if (!DriverThreads.isDoneWithin(allEnded, 2 * SHUTDOWN_SECONDS)) {
-            LOG.warn("the connections to {} did not end within {} s", uri, 2 * SHUTDOWN_SECONDS);
-        }
-        threads.release();
-    }
+    void close();
 }

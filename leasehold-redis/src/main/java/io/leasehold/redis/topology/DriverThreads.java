@@ -48,7 +48,7 @@ public final class DriverThreads {
         this.borrowed = borrowed;
     }
 
-    /** Somebody else's, which are never ended. */
+    /** Borrowed threads, which are never ended. */
     static DriverThreads borrowed(ClientResources resources) {
         return new DriverThreads(resources, true);
     }

@@ -4,7 +4,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import org.jspecify.annotations.Nullable;
 
-/** What a server has to be to play its part in a deployment; the messages name the URI that would fit. */
+/** The role that a server must have in a deployment; the messages name the URI that would fit. */
 enum Expectation {
     /** A server of its own, or the named master of a replicated group. */
     SERVER,

@@ -3,6 +3,7 @@ package io.leasehold.redis.topology;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.IntegerOutput;
@@ -15,6 +16,7 @@ import io.lettuce.core.protocol.RedisCommand;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,17 +26,20 @@ import org.jspecify.annotations.Nullable;
  * <p>A script and its {@code WAIT} leave together. While one {@code WAIT} is out, later scripts gather, and then leave with one
  * {@code WAIT} for all of them: it covers everything that was written before it. State is guarded by {@code this}.
  */
-final class GroupCommit {
+final class GroupCommit implements RedisConnection.Acknowledging {
 
     private final StatefulRedisConnection<String, String> connection;
-    private final Driver driver;
+    private final Consumer<StatefulConnection<?, ?>> end;
     private final Acknowledgement wanted;
     private List<Call> gathered = new ArrayList<>();
     private boolean waiting;
 
-    GroupCommit(StatefulRedisConnection<String, String> connection, Driver driver, Acknowledgement wanted) {
+    GroupCommit(
+            StatefulRedisConnection<String, String> connection,
+            Consumer<StatefulConnection<?, ?>> end,
+            Acknowledgement wanted) {
         this.connection = connection;
-        this.driver = driver;
+        this.end = end;
         this.wanted = wanted;
     }
 
@@ -74,7 +79,8 @@ final class GroupCommit {
         }
     }
 
-    void run(
+    @Override
+    public void run(
             LuaScript script,
             String[] keys,
             String[] arguments,
@@ -135,7 +141,8 @@ final class GroupCommit {
         }
     }
 
-    void close() {
-        driver.end(connection);
+    @Override
+    public void close() {
+        end.accept(connection);
     }
 }

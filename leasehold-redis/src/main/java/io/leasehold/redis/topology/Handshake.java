@@ -1,13 +1,10 @@
 package io.leasehold.redis.topology;
 
 import io.leasehold.LockStoreException;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.Failure;
-import io.lettuce.core.RedisChannelHandler;
-import io.lettuce.core.RedisConnectionException;
-import io.lettuce.core.RedisConnectionStateListener;
-import io.lettuce.core.api.StatefulRedisConnection;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -48,18 +45,18 @@ final class Handshake {
 
     /** Makes a link; fails with a {@link LockStoreException} that says why there is none. */
     CompletableFuture<Link> with(RedisUri server) {
-        return opened(server)
+        return driver.connect(server)
                 .handle((connection, error) -> {
                     if (error != null) {
                         return CompletableFuture.<Link>failedFuture(errors.unreachable(error));
                     }
                     // Who accepts a connection and then says nothing is tried again.
-                    LockRuntime.Timer patience = runtime.schedule(ANSWER_NANOS, () -> driver.end(connection));
+                    LockRuntime.Timer patience = runtime.schedule(ANSWER_NANOS, connection::close);
                     return info(connection, FIRST_TRIES)
                             .handle((info, refusal) -> {
                                 patience.cancel();
                                 if (refusal != null) {
-                                    driver.end(connection);
+                                    connection.close();
                                     return CompletableFuture.<Link>failedFuture(
                                             errors.of(refusal, "read INFO").error());
                                 }
@@ -71,35 +68,12 @@ final class Handshake {
     }
 
     /**
-     * A connection. Where a handshake with a password is refused, the driver closes the connection on one thread and tells the
-     * reason on another, and may tell the end in place of the reason: then it is asked once more.
-     */
-    private CompletableFuture<StatefulRedisConnection<String, String>> opened(RedisUri server) {
-        return driver.connect(server)
-                .handle((connection, error) -> {
-                    if (error == null) {
-                        return CompletableFuture.completedFuture(connection);
-                    }
-                    Throwable root = error;
-                    while (root.getCause() != null) {
-                        root = root.getCause();
-                    }
-                    return root instanceof RedisConnectionException
-                            ? driver.connect(server)
-                            : CompletableFuture.<StatefulRedisConnection<String, String>>failedFuture(error);
-                })
-                .thenCompose(f -> f);
-    }
-
-    /**
      * The first command of a connection. Where the handshake has a password it may end on a thread of its own, and the driver
      * then tells of the connection a moment before it takes commands.
      */
-    private CompletableFuture<String> info(StatefulRedisConnection<String, String> connection, int tries) {
+    private CompletableFuture<String> info(RedisConnection connection, int tries) {
         return connection
-                .async()
-                .info()
-                .toCompletableFuture()
+                .ask(PlainCommand.INFO)
                 .handle((info, refusal) -> {
                     if (refusal == null || tries <= 1 || !RedisErrors.isNotConnected(refusal)) {
                         return refusal == null
@@ -114,38 +88,26 @@ final class Handshake {
     }
 
     /** Where replicas are waited for, a second connection belongs to the link. */
-    private CompletableFuture<Link> withAcknowledgements(
-            StatefulRedisConnection<String, String> connection, RedisUri server, String info) {
+    private CompletableFuture<Link> withAcknowledgements(RedisConnection connection, RedisUri server, String info) {
         if (!server.acknowledgement().isWanted()) {
             return checked(connection, null, server, info);
         }
         return driver.connect(server)
-                .thenCompose(second -> second.async()
-                        .waitForReplication(0, 1)
-                        .toCompletableFuture()
+                .thenCompose(second -> second.ask(PlainCommand.waitForReplicas(0, 1))
                         .thenCompose(ready -> {
-                            second.addListener(new RedisConnectionStateListener() {
-                                @Override
-                                public void onRedisDisconnected(RedisChannelHandler<?, ?> ended) {
-                                    driver.end(connection);
-                                }
-                            });
-                            return checked(
-                                    connection,
-                                    new GroupCommit(second, driver, server.acknowledgement()),
-                                    server,
-                                    info);
+                            second.onEnd(connection::close);
+                            return checked(connection, second.acknowledging(server.acknowledgement()), server, info);
                         })
                         .whenComplete((link, error) -> {
                             if (error != null) {
-                                driver.end(second);
+                                second.close();
                             }
                         }))
                 .handle((link, error) -> {
                     if (error == null) {
                         return CompletableFuture.completedFuture(link);
                     }
-                    driver.end(connection);
+                    connection.close();
                     Throwable cause = Failure.unwrapped(error);
                     return CompletableFuture.<Link>failedFuture(
                             cause instanceof LockStoreException
@@ -157,24 +119,21 @@ final class Handshake {
     }
 
     private CompletableFuture<Link> checked(
-            StatefulRedisConnection<String, String> connection,
-            @Nullable GroupCommit acknowledged,
+            RedisConnection connection,
+            RedisConnection.@Nullable Acknowledging acknowledged,
             RedisUri server,
             String info) {
         try {
             ServerFacts facts = ServerFacts.parse(info);
             expectation.refuseUnfit(server, facts);
-            Link link = new Link(connection, acknowledged, driver, server, facts, runtime);
-            connection.addListener(new RedisConnectionStateListener() {
-                @Override
-                public void onRedisDisconnected(RedisChannelHandler<?, ?> ended) {
-                    link.close();
-                    onEnd.accept(link);
-                }
+            Link link = new Link(connection, acknowledged, server, facts, runtime);
+            connection.onEnd(() -> {
+                link.close();
+                onEnd.accept(link);
             });
             return CompletableFuture.completedFuture(link);
         } catch (RuntimeException e) {
-            driver.end(connection);
+            connection.close();
             LockStoreException reason = e instanceof LockStoreException known
                     ? known
                     : errors.unavailable("does not answer like a Redis server: " + e.getMessage(), e);

@@ -43,7 +43,7 @@ import org.slf4j.LoggerFactory;
  * <p>What is asked about one lock reaches the server in the order in which it was asked: a call joins a script only where that has its
  * place on the connection already, and no later call about the same lock has left since. State is guarded by {@code this}.
  */
-final class JointCalls {
+final class JointCalls implements RedisConnection.Joint {
 
     /** With some 4 µs for each, no script keeps the server for longer than a sixth of a millisecond. */
     static final int MAX_CALLS = 32;
@@ -54,24 +54,19 @@ final class JointCalls {
     private static final Logger LOG = LoggerFactory.getLogger(JointCalls.class);
 
     private final StatefulRedisConnection<String, String> connection;
-    private final Alone alone;
+    private final RedisConnection.Alone alone;
     private final boolean bySlot;
     private final UnusualLocks unusual = new UnusualLocks();
     private final Map<LuaScript, Batch> open = new HashMap<>();
     /** Those whose bytes are not made yet, also before they are open. */
     private final List<Batch> unwritten = new ArrayList<>();
 
-    /** Runs a call alone. */
-    interface Alone {
-        void run(ScriptCall call, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then);
-    }
-
     /**
      * Joins calls on one connection.
      *
      * @param bySlot only those of one slot, since the server is of a Cluster
      */
-    JointCalls(StatefulRedisConnection<String, String> connection, boolean bySlot, Alone alone) {
+    JointCalls(StatefulRedisConnection<String, String> connection, boolean bySlot, RedisConnection.Alone alone) {
         this.connection = connection;
         this.bySlot = bySlot;
         this.alone = alone;
@@ -132,12 +127,8 @@ final class JointCalls {
         }
     }
 
-    /**
-     * Runs a call that has a common case.
-     *
-     * @param wanted whether its answer still matters; if not, it is not sent a second time
-     */
-    void run(
+    @Override
+    public void run(
             ScriptCall call,
             ScriptCall.CommonCase common,
             BooleanSupplier wanted,
@@ -164,8 +155,8 @@ final class JointCalls {
         }
     }
 
-    /** A call has left that does not go through here: nothing that follows about its keys may be written before it. */
-    synchronized void haveLeft(String... keys) {
+    @Override
+    public synchronized void haveLeft(String... keys) {
         for (String key : keys) {
             overtaking(null, key);
         }
@@ -186,7 +177,7 @@ final class JointCalls {
         private final LuaScript together;
         private final int slot;
         private final List<Passenger> passengers = new ArrayList<>();
-        /** What calls were about that have left since this one was made. */
+        /** The locks of calls that have left since this one was made. */
         private final Set<String> overtaken = new HashSet<>();
 
         private boolean left;

@@ -1,47 +1,33 @@
 package io.leasehold.redis.topology;
 
 import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.ScriptCall;
+import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
-import io.leasehold.spi.toolkit.Failure;
-import io.lettuce.core.RedisAsyncCommandsImpl;
-import io.lettuce.core.RedisCommandExecutionException;
-import io.lettuce.core.RedisNoScriptException;
-import io.lettuce.core.ScriptOutputType;
-import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.api.async.RedisAsyncCommands;
-import io.lettuce.core.codec.StringCodec;
-import io.lettuce.core.output.StatusOutput;
-import io.lettuce.core.protocol.AsyncCommand;
-import io.lettuce.core.protocol.Command;
-import io.lettuce.core.protocol.CommandType;
-import io.lettuce.core.protocol.RedisCommand;
 import java.util.List;
 import java.util.concurrent.CancellationException;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One life of one connection to one life of one server.
  *
  * <p>It never reconnects: what was in flight when it ends fails, and is never sent again. {@link Connections} makes
- * the next one. Safe for all threads; callbacks run on the connection's I/O thread.
+ * the next one. Safe for all threads; callbacks run on the connection's thread.
  */
 public final class Link {
 
     /** An unanswered connection is given up after this: its peer may be gone without a word. */
     private static final long SILENCE_NANOS = 3_000_000_000L;
 
-    private final StatefulRedisConnection<String, String> connection;
-    private final Driver driver;
+    private final RedisConnection connection;
     private final boolean asking;
-    private final @Nullable GroupCommit acknowledged;
-    private final @Nullable JointCalls joint;
+    private final RedisConnection.@Nullable Acknowledging acknowledged;
+    private final RedisConnection.@Nullable Joint joint;
     private final RedisUri address;
     private final ServerFacts facts;
     private final Silence silence;
@@ -49,17 +35,15 @@ public final class Link {
     private final Silence acknowledging;
 
     Link(
-            StatefulRedisConnection<String, String> connection,
-            @Nullable GroupCommit acknowledged,
-            Driver driver,
+            RedisConnection connection,
+            RedisConnection.@Nullable Acknowledging acknowledged,
             RedisUri address,
             ServerFacts facts,
             LockRuntime runtime) {
         this.acknowledged = acknowledged;
         this.connection = connection;
-        this.driver = driver;
         this.asking = false;
-        this.joint = new JointCalls(connection, facts.mode().equals("cluster"), this::runAlone);
+        this.joint = connection.joint(facts.mode().equals("cluster"), this::runAlone);
         this.address = address;
         this.facts = facts;
         this.silence = new Silence(runtime);
@@ -69,7 +53,6 @@ public final class Link {
     private Link(Link link) {
         this.acknowledged = link.acknowledged;
         this.connection = link.connection;
-        this.driver = link.driver;
         this.asking = true;
         this.joint = null;
         this.address = link.address;
@@ -83,29 +66,6 @@ public final class Link {
         return new Link(this);
     }
 
-    private RedisAsyncCommands<String, String> redis() {
-        return asking ? new Asking(connection) : connection.async();
-    }
-
-    /** The commands of the driver, each of which leaves together with an {@code ASKING}, which counts for the next one only. */
-    private static final class Asking extends RedisAsyncCommandsImpl<String, String> {
-        private final StatefulRedisConnection<String, String> connection;
-
-        Asking(StatefulRedisConnection<String, String> connection) {
-            super(connection, StringCodec.UTF8);
-            this.connection = connection;
-        }
-
-        @Override
-        public <T> AsyncCommand<String, String, T> dispatch(RedisCommand<String, String, T> command) {
-            AsyncCommand<String, String, String> asking =
-                    new AsyncCommand<>(new Command<>(CommandType.ASKING, new StatusOutput<>(StringCodec.UTF8)));
-            AsyncCommand<String, String, T> asked = new AsyncCommand<>(command);
-            connection.dispatch(List.of(asking, asked));
-            return asked;
-        }
-    }
-
     /** The life of the server's memory behind this link. */
     public Incarnation incarnation() {
         return facts.incarnation();
@@ -116,7 +76,7 @@ public final class Link {
         return address;
     }
 
-    /** What the server told of itself when the link was made. */
+    /** The facts of the server, from when the link was made. */
     ServerFacts facts() {
         return facts;
     }
@@ -134,7 +94,8 @@ public final class Link {
             runAlone(call, then);
         } else {
             silence.asked();
-            joint.run(call, common, wanted, (reply, error) -> {
+            joint.run(call, common, wanted, (reply, thrown) -> {
+                Throwable error = connection.plain(thrown);
                 // What was given up was answered before.
                 silence.heard(error instanceof CancellationException ? null : error);
                 then.accept(reply, error);
@@ -146,25 +107,32 @@ public final class Link {
         LuaScript script = call.script();
         String[] keys = call.keys();
         String[] arguments = call.arguments();
-        RedisAsyncCommands<String, String> redis = redis();
         silence.asked();
-        CompletionStage<List<Object>> sent = redis.evalsha(script.sha1(), ScriptOutputType.MULTI, keys, arguments);
-        if (joint != null) {
-            joint.haveLeft(keys);
-        }
-        sent.whenComplete((reply, error) -> {
-            silence.heard(error);
-            if (error != null && Failure.unwrapped(error) instanceof RedisNoScriptException) {
+        connection.run(script, false, keys, arguments, asking, (reply, thrown) -> {
+            Throwable error = heard(silence, thrown);
+            if (error instanceof ServerRefusal refusal && refusal.isOfUnknownScript()) {
                 // The server has refused the digest, so nothing has run yet.
-                redis.<List<Object>>eval(script.text(), ScriptOutputType.MULTI, keys, arguments)
-                        .whenComplete((second, secondError) -> {
-                            silence.heard(secondError);
-                            then.accept(second, secondError);
-                        });
+                connection.run(
+                        script,
+                        true,
+                        keys,
+                        arguments,
+                        asking,
+                        (second, secondThrown) -> then.accept(second, heard(silence, secondThrown)));
             } else {
                 then.accept(reply, error);
             }
         });
+        if (joint != null) {
+            joint.haveLeft(keys);
+        }
+    }
+
+    /** What was answered is heard; else what it means. */
+    private @Nullable Throwable heard(Silence of, @Nullable Throwable thrown) {
+        Throwable error = connection.plain(thrown);
+        of.heard(error);
+        return error;
     }
 
     /** Runs a script and waits for replicas; only on a link that was made for it. */
@@ -173,25 +141,28 @@ public final class Link {
             String[] keys,
             String[] arguments,
             BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
-        GroupCommit commit = acknowledged;
+        RedisConnection.Acknowledging commit = acknowledged;
         if (commit == null) {
             then.accept(null, new IllegalStateException("this link does not wait for replicas"));
             return;
         }
         acknowledging.asked();
-        commit.run(script, keys, arguments, (reply, error) -> {
-            acknowledging.heard(error);
-            then.accept(reply, error);
-        });
+        commit.run(script, keys, arguments, (reply, thrown) -> then.accept(reply, heard(acknowledging, thrown)));
     }
 
     /** Sends another command. */
-    public <T> void send(
-            Function<RedisAsyncCommands<String, String>, ? extends CompletionStage<T>> command,
-            BiConsumer<@Nullable T, @Nullable Throwable> then) {
+    public <T> void send(PlainCommand<T> command, BiConsumer<@Nullable T, @Nullable Throwable> then) {
         silence.asked();
-        command.apply(redis()).whenComplete((reply, error) -> {
-            silence.heard(error);
+        connection.send(command, asking, (items, thrown) -> {
+            Throwable error = heard(silence, thrown);
+            T reply = null;
+            if (items != null) {
+                try {
+                    reply = command.reading().apply(items);
+                } catch (RuntimeException e) {
+                    error = e;
+                }
+            }
             then.accept(reply, error);
         });
     }
@@ -214,7 +185,7 @@ public final class Link {
         }
 
         void heard(@Nullable Throwable error) {
-            if (error == null || Failure.unwrapped(error) instanceof RedisCommandExecutionException) {
+            if (error == null || error instanceof ServerRefusal) {
                 lasts = false;
             }
         }
@@ -241,7 +212,7 @@ public final class Link {
     }
 
     void close() {
-        driver.end(connection);
+        connection.close();
         if (acknowledged != null) {
             acknowledged.close();
         }

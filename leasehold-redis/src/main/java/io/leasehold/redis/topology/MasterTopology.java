@@ -3,14 +3,15 @@ package io.leasehold.redis.topology;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.Failure;
-import io.lettuce.core.RedisCommandExecutionException;
-import io.lettuce.core.api.StatefulRedisConnection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,7 +31,7 @@ final class MasterTopology implements Topology {
     private final LockRuntime runtime;
     private final Connections.Locator locator;
     private final Connections connections;
-    private final @Nullable Sentinels sentinels;
+    private final @Nullable Naming sentinels;
     private volatile @Nullable Subscriptions subscriptions;
     private volatile Runnable onReconnected = () -> {};
 
@@ -40,7 +41,7 @@ final class MasterTopology implements Topology {
         this.errors = errors;
         this.runtime = runtime;
         boolean named = where.kind() == Deployment.Kind.SENTINEL;
-        this.sentinels = named ? new Sentinels(where, driver, errors, runtime, this::named) : null;
+        this.sentinels = named ? naming() : null;
         this.locator = sentinels != null
                 ? sentinels
                 : Connections.Locator.fixed(where.servers().get(0));
@@ -52,6 +53,13 @@ final class MasterTopology implements Topology {
                 errors,
                 runtime);
         connections.onReconnected(this::reconnected);
+    }
+
+    private Naming naming() {
+        Supplier<RedisUri> client = where.namingClient();
+        return client == null
+                ? new Sentinels(where, driver, errors, runtime, this::named)
+                : new NamedByClient(client, runtime, this::named);
     }
 
     @Override
@@ -66,7 +74,7 @@ final class MasterTopology implements Topology {
         });
     }
 
-    /** What is named as a replica and is none would be a second master; one that is down is no reason to refuse. */
+    /** Checks the named replicas: one that is none would be a second master; one that is down is no reason to refuse. */
     private CompletableFuture<Void> replicasFollow(Link master) {
         CompletableFuture<?>[] each = where.servers().stream()
                 .skip(1)
@@ -78,7 +86,7 @@ final class MasterTopology implements Topology {
                                         + " else may be one. If it was promoted, name it first",
                                 null);
                     }
-                    if (error != null && Failure.unwrapped(error) instanceof RedisCommandExecutionException refusal) {
+                    if (error != null && Failure.unwrapped(error) instanceof ServerRefusal refusal) {
                         errors.warnOnce(
                                 String.valueOf(refusal.getMessage()),
                                 "see whether " + replica.address() + " is a replica");
@@ -89,11 +97,12 @@ final class MasterTopology implements Topology {
         return CompletableFuture.allOf(each);
     }
 
-    /** What a replica tells of itself, if it does so soon: the opening does not wait for one that is frozen. */
+    /** Asks a replica for its {@code INFO}, if it answers soon: the opening does not wait for one that is frozen. */
     private CompletableFuture<String> infoOf(RedisUri replica) {
-        CompletableFuture<StatefulRedisConnection<String, String>> connected = driver.connect(replica);
-        CompletableFuture<String> limited =
-                connected.thenCompose(connection -> connection.async().info()).copy();
+        CompletableFuture<RedisConnection> connected = driver.connect(replica);
+        CompletableFuture<String> limited = connected
+                .thenCompose(connection -> connection.ask(PlainCommand.INFO))
+                .copy();
         LockRuntime.Timer patience = runtime.schedule(
                 REPLICA_NANOS,
                 () -> limited.completeExceptionally(new StoreUnavailableException(
@@ -101,7 +110,7 @@ final class MasterTopology implements Topology {
         limited.whenComplete((info, error) -> {
             patience.cancel();
             // Also one that is only now being made.
-            connected.thenAccept(driver::end);
+            connected.thenAccept(RedisConnection::close);
         });
         return limited;
     }

@@ -2,10 +2,6 @@ package io.leasehold.redis.topology;
 
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
-import io.lettuce.core.RedisChannelHandler;
-import io.lettuce.core.RedisConnectionStateListener;
-import io.lettuce.core.pubsub.RedisPubSubAdapter;
-import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -26,10 +22,9 @@ final class NodePushes {
     private final Ends ends;
     private final SubscriptionRefusals refusals;
     private final AtomicBoolean over = new AtomicBoolean();
-    private final CompletableFuture<StatefulRedisPubSubConnection<String, String>> connection =
-            new CompletableFuture<>();
+    private final CompletableFuture<PushConnection> connection = new CompletableFuture<>();
 
-    /** Who is told of what ends by itself. */
+    /** The listener for subscriptions that end by themselves. */
     interface Ends {
         /** The server has ended the subscription to one channel. */
         void unsubscribed(String channel);
@@ -56,35 +51,32 @@ final class NodePushes {
 
     /** Connects, once: its owner has to know it before, since its end may be told at once. */
     void open() {
-        Patience.limited(driver.connectForPushes(node), driver, errors, runtime).whenComplete((made, error) -> {
+        Patience.limited(driver.connectForPushes(node), errors, runtime).whenComplete((made, error) -> {
             if (error != null) {
                 lost();
                 connection.completeExceptionally(error);
                 return;
             }
-            made.addListener(new RedisPubSubAdapter<String, String>() {
+            made.listen(new PushConnection.Listener() {
                 @Override
-                public void smessage(String channel, String message) {
+                public void message(String message) {
                     onMessage.accept(message);
                 }
 
                 @Override
-                public void sunsubscribed(String channel, long count) {
+                public void unsubscribed(String channel) {
                     ends.unsubscribed(channel);
                 }
             });
-            made.addListener(new RedisConnectionStateListener() {
-                @Override
-                public void onRedisDisconnected(RedisChannelHandler<?, ?> ended) {
-                    driver.end(made);
-                    lost();
-                }
+            made.onEnd(() -> {
+                made.close();
+                lost();
             });
-            SignsOfLife.watch(made, runtime, errors, () -> !over.get(), () -> driver.end(made));
+            SignsOfLife.watch(made, runtime, errors, () -> !over.get(), made::close);
             connection.complete(made);
             if (!made.isOpen()) {
                 // It ended before its end could be noticed.
-                driver.end(made);
+                made.close();
                 lost();
             }
         });
@@ -97,24 +89,21 @@ final class NodePushes {
 
     /** Subscribes to one channel more. */
     CompletableFuture<Void> subscribe(String channel) {
-        return connection.thenCompose(made -> made.async()
-                .ssubscribe(channel)
-                .toCompletableFuture()
-                .whenComplete((done, error) -> {
-                    if (error != null) {
-                        refusals.of(error);
-                    }
-                }));
+        return connection.thenCompose(made -> made.subscribeSharded(channel).whenComplete((done, error) -> {
+            if (error != null) {
+                refusals.of(error);
+            }
+        }));
     }
 
     /** Ends subscriptions that nobody needs any more. */
     void unsubscribe(List<String> channels) {
-        connection.thenAccept(made -> made.async().sunsubscribe(channels.toArray(String[]::new)));
+        connection.thenAccept(made -> made.unsubscribeSharded(channels));
     }
 
-    /** Nobody waits there any more. */
+    /** Ends these pushes: no waiter is left there. */
     void close() {
-        connection.thenAccept(driver::end);
+        connection.thenAccept(PushConnection::close);
     }
 
     private void lost() {

@@ -2,7 +2,6 @@ package io.leasehold.redis.topology;
 
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
-import io.lettuce.core.api.StatefulConnection;
 import java.util.concurrent.CompletableFuture;
 
 /** A limit for connections that may never come: their credentials are asked for, and the driver's limit begins after that. */
@@ -13,9 +12,9 @@ final class Patience {
     private Patience() {}
 
     /** The same connection; fails when it does not come in time, and then ends it should it come later. */
-    static <C extends StatefulConnection<?, ?>> CompletableFuture<C> limited(
-            CompletableFuture<C> connecting, Driver driver, RedisErrors errors, LockRuntime runtime) {
-        CompletableFuture<C> limited = new CompletableFuture<>();
+    static CompletableFuture<PushConnection> limited(
+            CompletableFuture<PushConnection> connecting, RedisErrors errors, LockRuntime runtime) {
+        CompletableFuture<PushConnection> limited = new CompletableFuture<>();
         LockRuntime.Timer patience = runtime.schedule(
                 CONNECT_NANOS,
                 () -> limited.completeExceptionally(errors.unavailable("could not be connected to in time", null)));
@@ -24,7 +23,7 @@ final class Patience {
             if (error != null) {
                 limited.completeExceptionally(error);
             } else if (!limited.complete(connection)) {
-                driver.end(connection);
+                connection.close();
             }
         });
         return limited;

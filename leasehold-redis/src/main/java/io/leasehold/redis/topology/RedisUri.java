@@ -1,11 +1,8 @@
 package io.leasehold.redis.topology;
 
-import io.leasehold.Credentials;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.spi.toolkit.StoreAddress;
-import io.lettuce.core.RedisURI;
-import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -18,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RedisUri {
 
-    /** What every form of URI may name. */
+    /** The options that every form of URI may name. */
     static final List<String> OPTIONS = List.of("tls", "ca", "keys", "waitReplicas", "waitTimeout");
 
     private static final int MAX_DATABASES = 1 << 20;
@@ -33,21 +30,23 @@ public final class RedisUri {
     private final @Nullable String user;
     private final char @Nullable [] password;
     private final KeyLayout keys;
-    private final @Nullable RedisURI given;
+    /** How the user's client library names it, if the user did in that. */
+    private final @Nullable Object given;
 
     private final Acknowledgement acknowledgement;
 
     /** Whether a provider is asked for the login, in place of what is named here. */
     private final boolean asksForLogin;
 
-    private RedisUri(RedisURI given, KeyLayout keys, boolean asksForLogin) {
+    private RedisUri(
+            Object given, String host, int port, int database, boolean tls, KeyLayout keys, boolean asksForLogin) {
         this.asksForLogin = asksForLogin;
-        this.host = given.getHost();
-        this.port = given.getPort();
+        this.host = host;
+        this.port = port;
         this.user = null;
         this.password = null;
-        this.database = given.getDatabase();
-        this.tls = given.isSsl();
+        this.database = database;
+        this.tls = tls;
         this.certificates = null;
         this.keys = keys;
         this.given = given;
@@ -180,17 +179,12 @@ public final class RedisUri {
     }
 
     /**
-     * The server that is named in the driver's own form.
+     * A server that a client library names in its own form, which also holds its credentials.
      *
-     * @throws IllegalArgumentException if that names no host
+     * @param given that form
      */
-    public static RedisUri of(RedisURI given, KeyLayout keys) {
-        if (given.getHost() == null || given.getHost().isEmpty()) {
-            throw new IllegalArgumentException(
-                    "the RedisURI names no host and port: name the server itself, and neither"
-                            + " Sentinels nor a socket");
-        }
-        return new RedisUri(given, keys, false);
+    public static RedisUri given(Object given, String host, int port, int database, boolean tls, KeyLayout keys) {
+        return new RedisUri(given, host, port, database, tls, keys, false);
     }
 
     /** The same with the locks elsewhere. */
@@ -208,55 +202,32 @@ public final class RedisUri {
         return changed(host, port, keys, true);
     }
 
-    boolean asksForLogin() {
+    /** Whether a provider is asked for the login at each connection. */
+    public boolean asksForLogin() {
         return asksForLogin;
     }
 
     private RedisUri changed(String newHost, int newPort, KeyLayout layout, boolean asks) {
         if (given != null) {
-            boolean moved = !newHost.equals(host) || newPort != port;
-            return new RedisUri(
-                    moved
-                            ? RedisURI.builder(given)
-                                    .withHost(newHost)
-                                    .withPort(newPort)
-                                    .build()
-                            : given,
-                    layout,
-                    asks);
+            return new RedisUri(given, newHost, newPort, database, tls, layout, asks);
         }
         return new RedisUri(
                 newHost, newPort, user, password, database, tls, certificates, layout, acknowledgement, asks);
     }
 
-    /**
-     * For the driver.
-     *
-     * @param handshakeTimeout also in place of what was given: it is meant for requests, a minute unless set, and each try that a
-     *     frozen server does not answer would stay as long
-     * @param login in place of what the URI names, unless null
-     */
-    RedisURI forDriver(Duration handshakeTimeout, @Nullable Credentials login) {
-        if (given != null) {
-            RedisURI.Builder limited = RedisURI.builder(given).withTimeout(handshakeTimeout);
-            return login == null ? limited.build() : authenticated(limited, login.user(), login.password());
-        }
-        RedisURI.Builder builder = RedisURI.builder()
-                .withHost(host)
-                .withPort(port)
-                .withDatabase(database)
-                .withSsl(tls)
-                .withTimeout(handshakeTimeout)
-                .withLibraryName("")
-                .withLibraryVersion("");
-        if (login != null) {
-            return authenticated(builder, login.user(), login.password());
-        }
-        return password == null ? builder.build() : authenticated(builder, user, password);
+    /** How the user's client library names the server, or its like of the same deployment; null if a store URI does. */
+    public @Nullable Object given() {
+        return given;
     }
 
-    private static RedisURI authenticated(RedisURI.Builder builder, @Nullable String user, char[] password) {
-        return (user == null ? builder.withPassword(password) : builder.withAuthentication(user, password)).build();
+    /** The user of the store URI, or null. */
+    public @Nullable String user() {
+        return user;
+    }
+
+    /** The password of the store URI, or null. */
+    public char @Nullable [] password() {
+        return password == null ? null : password.clone();
     }
 
     /** Whether the URI names a password. A login in the driver's own form does not count. */
@@ -265,37 +236,37 @@ public final class RedisUri {
     }
 
     /** The file of certificates that vouch for the server, or null for those of the platform. */
-    @Nullable
-    String certificates() {
+    public @Nullable String certificates() {
         return certificates;
     }
 
     /** Where the locks are. */
-    KeyLayout keys() {
+    public KeyLayout keys() {
         return keys;
     }
 
     /** By how many replicas an acquire is to be acknowledged. */
-    Acknowledgement acknowledgement() {
+    public Acknowledgement acknowledgement() {
         return acknowledgement;
     }
 
     /** The host alone. */
-    String host() {
+    public String host() {
         return host;
     }
 
-    int port() {
+    /** The port. */
+    public int port() {
         return port;
     }
 
     /** The database, 0 unless named. */
-    int database() {
+    public int database() {
         return database;
     }
 
     /** Whether over TLS. */
-    boolean tls() {
+    public boolean tls() {
         return tls;
     }
 

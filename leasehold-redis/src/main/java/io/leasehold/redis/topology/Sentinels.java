@@ -4,14 +4,11 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.Failure;
-import io.lettuce.core.RedisCommandExecutionException;
-import io.lettuce.core.sentinel.api.StatefulRedisSentinelConnection;
-import io.lettuce.core.sentinel.api.async.RedisSentinelAsyncCommands;
-import java.net.InetSocketAddress;
-import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -30,9 +27,9 @@ import org.jspecify.annotations.Nullable;
  * are not answered ask them together: one question at a time, and after it a pause, which grows while there is reason to ask. A
  * switch that they tell of ends the pause. State is guarded by {@code this}; listeners are called outside of it.
  */
-final class Sentinels implements Connections.Locator, AutoCloseable {
+final class Sentinels implements Naming {
 
-    /** What the others get when one has answered. */
+    /** The time that the others get when one has answered. */
     private static final long GRACE_NANOS = 300_000_000L;
 
     private static final long ANSWER_NANOS = 2_000_000_000L;
@@ -88,13 +85,13 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
                 .toList();
     }
 
-    /** Begins to listen. */
-    void watch() {
+    @Override
+    public void watch() {
         watches.forEach(watch -> watch.started(""));
     }
 
-    /** The master may be another: they are asked, once for all that say so meanwhile. */
-    void ask() {
+    @Override
+    public void ask() {
         synchronized (this) {
             if (closed || asking || pause != null) {
                 askAgain = true;
@@ -219,7 +216,7 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
         }
     }
 
-    /** What none of the Sentinels can be asked about, or why none can be asked. */
+    /** The failure if no Sentinel knows the master, or none can be asked. */
     private LockStoreException verdict(List<Throwable> failures) {
         for (Throwable failure : failures) {
             if (failure instanceof LockStoreException known && !(failure instanceof StoreUnavailableException)) {
@@ -235,10 +232,9 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
 
     private CompletableFuture<Named> ask(RedisUri sentinel) {
         RedisErrors own = new RedisErrors("Sentinel " + sentinel.address());
-        CompletableFuture<StatefulRedisSentinelConnection<String, String>> connected =
-                driver.connectToSentinel(sentinel);
+        CompletableFuture<RedisConnection> connected = driver.connectToSentinel(sentinel);
         CompletableFuture<Named> answer = connected
-                .thenCompose(connection -> ask(sentinel, connection.async()))
+                .thenCompose(connection -> ask(sentinel, connection))
                 .exceptionally(error -> {
                     throw explained(sentinel, own, error);
                 });
@@ -248,7 +244,7 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
         limited.whenComplete((named, error) -> {
             patience.cancel();
             // Also one that is only now being made, or that says nothing.
-            connected.thenAccept(driver::end);
+            connected.thenAccept(RedisConnection::close);
         });
         return limited;
     }
@@ -259,7 +255,7 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
             if (t instanceof LockStoreException known) {
                 return known;
             }
-            if (t instanceof RedisCommandExecutionException) {
+            if (t instanceof ServerRefusal) {
                 return SentinelErrors.of(sentinel, String.valueOf(t.getMessage()), t);
             }
         }
@@ -270,23 +266,23 @@ final class Sentinels implements Connections.Locator, AutoCloseable {
         return errors.unavailable("cannot be reached: " + root.getMessage(), cause);
     }
 
-    private CompletableFuture<Named> ask(RedisUri sentinel, RedisSentinelAsyncCommands<String, String> redis) {
+    private CompletableFuture<Named> ask(RedisUri sentinel, RedisConnection redis) {
         String name = where.masterName();
-        CompletableFuture<SocketAddress> address =
-                redis.getMasterAddrByName(name).toCompletableFuture();
-        CompletableFuture<Map<String, String>> master = redis.master(name).toCompletableFuture();
+        CompletableFuture<List<@Nullable String>> address = redis.ask(PlainCommand.masterAddress(name));
+        CompletableFuture<Map<String, String>> master = redis.ask(PlainCommand.master(name));
         return address.thenCompose(found -> {
-            if (!(found instanceof InetSocketAddress place)) {
+            String host = found.size() == 2 ? found.get(0) : null;
+            String port = found.size() == 2 ? found.get(1) : null;
+            if (host == null || port == null) {
                 return unknownMaster(sentinel, redis);
             }
-            return master.thenApply(fields -> new Named(
-                    Long.parseLong(fields.getOrDefault("config-epoch", "0")), place.getHostString(), place.getPort()));
+            return master.thenApply(fields ->
+                    new Named(Long.parseLong(fields.getOrDefault("config-epoch", "0")), host, Integer.parseInt(port)));
         });
     }
 
-    private CompletableFuture<Named> unknownMaster(
-            RedisUri sentinel, RedisSentinelAsyncCommands<String, String> redis) {
-        return redis.masters().toCompletableFuture().thenApply(all -> {
+    private CompletableFuture<Named> unknownMaster(RedisUri sentinel, RedisConnection redis) {
+        return redis.ask(PlainCommand.masters()).thenApply(all -> {
             throw new UnsafeStoreException(
                     "Sentinel " + sentinel.address() + " knows no master named \"" + where.masterName() + "\"; "
                             + (all.isEmpty()

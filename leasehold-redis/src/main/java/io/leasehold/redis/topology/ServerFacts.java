@@ -6,7 +6,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a server tells of itself in {@code INFO}.
+ * The facts of a server, from its {@code INFO}.
  *
  * @param incarnation its run id: drawn anew at every start of the process
  * @param version for example 7.0.9
@@ -44,7 +44,7 @@ record ServerFacts(
     }
 
     /**
-     * What it is. By what only such a server tells, since the field that says it in one word has other names elsewhere:
+     * The kind of the server. By lines that only such a server has, since the field that names it in one word has other names elsewhere:
      * {@code redis_mode}, with Valkey 8.0 and newer {@code server_mode}.
      */
     private static String mode(Map<String, String> fields) {

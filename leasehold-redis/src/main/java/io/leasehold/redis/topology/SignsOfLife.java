@@ -1,10 +1,9 @@
 package io.leasehold.redis.topology;
 
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.Failure;
-import io.lettuce.core.RedisCommandExecutionException;
-import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -18,14 +17,14 @@ final class SignsOfLife {
     private static final long PING_SECONDS = 5;
     private static final long PING_NANOS = PING_SECONDS * 1_000_000_000L;
 
-    private final StatefulRedisPubSubConnection<String, String> connection;
+    private final PushConnection connection;
     private final LockRuntime runtime;
     private final RedisErrors errors;
     private final BooleanSupplier isWanted;
     private final Runnable end;
 
     private SignsOfLife(
-            StatefulRedisPubSubConnection<String, String> connection,
+            PushConnection connection,
             LockRuntime runtime,
             RedisErrors errors,
             BooleanSupplier isWanted,
@@ -45,7 +44,7 @@ final class SignsOfLife {
      * @param end ends a connection from which nothing is heard
      */
     static void watch(
-            StatefulRedisPubSubConnection<String, String> connection,
+            PushConnection connection,
             LockRuntime runtime,
             RedisErrors errors,
             BooleanSupplier isWanted,
@@ -62,9 +61,9 @@ final class SignsOfLife {
             return;
         }
         LockRuntime.Timer patience = runtime.schedule(PING_NANOS, end);
-        connection.async().ping().whenComplete((pong, error) -> {
+        connection.ping().whenComplete((pong, error) -> {
             patience.cancel();
-            if (error != null && Failure.unwrapped(error) instanceof RedisCommandExecutionException refusal) {
+            if (error != null && Failure.unwrapped(error) instanceof ServerRefusal refusal) {
                 errors.warnOnce(String.valueOf(refusal.getMessage()), "ping the connection for wake-ups");
                 later();
             } else if (error == null) {

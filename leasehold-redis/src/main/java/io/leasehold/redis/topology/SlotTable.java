@@ -58,7 +58,7 @@ final class SlotTable {
         return address(host(host == null ? "" : host.toString(), asked), ((Long) node.get(1)).intValue());
     }
 
-    /** What a node calls a host; where it does not know it, it is at the host under which that node was reached. */
+    /** The host that a node names; where it does not know it, the host under which that node was reached. */
     static String host(String told, String asked) {
         return told.isEmpty() || told.equals("?") ? asked : told;
     }

@@ -4,10 +4,6 @@ import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.Failure;
-import io.lettuce.core.RedisChannelHandler;
-import io.lettuce.core.RedisConnectionStateListener;
-import io.lettuce.core.pubsub.RedisPubSubAdapter;
-import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -40,7 +36,7 @@ final class Subscriptions implements WakeUps {
     private volatile Runnable onResubscribed = () -> {};
 
     private final CompletableFuture<Boolean> firstTry = new CompletableFuture<>();
-    private volatile @Nullable StatefulRedisPubSubConnection<String, String> current;
+    private volatile @Nullable PushConnection current;
     private volatile @Nullable RedisUri place;
     private boolean started;
     private int failures;
@@ -51,7 +47,7 @@ final class Subscriptions implements WakeUps {
      *
      * @param locator says where the server is, each time anew
      * @param purpose what is subscribed to, for messages
-     * @param onMessage takes each message, on the connection's I/O thread
+     * @param onMessage takes each message, on the connection's thread
      */
     Subscriptions(
             Driver driver,
@@ -87,7 +83,7 @@ final class Subscriptions implements WakeUps {
     }
 
     private boolean isLive() {
-        StatefulRedisPubSubConnection<String, String> connection = current;
+        PushConnection connection = current;
         return connection != null && connection.isOpen();
     }
 
@@ -110,29 +106,23 @@ final class Subscriptions implements WakeUps {
         locator.locate()
                 .thenCompose(server -> {
                     place = server;
-                    return Patience.limited(driver.connectForPushes(server), driver, errors, runtime);
+                    return Patience.limited(driver.connectForPushes(server), errors, runtime);
                 })
                 .whenComplete(this::connected);
     }
 
-    private void connected(
-            @Nullable StatefulRedisPubSubConnection<String, String> connection, @Nullable Throwable error) {
+    private void connected(@Nullable PushConnection connection, @Nullable Throwable error) {
         if (connection == null) {
             failed(error == null ? new IllegalStateException("no connection") : error);
             return;
         }
-        connection.addListener(new RedisPubSubAdapter<String, String>() {
-            @Override
-            public void message(String from, String message) {
-                onMessage.accept(message);
-            }
-        });
+        connection.listen(onMessage::accept);
         // Who accepts a connection and then says nothing is tried again.
-        LockRuntime.Timer patience = runtime.schedule(Connections.PATIENCE_NANOS, () -> driver.end(connection));
-        connection.async().subscribe(channel).whenComplete((done, refusal) -> {
+        LockRuntime.Timer patience = runtime.schedule(Connections.PATIENCE_NANOS, connection::close);
+        connection.subscribe(channel).whenComplete((done, refusal) -> {
             patience.cancel();
             if (refusal != null) {
-                driver.end(connection);
+                connection.close();
                 failed(refusal);
             } else {
                 adopt(connection);
@@ -140,26 +130,20 @@ final class Subscriptions implements WakeUps {
         });
     }
 
-    private void adopt(StatefulRedisPubSubConnection<String, String> connection) {
+    private void adopt(PushConnection connection) {
         synchronized (this) {
             if (closed) {
-                driver.end(connection);
+                connection.close();
                 return;
             }
             current = connection;
             failures = 0;
         }
-        connection.addListener(new RedisConnectionStateListener() {
-            @Override
-            public void onRedisDisconnected(RedisChannelHandler<?, ?> ended) {
-                lost(connection);
-            }
-        });
+        connection.onEnd(() -> lost(connection));
         if (!connection.isOpen()) {
             lost(connection);
         }
-        SignsOfLife.watch(
-                connection, runtime, errors, () -> !isClosed() && current == connection, () -> driver.end(connection));
+        SignsOfLife.watch(connection, runtime, errors, () -> !isClosed() && current == connection, connection::close);
         if (!firstTry.complete(true)) {
             LOG.info("subscribed to {} again", purpose);
             onResubscribed.run();
@@ -168,14 +152,14 @@ final class Subscriptions implements WakeUps {
         leaveUnlessStillThere();
     }
 
-    private void lost(StatefulRedisPubSubConnection<String, String> connection) {
+    private void lost(PushConnection connection) {
         synchronized (this) {
             if (current != connection) {
                 return;
             }
             current = null;
         }
-        driver.end(connection);
+        connection.close();
         if (!isClosed()) {
             LOG.info("subscription to {} ended; subscribing again", purpose);
             retryLater();
@@ -194,9 +178,9 @@ final class Subscriptions implements WakeUps {
 
     /** The server may be elsewhere now: what it publishes is not heard at the former place. */
     void leaveUnlessStillThere() {
-        StatefulRedisPubSubConnection<String, String> connection = current;
+        PushConnection connection = current;
         if (connection != null && !isStillThere()) {
-            driver.end(connection);
+            connection.close();
         }
     }
 

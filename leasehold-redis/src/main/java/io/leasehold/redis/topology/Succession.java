@@ -12,7 +12,7 @@ final class Succession {
     private boolean forgotten;
     private long sinceNanos;
 
-    /** What becomes of the table in use. */
+    /** The verdict on the table in use. */
     enum Verdict {
         STAYS,
         IS_REPLACED,

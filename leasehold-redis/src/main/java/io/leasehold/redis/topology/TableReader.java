@@ -2,6 +2,7 @@ package io.leasehold.redis.topology;
 
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.Failure;
@@ -14,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /** Reads the table of slots: from all nodes that can be asked at once, of whose views the latest counts. */
 final class TableReader {
 
-    /** What the others get when one has answered that knows as much as we do. */
+    /** The time that the others get when one has answered that knows as much as this client. */
     private static final long GRACE_NANOS = 100_000_000L;
 
     private static final long ANSWER_NANOS = 3_000_000_000L;
@@ -147,8 +148,8 @@ final class TableReader {
     private CompletableFuture<SlotTable> view(Link link) {
         CompletableFuture<List<Object>> slots = new CompletableFuture<>();
         CompletableFuture<String> info = new CompletableFuture<>();
-        link.<List<Object>>send(redis -> redis.clusterSlots(), (reply, error) -> settle(slots, reply, error));
-        link.<String>send(redis -> redis.clusterInfo(), (reply, error) -> settle(info, reply, error));
+        link.<List<Object>>send(PlainCommand.CLUSTER_SLOTS, (reply, error) -> settle(slots, reply, error));
+        link.<String>send(PlainCommand.CLUSTER_INFO, (reply, error) -> settle(info, reply, error));
         return limited(
                 slots.thenCombine(info, (s, i) -> SlotTable.parse(link.address().host(), s, i))
                         .exceptionally(error -> {

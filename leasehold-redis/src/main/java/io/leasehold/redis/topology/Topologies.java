@@ -10,12 +10,7 @@ public final class Topologies {
 
     private Topologies() {}
 
-    /** The topology of a deployment; nothing is connected yet. */
-    public static Topology of(Deployment where, RedisErrors errors, LockRuntime runtime, DriverThreads threads) {
-        return of(where, Driver.of(where, threads), errors, runtime);
-    }
-
-    /** The same over a driver that is closed with it. */
+    /** The topology of a deployment, over a driver that is closed with it; nothing is connected yet. */
     public static Topology of(Deployment where, Driver driver, RedisErrors errors, LockRuntime runtime) {
         CredentialsProvider credentials = where.credentials();
         if (credentials != null) {

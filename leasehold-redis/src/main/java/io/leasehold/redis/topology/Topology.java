@@ -23,7 +23,7 @@ public interface Topology extends AutoCloseable {
     /** After {@link #open} has failed: goes on trying. */
     void keepTrying();
 
-    /** Who is told when a server can be reached again. */
+    /** Registers the listener for a server that can be reached again. */
     void onReconnected(Runnable listener);
 
     /** The link to the server that serves this key, or null while there is none. */
@@ -44,7 +44,7 @@ public interface Topology extends AutoCloseable {
     /** Links to the masters that can be reached now, at least one of them after {@link #open}. */
     List<Link> connected();
 
-    /** What serves this key: parts have clocks and lives of their own. */
+    /** The part that serves this key: parts have clocks and lives of their own. */
     default String part(String key) {
         return "";
     }

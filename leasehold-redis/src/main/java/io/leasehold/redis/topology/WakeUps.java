@@ -14,7 +14,7 @@ public interface WakeUps extends AutoCloseable {
     /** Begins to subscribe; completes with whether messages come, after the first try at the latest. */
     CompletableFuture<Boolean> started(String lockKey);
 
-    /** Who is told when messages come again after some may have been lost. */
+    /** Registers the listener for messages that come again after some may have been lost. */
     void onResubscribed(Runnable listener);
 
     @Override

@@ -12,7 +12,20 @@ public enum CompareAndDelete {
     /** {@code plain_release.lua}, everywhere. */
     SCRIPT;
 
-    /** What a server that says this of itself in {@code INFO server} has; in doubt the script. */
+    /**
+     * The command.
+     *
+     * @throws IllegalStateException if there is none, but the script
+     */
+    public PlainCommand<Long> command(String key, String value) {
+        return switch (this) {
+            case DELEX -> PlainCommand.deleteIfEqual(name(), key, "IFEQ", value);
+            case DELIFEQ -> PlainCommand.deleteIfEqual(name(), key, value);
+            case SCRIPT -> throw new IllegalStateException("by script");
+        };
+    }
+
+    /** The way of a server with this {@code INFO server}; in doubt the script. */
     public static CompareAndDelete of(String info) {
         Map<String, String> fields = new HashMap<>();
         info.lines().forEach(line -> {

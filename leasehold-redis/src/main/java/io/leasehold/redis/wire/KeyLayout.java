@@ -120,7 +120,7 @@ public final class KeyLayout {
         return before + (around ? escaped(name.text()) : name.text()) + after;
     }
 
-    /** Why a name cannot be used with this template, for people; null if it can. */
+    /** The reason why a name cannot be used with this template, for a message; null if it can. */
     public @Nullable String refusal(LockName name) {
         String key = key(name);
         String reason = conflict(key);
@@ -292,7 +292,7 @@ public final class KeyLayout {
         return around;
     }
 
-    /** What an ACL must say of keys, so that locks of every name can be used. */
+    /** The rights on keys that an ACL must give, so that locks of every name can be used. */
     public String keyRights() {
         String own = "~" + literally(before) + "*";
         return before.isEmpty() || tag(before + "x" + after) != null ? own : own + " ~{" + literally(before) + "*";

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The value of a lock key: {@code <owner token>:<fencing token>:<holder id>}.
  *
- * <p>Whoever knows the owner token can release the lock, so it does not leave the server again: replies carry what
+ * <p>A client that knows the owner token can release the lock, so it does not leave the server again: replies carry what
  * follows it. A value of any other form was written by a foreign client, and is never shown: it is that client's
  * secret.
  */
@@ -27,7 +27,7 @@ public final class LockValue {
         return beginning(owner, fencingToken) + holderId;
     }
 
-    /** What the value of a grant begins with: nobody else's, and none of another token, does. */
+    /** The beginning of the value of a grant: no other owner's, and no other token's, is the same. */
     public static String beginning(OwnerToken owner, long fencingToken) {
         return owner.hex() + ":" + fencingToken + ":";
     }

@@ -6,7 +6,7 @@ import io.leasehold.spi.TokenRange;
 import java.util.Optional;
 
 /**
- * What scripts and operators publish to a waiting or holding client:
+ * The messages that scripts and operators publish to a waiting or holding client:
  *
  * <pre>
  * wake &lt;attempt id&gt; &lt;server µs&gt; &lt;lock key&gt;

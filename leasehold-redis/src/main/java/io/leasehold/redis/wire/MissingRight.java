@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Servers name the command; when a script runs it, some versions name only the script and its line.
  *
- * @param what what may not be done, for people
+ * @param what what may not be done, for a message
  * @param rule what {@code ACL SETUSER} takes
  */
 record MissingRight(String what, String rule) {

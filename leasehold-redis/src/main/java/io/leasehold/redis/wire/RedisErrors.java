@@ -6,7 +6,6 @@ import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.toolkit.Failure;
-import io.lettuce.core.RedisCommandExecutionException;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Set;
@@ -120,17 +119,17 @@ public final class RedisErrors {
     }
 
     /**
-     * What an exception of the driver means.
+     * The meaning of an exception of the driver.
      *
      * @param what the request, for example {@code acquire lock "x"}
      */
     public Failure of(Throwable thrown, String what) {
         Throwable cause = Failure.unwrapped(thrown);
         String text = String.valueOf(cause.getMessage());
-        if (cause instanceof RedisCommandExecutionException) {
+        if (cause instanceof ServerRefusal) {
             return answered(text, what, cause);
         }
-        if (text.startsWith("Currently not connected") || text.startsWith("Connection is closed")) {
+        if (cause instanceof NotSentException) {
             return new Failure(FailureKind.NO_EFFECT, unavailable("is not connected: cannot " + what, cause));
         }
         return new Failure(
@@ -140,7 +139,8 @@ public final class RedisErrors {
 
     /** Whether the driver has sent nothing, since it takes no commands at this moment. */
     public static boolean isNotConnected(Throwable thrown) {
-        return String.valueOf(Failure.unwrapped(thrown).getMessage()).startsWith("Currently not connected");
+        return Failure.unwrapped(thrown) instanceof NotSentException notSent
+                && String.valueOf(notSent.getMessage()).startsWith("Currently not connected");
     }
 
     /** The node's own error, as a script passes it on. */
@@ -166,18 +166,18 @@ public final class RedisErrors {
                 FailureKind.PERMANENT, new LockStoreException(node + " refuses to " + what + ": " + text, cause));
     }
 
-    /** What a server answered, without the arguments of a command that it does not know: a password, an owner token. */
+    /** The answer of a server, without the arguments of a command that it does not know: a password, an owner token. */
     public static String withoutArguments(String error) {
         int arguments = error.toLowerCase(Locale.ROOT).indexOf(ARGUMENTS);
         return arguments < 0 ? error : error.substring(0, arguments);
     }
 
-    /** What may stand behind an error with these words: nothing that repeats arguments. */
+    /** The cause to keep behind an error with these words: none that repeats arguments. */
     public static @Nullable Throwable causeOf(String error, @Nullable Throwable thrown) {
         return withoutArguments(error).equals(error) ? thrown : null;
     }
 
-    /** What a command was answered with, out of what a script that ran it was. */
+    /** The error of a command, out of the error of the script that ran it. */
     public static String ofCommand(String error) {
         Matcher inScript = IN_SCRIPT.matcher(error);
         return inScript.find() ? inScript.group(1) : error;
@@ -194,7 +194,7 @@ public final class RedisErrors {
                 || text.contains("No permissions");
     }
 
-    /** What the server refuses only for now, before it has written anything. */
+    /** Whether the server refuses only for now, before it has written anything. */
     private static boolean isTransient(String text) {
         return TRANSIENT.contains(code(text)) || text.startsWith(FULL);
     }
@@ -211,7 +211,7 @@ public final class RedisErrors {
                 "; its slot is being moved to another master (resharding), and what belongs together is at two places:"
                         + " it can be acquired again when that is done";
             case "CLUSTERDOWN" -> "; masters are missing: look at CLUSTER INFO and CLUSTER NODES";
-            case "BUSY" -> "; somebody's script is running for long: SCRIPT KILL ends it";
+            case "BUSY" -> "; another client's script is running for long: SCRIPT KILL ends it";
             default -> "";
         };
     }
@@ -342,7 +342,7 @@ public final class RedisErrors {
         Throwable cause = Failure.unwrapped(thrown);
         String text = String.valueOf(cause.getMessage());
         String code = code(text);
-        return cause instanceof RedisCommandExecutionException
+        return cause instanceof ServerRefusal
                 && !isTransient(text)
                 && (code.equals("NOPERM") || !ACCESS.contains(code));
     }
@@ -355,7 +355,7 @@ public final class RedisErrors {
                 // There are no credentials to log in with.
                 return known;
             }
-            if (t instanceof RedisCommandExecutionException) {
+            if (t instanceof ServerRefusal) {
                 return of(t, "log in").error();
             }
         }

@@ -178,7 +178,7 @@ public final class ReplyDecoder {
         };
     }
 
-    /** What was refused beside the answer. */
+    /** Reports an operation that was refused beside the answer. */
     private void heed(List<?> reply) {
         int last = reply.size() - 1;
         if (last > 1 && "besides".equals(reply.get(last - 1))) {

@@ -23,7 +23,7 @@ public final class ScriptCall {
     }
 
     /**
-     * What does the common case of a call. Where it is another, the answer is 0, and the whole call decides.
+     * The script for the common case of a call. Where it is another, the answer is 0, and the whole call decides.
      *
      * @param one the script for one caller
      * @param several the script for several, each with these keys and arguments of its own

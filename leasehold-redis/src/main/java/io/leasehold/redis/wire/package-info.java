@@ -1,4 +1,4 @@
-/** What travels and what is kept: keys, values, scripts, replies and pushed messages. {@code docs/wire-format.md} is its specification. */
+/** The wire format: keys, values, scripts, replies and pushed messages. {@code docs/wire-format.md} is its specification. */
 @NullMarked
 package io.leasehold.redis.wire;
 

@@ -7,6 +7,7 @@ import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.DriverThreads;
+import io.leasehold.redis.topology.LettuceDriver;
 import io.leasehold.redis.topology.Topologies;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.CompareAndDelete;
@@ -49,7 +50,7 @@ class EfficiencyStoreTest {
     void open() throws Exception {
         Deployment where = Deployment.parse(StoreUri.parse(SERVER.server().uri()));
         RedisErrors errors = new RedisErrors(where.toString());
-        Topology topology = Topologies.of(where, errors, runtime, new DriverThreads());
+        Topology topology = Topologies.of(where, LettuceDriver.of(where, new DriverThreads()), errors, runtime);
         answer(topology.open());
         store = new EfficiencyStore(where.toString(), KeyLayout.standard(), topology, errors, runtime);
     }

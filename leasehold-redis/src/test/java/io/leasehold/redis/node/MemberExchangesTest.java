@@ -19,6 +19,7 @@ import io.leasehold.node.NodeReply;
 import io.leasehold.redis.topology.Acknowledgement;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.DriverThreads;
+import io.leasehold.redis.topology.LettuceDriver;
 import io.leasehold.redis.topology.Topologies;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
@@ -102,7 +103,7 @@ final class MemberExchangesTest extends NodeExchanges {
         topology.close();
         server.says("WAIT", ":1\r\n");
         where = Deployment.parse(StoreUri.parse("redis://" + server.address() + "?waitReplicas=2"));
-        topology = Topologies.of(where, where.errors(), runtime, new DriverThreads());
+        topology = Topologies.of(where, LettuceDriver.of(where, new DriverThreads()), where.errors(), runtime);
         answer(topology.open());
         says(LuaScript.ACQUIRE, bulks("yes", "123"));
         RedisNode waits = node(settings(false).acknowledged(new Acknowledgement(2, 100)));

@@ -14,6 +14,7 @@ import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.DriverThreads;
+import io.leasehold.redis.topology.LettuceDriver;
 import io.leasehold.redis.topology.Topologies;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
@@ -73,7 +74,7 @@ final class NodeDutiesTest {
     @BeforeEach
     void open() throws Exception {
         Deployment where = Deployment.parse(StoreUri.parse(SERVER.server().uri()));
-        topology = Topologies.of(where, errors, runtime, new DriverThreads());
+        topology = Topologies.of(where, LettuceDriver.of(where, new DriverThreads()), errors, runtime);
         topology.open().get(60, TimeUnit.SECONDS);
     }
 

@@ -7,6 +7,7 @@ import io.leasehold.redis.WatchedRuntime;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.DriverThreads;
+import io.leasehold.redis.topology.LettuceDriver;
 import io.leasehold.redis.topology.ScriptedRedis;
 import io.leasehold.redis.topology.Topologies;
 import io.leasehold.redis.topology.Topology;
@@ -63,7 +64,7 @@ abstract class NodeExchanges {
         scripts.put(LuaScript.ACQUIRE_MANY.sha1(), command -> declined(bulk("1") + bulk("1"), 2, command, 3));
         scripts.put(LuaScript.RELEASE_MANY.sha1(), command -> declined(bulk("released"), 1, command, 2));
         where = Deployment.parse(StoreUri.parse("redis://" + server.address()));
-        topology = Topologies.of(where, where.errors(), runtime, new DriverThreads());
+        topology = Topologies.of(where, LettuceDriver.of(where, new DriverThreads()), where.errors(), runtime);
         answer(topology.open());
     }
 

@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
-import io.lettuce.core.RedisCommandExecutionException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -41,7 +41,7 @@ final class RenewalGroupsTest {
 
     private static List<RenewReply.Item> failed(List<RenewBatch.Item> items, String words) {
         RenewReply.Item failed =
-                new RenewReply.Failed(new StoreUnavailableException("no", new RedisCommandExecutionException(words)));
+                new RenewReply.Failed(new StoreUnavailableException("no", new ServerRefusal(words, null)));
         return items.stream().map(item -> failed).toList();
     }
 

@@ -11,8 +11,8 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.redis.topology.ScriptedRedis;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.ScriptCall;
-import io.lettuce.core.api.async.RedisAsyncCommands;
 import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -39,7 +39,7 @@ final class RequestExchangesTest extends NodeExchanges {
                 "read the clock",
                 limitNanos,
                 LOCK,
-                (link, then) -> link.send(RedisAsyncCommands::time, then),
+                (link, then) -> link.send(PlainCommand.TIME, then),
                 (time, link) -> time.get(0),
                 failure -> failure.kind() + ": " + failure.error().getMessage());
     }
@@ -86,7 +86,8 @@ final class RequestExchangesTest extends NodeExchanges {
                 "ask",
                 LIMIT_NANOS,
                 LOCK,
-                (link, then) -> link.send(redis -> redis.get("x"), then),
+                (link, then) ->
+                        link.send(new PlainCommand<>("GET", new String[] {"x"}, items -> (String) items.get(0)), then),
                 (reply, link) -> reply,
                 failure -> failure.kind().toString()));
     }
@@ -175,7 +176,7 @@ final class RequestExchangesTest extends NodeExchanges {
                         "read the clock",
                         LIMIT_NANOS,
                         LOCK,
-                        (link, then) -> link.send(RedisAsyncCommands::time, then),
+                        (link, then) -> link.send(PlainCommand.TIME, then),
                         (time, link) -> {
                             throw new StoreAccessException("as it is", null);
                         },

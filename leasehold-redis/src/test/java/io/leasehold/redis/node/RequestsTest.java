@@ -6,8 +6,10 @@ import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.DriverThreads;
+import io.leasehold.redis.topology.LettuceDriver;
 import io.leasehold.redis.topology.Topologies;
 import io.leasehold.redis.topology.Topology;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
@@ -50,21 +52,21 @@ final class RequestsTest {
         LockRuntime runtime = standingStill(real);
         RedisErrors errors = new RedisErrors("the server");
         Deployment where = Deployment.parse(StoreUri.parse(SERVER.server().uri()));
-        try (Topology topology = Topologies.of(where, errors, runtime, new DriverThreads())) {
+        try (Topology topology = Topologies.of(where, LettuceDriver.of(where, new DriverThreads()), errors, runtime)) {
             topology.open().get(60, TimeUnit.SECONDS);
             CompletableFuture<Object> answer = new Requests(topology, errors, runtime)
                     .<String, Object>send(
                             "set",
                             LIMIT_NANOS,
                             "key",
-                            (link, then) -> link.send(redis -> redis.set("key", "late"), then),
+                            (link, then) -> link.send(PlainCommand.set("key", "late", 60_000), then),
                             (done, link) -> done,
                             failure -> failure.kind());
 
             assertThat(answer.get(60, TimeUnit.SECONDS)).isEqualTo(FailureKind.UNKNOWN);
             // The caller may have begun to undo it by now. Requests of one link are carried out in their order.
             CompletableFuture<Void> after = new CompletableFuture<>();
-            topology.connected().get(0).send(redis -> redis.ping(), (pong, error) -> after.complete(null));
+            topology.connected().get(0).send(PlainCommand.TIME, (pong, error) -> after.complete(null));
             after.get(60, TimeUnit.SECONDS);
             assertThat(SERVER.redis().exists("key")).isZero();
         } finally {
@@ -76,7 +78,7 @@ final class RequestsTest {
         LockRuntime runtime = new SystemLockRuntime();
         RedisErrors errors = new RedisErrors("the server");
         Deployment where = Deployment.parse(StoreUri.parse(SERVER.server().uri()));
-        try (Topology topology = Topologies.of(where, errors, runtime, new DriverThreads())) {
+        try (Topology topology = Topologies.of(where, LettuceDriver.of(where, new DriverThreads()), errors, runtime)) {
             topology.open().get(60, TimeUnit.SECONDS);
             use.of(topology, errors, runtime);
         } finally {
@@ -101,7 +103,9 @@ final class RequestsTest {
                                 "get",
                                 TimeUnit.SECONDS.toNanos(60),
                                 "set",
-                                (link, then) -> link.send(redis -> redis.get("set"), then),
+                                (link, then) -> link.send(
+                                        new PlainCommand<>("GET", new String[] {"set"}, items -> (String) items.get(0)),
+                                        then),
                                 (reply, link) -> FailureKind.UNKNOWN,
                                 Failure::kind))
                         .toList();
@@ -133,7 +137,9 @@ final class RequestsTest {
                             "set",
                             (link, then) -> {
                                 sent.incrementAndGet();
-                                link.send(redis -> redis.get("set"), then);
+                                link.send(
+                                        new PlainCommand<>("GET", new String[] {"set"}, items -> (String) items.get(0)),
+                                        then);
                             },
                             (reply, link) -> FailureKind.PERMANENT,
                             Failure::kind);

@@ -12,6 +12,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.WatchedRuntime;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.spi.StoreUri;
 import java.util.ArrayList;
 import java.util.List;
@@ -99,7 +100,7 @@ final class ClusterRoutingTest {
     private ClusterTopology made(String begin, ScriptedRedis... named) {
         Deployment where = Deployment.parse(StoreUri.parse(
                 List.of(named).stream().map(ScriptedRedis::address).collect(Collectors.joining(",", begin, ""))));
-        topology = new ClusterTopology(where, Driver.of(where, new DriverThreads()), where.errors(), runtime);
+        topology = new ClusterTopology(where, LettuceDriver.of(where, new DriverThreads()), where.errors(), runtime);
         return topology;
     }
 
@@ -385,7 +386,7 @@ final class ClusterRoutingTest {
         for (String command : List.of("TIME", "CLUSTER SLOTS", "CLUSTER INFO")) {
             two.says(command, ScriptedRedis.SILENCE);
         }
-        link.send(io.lettuce.core.api.async.RedisAsyncCommands::time, (time, error) -> {});
+        link.send(PlainCommand.TIME, (time, error) -> {});
         topology.unanswered(link);
         until("the table is read", () -> readings(one) > before);
         assertThat(link.isOpen()).isTrue();

@@ -250,7 +250,7 @@ final class ClusterTableTest {
 
     private static ClusterTopology topology(RedisCluster cluster, LockRuntime runtime) {
         Deployment where = Deployment.parse(StoreUri.parse(cluster.uri()));
-        return new ClusterTopology(where, Driver.of(where, new DriverThreads()), where.errors(), runtime);
+        return new ClusterTopology(where, LettuceDriver.of(where, new DriverThreads()), where.errors(), runtime);
     }
 
     /** Longer than a pause, and than the longest pause between readings. */

@@ -34,7 +34,7 @@ final class ClusterViewsTest {
         try (RedisCluster cluster = start();
                 TcpProxy slow = TcpProxy.to(cluster.nodes().get(0).port())) {
             int reset = cluster.nodes().get(2).port();
-            Driver driver = new Driver(at(reset), new DriverThreads());
+            Driver driver = new LettuceDriver(at(reset), new DriverThreads());
             try {
                 TableReader reader = new TableReader(driver, errors, runtime);
                 SlotTable known = reader.first(List.of(at(slow.port())), SlotTable.empty())

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.StoreUri;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.SlotHash;
@@ -49,8 +50,8 @@ class DeploymentTest {
         Deployment where =
                 parse("redis-sentinel://u:data@a,b/m?sentinelUser=w&sentinelPassword=wa%26tch&sentinelTls=true");
 
-        var sentinel = where.servers().get(1).forDriver(java.time.Duration.ofSeconds(1), null);
-        var data = where.data().at("h", 7).forDriver(java.time.Duration.ofSeconds(1), null);
+        var sentinel = LettuceUris.of(where.servers().get(1), java.time.Duration.ofSeconds(1), null);
+        var data = LettuceUris.of(where.data().at("h", 7), java.time.Duration.ofSeconds(1), null);
 
         assertThat(sentinel.isSsl()).isTrue();
         assertThat(data.isSsl()).isFalse();
@@ -141,9 +142,9 @@ class DeploymentTest {
 
     @Test
     void theFirstNodeNamesTheSettingsOfAll() {
-        RedisUri first = RedisUri.of(RedisURI.create("rediss://:hunter2@a:1"), KeyLayout.standard());
-        RedisUri second = RedisUri.of(RedisURI.create("redis://b:2"), KeyLayout.standard());
-        RedisUri withDatabase = RedisUri.of(RedisURI.create("redis://c:3/4"), KeyLayout.standard());
+        RedisUri first = LettuceUris.read(RedisURI.create("rediss://:hunter2@a:1"), KeyLayout.standard());
+        RedisUri second = LettuceUris.read(RedisURI.create("redis://b:2"), KeyLayout.standard());
+        RedisUri withDatabase = LettuceUris.read(RedisURI.create("redis://c:3/4"), KeyLayout.standard());
 
         assertThat(Deployment.ofCluster(List.of(first, second)).servers())
                 .extracting(RedisUri::toString)
@@ -183,7 +184,7 @@ class DeploymentTest {
     }
 
     private static String login(RedisUri server) {
-        io.lettuce.core.RedisCredentials login = server.forDriver(java.time.Duration.ofSeconds(1), null)
+        io.lettuce.core.RedisCredentials login = LettuceUris.of(server, java.time.Duration.ofSeconds(1), null)
                 .getCredentialsProvider()
                 .resolveCredentials()
                 .block();
@@ -322,8 +323,7 @@ class DeploymentTest {
         assertThat(one.kind()).isEqualTo(Deployment.Kind.SINGLE);
         assertThat(one).hasToString("redis://a:7/3");
         assertThat(parse("rediss://a:7/3")).hasToString("rediss://a:7/3");
-        io.lettuce.core.RedisCommandExecutionException refused =
-                new io.lettuce.core.RedisCommandExecutionException("WRONGPASS invalid");
+        ServerRefusal refused = new ServerRefusal("WRONGPASS invalid", null);
         assertThat(one.errors().of(refused, "log in").error())
                 .hasMessageContaining("redis://a:7/3")
                 .hasMessageContaining("the user and password of the store URI");

@@ -8,6 +8,7 @@ import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.WatchedRuntime;
 import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.simulator.proxy.TcpProxy;
 import io.leasehold.spi.LockRuntime;
@@ -44,8 +45,8 @@ class DriverTest {
         return RedisUri.parse(StoreUri.parse(SERVER.server().uri()));
     }
 
-    private static Set<?> kept(Driver driver) throws ReflectiveOperationException {
-        Field client = Driver.class.getDeclaredField("client");
+    private static Set<?> kept(LettuceDriver driver) throws ReflectiveOperationException {
+        Field client = LettuceDriver.class.getDeclaredField("client");
         client.setAccessible(true);
         Field closeables = AbstractRedisClient.class.getDeclaredField("closeableResources");
         closeables.setAccessible(true);
@@ -59,15 +60,14 @@ class DriverTest {
         System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
         try {
             for (int i = 0; i < 20; i++) {
-                Driver driver = new Driver(server(), new DriverThreads());
-                StatefulRedisConnection<String, String> connection =
-                        driver.connect(server()).get(60, TimeUnit.SECONDS);
-                var pushes = driver.connectForPushes(server()).get(60, TimeUnit.SECONDS);
-                driver.end(connection);
-                driver.end(connection);
+                LettuceDriver driver = new LettuceDriver(server(), new DriverThreads());
+                RedisConnection connection = driver.connect(server()).get(60, TimeUnit.SECONDS);
+                PushConnection pushes = driver.connectForPushes(server()).get(60, TimeUnit.SECONDS);
+                connection.close();
+                connection.close();
                 driver.close();
                 // As when a subscription fails because of the close.
-                driver.end(pushes);
+                pushes.close();
             }
         } finally {
             System.setErr(before);
@@ -78,7 +78,7 @@ class DriverTest {
     @Test
     void aConnectionThatEndedByItselfIsNotKept() throws Exception {
         LockRuntime runtime = new SystemLockRuntime();
-        Driver driver = new Driver(server(), new DriverThreads());
+        LettuceDriver driver = new LettuceDriver(server(), new DriverThreads());
         try (Connections connections = new Connections(
                 driver,
                 Connections.Locator.fixed(server()),
@@ -113,10 +113,10 @@ class DriverTest {
         RedisClient client = RedisClient.create();
         LockRuntime runtime = new SystemLockRuntime();
         try (TcpProxy proxy = TcpProxy.to(SERVER.server().port())) {
-            RedisUri late = RedisUri.of(RedisURI.create("127.0.0.1", proxy.port()), KeyLayout.standard())
+            RedisUri late = LettuceUris.read(RedisURI.create("127.0.0.1", proxy.port()), KeyLayout.standard())
                     .askingForLogin();
             CompletableFuture<Credentials> login = new CompletableFuture<>();
-            Driver driver = Driver.over(client, Deployment.of(late));
+            LettuceDriver driver = LettuceDriver.over(client, Deployment.of(late));
             driver.logInWith(new CredentialsDesk(login::get, "the server", runtime));
             List<CompletableFuture<?>> connections =
                     List.of(driver.connect(late), driver.connectForPushes(late), driver.connectToSentinel(late));
@@ -143,9 +143,9 @@ class DriverTest {
         SERVER.server().call("ACL", "SETUSER", "app", "on", ">s3cret", "+@all");
         RedisClient client = RedisClient.create();
         try (TcpProxy proxy = TcpProxy.to(SERVER.server().port())) {
-            RedisUri slow =
-                    RedisUri.of(RedisURI.create("redis://app:s3cret@127.0.0.1:" + proxy.port()), KeyLayout.standard());
-            Driver driver = Driver.over(client, Deployment.of(slow));
+            RedisUri slow = LettuceUris.read(
+                    RedisURI.create("redis://app:s3cret@127.0.0.1:" + proxy.port()), KeyLayout.standard());
+            LettuceDriver driver = LettuceDriver.over(client, Deployment.of(slow));
             proxy.toClient().stall();
             CompletableFuture<?> connection = driver.connect(slow);
             until(() -> proxy.connections().accepted() == 1);
@@ -164,7 +164,7 @@ class DriverTest {
     @Test
     void anInterruptDuringTheCloseIsKept() throws Exception {
         DriverThreads threads = new DriverThreads();
-        Driver driver = new Driver(server(), threads);
+        LettuceDriver driver = new LettuceDriver(server(), threads);
         driver.connect(server()).get(60, TimeUnit.SECONDS);
         // Of another driver: the first close ends no threads.
         threads.use();
@@ -189,13 +189,12 @@ class DriverTest {
     void aConnectionThatComesAfterItsTimeIsEnded() throws Exception {
         WatchedRuntime runtime = new WatchedRuntime(new SystemLockRuntime(), delay -> true);
         runtime.hurry(0, TimeUnit.MILLISECONDS.toNanos(1));
-        Driver driver = new Driver(server(), new DriverThreads());
+        LettuceDriver driver = new LettuceDriver(server(), new DriverThreads());
         try {
-            CompletableFuture<StatefulRedisConnection<String, String>> connecting = new CompletableFuture<>();
-            CompletableFuture<?> limited = Patience.limited(connecting, driver, new RedisErrors("node"), runtime);
+            CompletableFuture<PushConnection> connecting = new CompletableFuture<>();
+            CompletableFuture<?> limited = Patience.limited(connecting, new RedisErrors("node"), runtime);
             assertThatThrownBy(() -> limited.get(60, TimeUnit.SECONDS)).hasMessageContaining("in time");
-            StatefulRedisConnection<String, String> late =
-                    driver.connect(server()).get(60, TimeUnit.SECONDS);
+            PushConnection late = driver.connectForPushes(server()).get(60, TimeUnit.SECONDS);
 
             connecting.complete(late);
 
@@ -213,10 +212,10 @@ class DriverTest {
                 List.<AbstractRedisClient>of(RedisClient.create(), RedisClusterClient.create("redis://127.0.0.1"))) {
             assertThat(client.getOptions().isAutoReconnect()).isTrue();
             try (TcpProxy proxy = TcpProxy.to(SERVER.server().port())) {
-                RedisUri through = RedisUri.of(RedisURI.create("127.0.0.1", proxy.port()), KeyLayout.standard());
-                Driver driver = Driver.over(client, Deployment.of(through));
+                RedisUri through = LettuceUris.read(RedisURI.create("127.0.0.1", proxy.port()), KeyLayout.standard());
+                LettuceDriver driver = LettuceDriver.over(client, Deployment.of(through));
                 StatefulRedisConnection<String, String> connection =
-                        driver.connect(through).get(60, TimeUnit.SECONDS);
+                        driver.connectOnce(through).get(60, TimeUnit.SECONDS);
                 String key = "once:" + client.getClass().getSimpleName();
                 proxy.loseNextReplyTo(request -> request.contains(key));
                 RedisFuture<Long> asked = connection.async().incr(key);
@@ -226,7 +225,10 @@ class DriverTest {
                 assertThatThrownBy(() -> connection.async().incr(key).get(60, TimeUnit.SECONDS))
                         .isInstanceOf(java.util.concurrent.ExecutionException.class);
                 // Another one would have to come over a connection of its own.
-                driver.connect(through).get(60, TimeUnit.SECONDS).async().ping().get(60, TimeUnit.SECONDS);
+                driver.connect(through)
+                        .get(60, TimeUnit.SECONDS)
+                        .ask(PlainCommand.TIME)
+                        .get(60, TimeUnit.SECONDS);
                 assertThat(SERVER.redis().get(key)).isEqualTo("1");
                 assertThat(proxy.connections().accepted()).isEqualTo(2);
                 driver.close();

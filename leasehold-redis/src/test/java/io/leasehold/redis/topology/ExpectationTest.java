@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.StoreUri;
-import io.lettuce.core.RedisCommandExecutionException;
 import java.util.EnumSet;
 import java.util.Set;
 import org.junit.jupiter.api.Tag;
@@ -96,7 +96,7 @@ final class ExpectationTest {
                 "IDONTKNOW yet                  | StoreUnavailableException | cannot name the master: IDONTKNOW yet",
             })
     void whatASentinelRefuses(String words, String type, String text) {
-        RedisCommandExecutionException thrown = new RedisCommandExecutionException(words);
+        ServerRefusal thrown = new ServerRefusal(words, null);
         LockStoreException error = SentinelErrors.of(SERVER, words, thrown);
         assertThat(error.getClass().getSimpleName()).isEqualTo(type);
         assertThat(error).hasMessageContaining(text).hasMessageContaining("h:1").hasCause(thrown);

@@ -5,16 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreUri;
-import io.lettuce.core.api.async.RedisAsyncCommands;
 import java.lang.reflect.Proxy;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -35,7 +33,7 @@ final class LinkTest {
                 return method.getName().equals("nanoTime") ? (Long) answer + laterNanos.get() : answer;
             });
     private final RedisUri place = RedisUri.parse(StoreUri.parse(SERVER.server().uri()));
-    private final Driver driver = new Driver(place, new DriverThreads());
+    private final Driver driver = new LettuceDriver(place, new DriverThreads());
 
     @AfterEach
     void close() {
@@ -55,8 +53,7 @@ final class LinkTest {
                 .get(60, TimeUnit.SECONDS);
     }
 
-    private static <T> CompletableFuture<Throwable> asked(
-            Link link, Function<RedisAsyncCommands<String, String>, ? extends CompletionStage<T>> command) {
+    private static <T> CompletableFuture<Throwable> asked(Link link, PlainCommand<T> command) {
         CompletableFuture<Throwable> answered = new CompletableFuture<>();
         link.<T>send(command, (reply, error) -> answered.complete(error));
         return answered;
@@ -71,27 +68,27 @@ final class LinkTest {
     void anErrorIsAnAnswer() throws Exception {
         SERVER.redis().sadd("set", "member");
         Link link = link();
-        assertThat(asked(link, redis -> redis.get("set")).get(60, TimeUnit.SECONDS))
+        assertThat(asked(link, new PlainCommand<>("GET", new String[] {"set"}, items -> (String) items.get(0)))
+                        .get(60, TimeUnit.SECONDS))
                 .hasMessageContaining("WRONGTYPE");
 
         passes(10_000);
         link.unanswered();
 
-        assertThat(asked(link, RedisAsyncCommands::time).get(60, TimeUnit.SECONDS))
-                .isNull();
+        assertThat(asked(link, PlainCommand.TIME).get(60, TimeUnit.SECONDS)).isNull();
     }
 
     @Test
     void silenceCountsFromTheFirstRequestWithoutAnAnswer() throws Exception {
         Link link = link();
-        asked(link, RedisAsyncCommands::time).get(60, TimeUnit.SECONDS);
+        asked(link, PlainCommand.TIME).get(60, TimeUnit.SECONDS);
         passes(10_000);
         SERVER.server().freeze();
         try {
-            CompletableFuture<Throwable> first = asked(link, RedisAsyncCommands::time);
+            CompletableFuture<Throwable> first = asked(link, PlainCommand.TIME);
             passes(2_000);
             link.unanswered();
-            CompletableFuture<Throwable> second = asked(link, RedisAsyncCommands::time);
+            CompletableFuture<Throwable> second = asked(link, PlainCommand.TIME);
             assertThat(link.isOpen()).isTrue();
             passes(1_100);
 

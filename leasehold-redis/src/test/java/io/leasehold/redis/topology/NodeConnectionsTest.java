@@ -13,10 +13,10 @@ import io.leasehold.UnsafeStoreException;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.WatchedRuntime;
 import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.StoreUri;
-import io.lettuce.core.api.async.RedisAsyncCommands;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -57,7 +57,7 @@ final class NodeConnectionsTest {
         server = new ScriptedRedis();
         other = new ScriptedRedis();
         place = server.uri();
-        driver = new Driver(place, new DriverThreads());
+        driver = new LettuceDriver(place, new DriverThreads());
     }
 
     @AfterEach
@@ -557,7 +557,7 @@ final class NodeConnectionsTest {
             uri.append(uri.charAt(uri.length() - 1) == '/' ? "" : ",").append(member.address());
         }
         Deployment where = Deployment.parse(StoreUri.parse(uri.toString()));
-        return new MasterTopology(where, Driver.of(where, new DriverThreads()), where.errors(), runtime);
+        return new MasterTopology(where, LettuceDriver.of(where, new DriverThreads()), where.errors(), runtime);
     }
 
     @Test
@@ -606,7 +606,7 @@ final class NodeConnectionsTest {
         Link link = opened().current();
         server.says("TIME", "-ERR no\r\n");
         CompletableFuture<Throwable> answered = new CompletableFuture<>();
-        link.<List<String>>send(RedisAsyncCommands::time, (reply, error) -> answered.complete(error));
+        link.<List<String>>send(PlainCommand.TIME, (reply, error) -> answered.complete(error));
         assertThat(answered.get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS)).hasMessageContaining("ERR no");
         link.close();
         until("it is ended", () -> !link.isOpen());

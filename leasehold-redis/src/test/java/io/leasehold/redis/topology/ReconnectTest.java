@@ -39,7 +39,7 @@ class ReconnectTest {
     @RegisterExtension
     static final RedisUnderTest SERVER = new RedisUnderTest();
 
-    private final Driver driver = new Driver(real(), new DriverThreads());
+    private final Driver driver = new LettuceDriver(real(), new DriverThreads());
     private final AtomicInteger asked = new AtomicInteger();
     private WatchedRuntime runtime = watched(delay -> true);
     private volatile RedisUri place = real();

@@ -21,7 +21,7 @@ class RedisUriTest {
     }
 
     private static RedisURI driver(String text) {
-        return parse(text).forDriver(Duration.ofSeconds(2), null);
+        return LettuceUris.of(parse(text), Duration.ofSeconds(2), null);
     }
 
     @ParameterizedTest
@@ -81,7 +81,7 @@ class RedisUriTest {
                 .build();
         assertThat(given.getTimeout()).isEqualTo(Duration.ofMinutes(1));
 
-        RedisURI uri = RedisUri.of(given, KeyLayout.standard()).forDriver(Duration.ofSeconds(2), null);
+        RedisURI uri = LettuceUris.of(LettuceUris.read(given, KeyLayout.standard()), Duration.ofSeconds(2), null);
 
         assertThat(uri.getTimeout()).isEqualTo(Duration.ofSeconds(2));
         assertThat(uri.getClientName()).isEqualTo("mine");
@@ -187,12 +187,12 @@ class RedisUriTest {
         io.leasehold.Credentials login = io.leasehold.Credentials.of("app", "drawn");
         io.leasehold.Credentials alone = io.leasehold.Credentials.ofPassword("drawn");
         RedisUri named = parse("redis://:p@h");
-        RedisUri given = RedisUri.of(RedisURI.create("redis://:p@h:1"), KeyLayout.standard());
+        RedisUri given = LettuceUris.read(RedisURI.create("redis://:p@h:1"), KeyLayout.standard());
         for (RedisUri one : new RedisUri[] {named, given}) {
-            RedisCredentials used = login(one.forDriver(Duration.ofSeconds(2), login));
+            RedisCredentials used = login(LettuceUris.of(one, Duration.ofSeconds(2), login));
             assertThat(used.getUsername()).isEqualTo("app");
             assertThat(new String(used.getPassword())).isEqualTo("drawn");
-            RedisCredentials second = login(one.forDriver(Duration.ofSeconds(2), alone));
+            RedisCredentials second = login(LettuceUris.of(one, Duration.ofSeconds(2), alone));
             assertThat(second.hasUsername()).isFalse();
             assertThat(new String(second.getPassword())).isEqualTo("drawn");
             assertThat(one.asksForLogin()).isFalse();
@@ -217,7 +217,7 @@ class RedisUriTest {
         assertThat(named.keys()).isEqualTo(KeyLayout.of("app:{*}"));
         assertThat(named.host()).isEqualTo("::1");
         assertThat(named.port()).isEqualTo(7);
-        assertThat(login(named.forDriver(Duration.ofSeconds(1), null)).getUsername())
+        assertThat(login(LettuceUris.of(named, Duration.ofSeconds(1), null)).getUsername())
                 .isEqualTo("u");
 
         RedisURI own = RedisURI.builder()
@@ -227,16 +227,16 @@ class RedisUriTest {
                 .withSsl(true)
                 .withClientName("mine")
                 .build();
-        RedisUri given = RedisUri.of(own, KeyLayout.standard());
+        RedisUri given = LettuceUris.read(own, KeyLayout.standard());
         assertThat(given).hasToString("rediss://h:1/4");
         for (RedisUri other : new RedisUri[] {given.at("h", 2), given.at("o", 1), given.at("o", 2), given.at("h", 1)}) {
-            RedisURI uri = other.forDriver(Duration.ofSeconds(1), null);
+            RedisURI uri = LettuceUris.of(other, Duration.ofSeconds(1), null);
             assertThat(uri.getHost()).isEqualTo(other.host());
             assertThat(uri.getPort()).isEqualTo(other.port());
             assertThat(uri.getClientName()).isEqualTo("mine");
         }
         assertThat(own.getHost()).isEqualTo("h");
-        assertThatThrownBy(() -> RedisUri.of(new RedisURI(), KeyLayout.standard()))
+        assertThatThrownBy(() -> LettuceUris.read(new RedisURI(), KeyLayout.standard()))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("names no host");
     }

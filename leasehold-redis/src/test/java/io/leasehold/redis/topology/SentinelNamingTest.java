@@ -11,8 +11,8 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.WatchedRuntime;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.spi.StoreUri;
-import io.lettuce.core.api.async.RedisAsyncCommands;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -86,7 +86,7 @@ final class SentinelNamingTest {
 
     private MasterTopology made() {
         Deployment where = where();
-        topology = new MasterTopology(where, Driver.of(where, new DriverThreads()), where.errors(), runtime);
+        topology = new MasterTopology(where, LettuceDriver.of(where, new DriverThreads()), where.errors(), runtime);
         return topology;
     }
 
@@ -288,7 +288,7 @@ final class SentinelNamingTest {
         opened();
         Link link = topology.connected().get(0);
         former.says("TIME", ScriptedRedis.SILENCE);
-        link.send(RedisAsyncCommands::time, (time, error) -> {});
+        link.send(PlainCommand.TIME, (time, error) -> {});
         topology.unanswered(link);
         assertThat(link.isOpen()).isTrue();
         runtime.passes(TimeUnit.SECONDS.toNanos(3));

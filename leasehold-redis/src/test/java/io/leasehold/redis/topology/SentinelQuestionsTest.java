@@ -50,7 +50,7 @@ final class SentinelQuestionsTest {
                 .map(proxy -> "127.0.0.1:" + proxy.port())
                 .collect(Collectors.joining(",", "redis-sentinel://", "/" + RedisSentinelGroup.MASTER_NAME))));
         runtime = new WatchedRuntime(new SystemLockRuntime(), delay -> true);
-        topology = new MasterTopology(where, Driver.of(where, new DriverThreads()), where.errors(), runtime);
+        topology = new MasterTopology(where, LettuceDriver.of(where, new DriverThreads()), where.errors(), runtime);
         topology.open().get(60, TimeUnit.SECONDS);
         comesToRest();
     }

@@ -56,7 +56,7 @@ final class TableReaderTest {
     }
 
     private Driver driver(ScriptedRedis any) {
-        Driver driver = new Driver(any.uri(), new DriverThreads());
+        Driver driver = new LettuceDriver(any.uri(), new DriverThreads());
         drivers.add(driver);
         return driver;
     }

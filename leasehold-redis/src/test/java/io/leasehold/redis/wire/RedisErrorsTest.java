@@ -8,7 +8,6 @@ import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.toolkit.Failure;
-import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisException;
 import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.Tag;
@@ -25,8 +24,8 @@ final class RedisErrorsTest {
 
     private final RedisErrors errors = new RedisErrors("redis://h:1");
 
-    private static RedisCommandExecutionException answer(String words) {
-        return new RedisCommandExecutionException(words);
+    private static ServerRefusal answer(String words) {
+        return new ServerRefusal(words, null);
     }
 
     private static void is(
@@ -77,7 +76,7 @@ final class RedisErrorsTest {
     void whatIsRefusedForGoodIsPermanent(String words) {
         Failure failure = errors.of(answer(words), WHAT);
         is(failure, FailureKind.PERMANENT, LockStoreException.class, "refuses to " + WHAT + ": " + words);
-        assertThat(failure.error().getCause()).isInstanceOf(RedisCommandExecutionException.class);
+        assertThat(failure.error().getCause()).isInstanceOf(ServerRefusal.class);
         assertThat(RedisErrors.isRefused(answer(words))).isTrue();
     }
 
@@ -138,11 +137,11 @@ final class RedisErrorsTest {
     @ValueSource(strings = {"Currently not connected. Commands are rejected.", "Connection is closed"})
     void whatWasNotSentHadNoEffect(String words) {
         is(
-                errors.of(new CompletionException(new CompletionException(new RedisException(words))), WHAT),
+                errors.of(new CompletionException(new CompletionException(new NotSentException(words, null))), WHAT),
                 FailureKind.NO_EFFECT,
                 StoreUnavailableException.class,
                 "is not connected: cannot " + WHAT);
-        assertThat(RedisErrors.isNotConnected(new CompletionException(new RedisException(words))))
+        assertThat(RedisErrors.isNotConnected(new CompletionException(new NotSentException(words, null))))
                 .isEqualTo(words.startsWith("Currently"));
     }
 
@@ -176,7 +175,7 @@ final class RedisErrorsTest {
         assertThat(RedisErrors.withoutArguments(", with args beginning with: x"))
                 .isEmpty();
         assertThat(RedisErrors.causeOf(words, answer(words))).isNull();
-        RedisCommandExecutionException harmless = answer("ERR no");
+        ServerRefusal harmless = answer("ERR no");
         assertThat(RedisErrors.causeOf("ERR no", harmless)).isSameAs(harmless);
     }
 

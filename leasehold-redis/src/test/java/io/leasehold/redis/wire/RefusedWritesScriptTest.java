@@ -169,7 +169,9 @@ class RefusedWritesScriptTest {
                 () -> endAtMember(BOB, ballot, "leave"),
                 () -> bench.acquire(BOB, ballot))) {
             refuseWrites();
-            Failure failure = errors.of(catchThrowable(refused::run), "go on");
+            ServerRefusal refusal =
+                    new ServerRefusal(catchThrowable(refused::run).getMessage(), null);
+            Failure failure = errors.of(refusal, "go on");
             assertThat(failure.kind()).as(failure.error().getMessage()).isEqualTo(FailureKind.NO_EFFECT);
             assertThat(failure.error()).hasMessageContaining("the server cannot go on now: NOREPLICAS");
             allowWrites();

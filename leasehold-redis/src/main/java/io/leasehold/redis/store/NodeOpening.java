@@ -1,4 +1,4 @@
-package io.leasehold.redis;
+package io.leasehold.redis.store;
 
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
@@ -6,18 +6,16 @@ import io.leasehold.redis.node.DurabilityCheck;
 import io.leasehold.redis.node.EfficiencyStore;
 import io.leasehold.redis.node.NodeSettings;
 import io.leasehold.redis.node.RedisNode;
-import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.Driver;
-import io.leasehold.redis.topology.DriverThreads;
 import io.leasehold.redis.topology.Link;
 import io.leasehold.redis.topology.Topologies;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.Failure;
-import io.lettuce.core.RedisCommandExecutionException;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -31,10 +29,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One node on its way to being open, whatever its topology: the only place where a node is made from a URI. */
-final class NodeOpening {
+public final class NodeOpening {
 
     private static final Logger LOG = LoggerFactory.getLogger(NodeOpening.class);
-    static final long OPEN_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+    /** What an opening may take. */
+    public static final long OPEN_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private final Deployment where;
     private final LockRuntime runtime;
@@ -49,32 +49,26 @@ final class NodeOpening {
      * @param found what is known of the configuration of each life that is connected to; empty if it could not be asked for
      * @param failure why there is no connection, or why the configuration is not known
      */
-    record Outcome(
+    public record Outcome(
             boolean open,
             Map<Incarnation, DurabilityCheck> found,
             @Nullable Throwable failure) {
 
         /** Whether the question for the configuration was cut off, as by a proxy that ends such connections. */
-        boolean isCutOff() {
+        public boolean isCutOff() {
             return open
                     && failure instanceof StoreUnavailableException
-                    && !(failure.getCause() instanceof RedisCommandExecutionException);
+                    && !(failure.getCause() instanceof ServerRefusal);
         }
 
-        /** What all of them have in common, or null if nothing is known. */
-        @Nullable
-        DurabilityCheck weakest() {
+        /** The durability that all of them have in common, or null if nothing is known. */
+        public @Nullable DurabilityCheck weakest() {
             return found.values().stream().reduce(DurabilityCheck::weaker).orElse(null);
         }
     }
 
-    /** Begins to connect, over threads that others share. */
-    NodeOpening(Deployment where, LockRuntime runtime, DriverThreads threads) {
-        this(where, Driver.of(where, threads), runtime);
-    }
-
     /** Begins to connect, over a driver that is closed with the node. */
-    NodeOpening(Deployment where, Driver driver, LockRuntime runtime) {
+    public NodeOpening(Deployment where, Driver driver, LockRuntime runtime) {
         this.where = where;
         this.runtime = runtime;
         this.errors = where.errors();
@@ -95,12 +89,12 @@ final class NodeOpening {
     }
 
     /** Never completes exceptionally. */
-    CompletableFuture<Outcome> outcome() {
+    public CompletableFuture<Outcome> outcome() {
         return outcome;
     }
 
     /** Reads the configuration of each server that is connected and answers; fails if none does. Never throws. */
-    CompletableFuture<Map<Incarnation, DurabilityCheck>> look() {
+    public CompletableFuture<Map<Incarnation, DurabilityCheck>> look() {
         List<Link> connected;
         try {
             connected = topology.connected();
@@ -126,12 +120,12 @@ final class NodeOpening {
     }
 
     /** Not connected yet: goes on trying. */
-    void keepTrying() {
+    public void keepTrying() {
         topology.keepTrying();
     }
 
     /** The node; it is closed instead of this. */
-    RedisNode node(NodeSettings settings) {
+    public RedisNode node(NodeSettings settings) {
         return new RedisNode(
                 where.toString(),
                 settings.keys(where.keys()).acknowledged(where.acknowledgement()),
@@ -141,7 +135,7 @@ final class NodeOpening {
     }
 
     /** The node, connected. Blocks; what could not be opened is closed. */
-    RedisNode openNode() {
+    public RedisNode openNode() {
         try {
             DurabilityCheck durability = await(outcome.thenCompose(NodeOpening::known));
             warnOfEviction(where.toString(), durability);
@@ -153,7 +147,7 @@ final class NodeOpening {
     }
 
     /** The same place for locks without fence and queue, connected. Blocks; what could not be opened is closed. */
-    EfficiencyStore openPlain() {
+    public EfficiencyStore openPlain() {
         try {
             warnOfEviction(where.toString(), await(outcome.thenCompose(NodeOpening::known)));
             EfficiencyStore store = new EfficiencyStore(where.toString(), where.keys(), topology, errors, runtime);
@@ -180,7 +174,8 @@ final class NodeOpening {
         return CompletableFuture.failedFuture(failure == null ? new IllegalStateException("no outcome") : failure);
     }
 
-    static void warnOfEviction(String server, @Nullable DurabilityCheck durability) {
+    /** Warns where locks that are held may be dropped. */
+    public static void warnOfEviction(String server, @Nullable DurabilityCheck durability) {
         if (durability != null && durability.evicting() != null) {
             LOG.warn(
                     "{} has maxmemory-policy {}: it may drop held locks when its memory is full; set noeviction",
@@ -204,7 +199,7 @@ final class NodeOpening {
      * @param place where we connect to
      * @param late ends the step if it takes longer than an opening may
      */
-    static <T> T await(
+    public static <T> T await(
             CompletableFuture<T> future, LockRuntime runtime, String place, Consumer<CompletableFuture<T>> late) {
         CompletableFuture<T> limited = future.copy();
         LockRuntime.Timer patience = runtime.schedule(OPEN_NANOS, () -> late.accept(limited));
@@ -225,7 +220,7 @@ final class NodeOpening {
     }
 
     /** Gives it up. */
-    void close() {
+    public void close() {
         topology.close();
     }
 }

@@ -1,0 +1,99 @@
+package io.leasehold.jedis;
+
+import io.leasehold.Credentials;
+import io.leasehold.redis.topology.RedisUri;
+import java.util.Map;
+import java.util.function.Function;
+import org.apache.commons.pool2.PooledObjectFactory;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.ConnectionPool;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.RedisClusterClient;
+import redis.clients.jedis.RedisSentinelClient;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.util.Pool;
+
+/**
+ * Connections as a client of the user makes them for its pools, beside those pools: with the same credentials, TLS and time limits, and
+ * whether a pool has anything left or not.
+ */
+final class ClientSettings implements JedisDriver.Ways {
+
+    private final Function<String, Pool<Connection>> pools;
+
+    /** By the address of a server. */
+    private ClientSettings(Function<String, Pool<Connection>> pools) {
+        this.pools = pools;
+    }
+
+    static ClientSettings of(RedisClient client) {
+        return new ClientSettings(address -> client.getPool());
+    }
+
+    /** Jedis has one pool at a time, to whom it takes for the master. */
+    static ClientSettings of(RedisSentinelClient client) {
+        return new ClientSettings(address -> {
+            for (Pool<Connection> pool : client.getPrimaryNodesConnectionMap().values()) {
+                return pool;
+            }
+            throw unknown(address);
+        });
+    }
+
+    static ClientSettings of(RedisClusterClient client) {
+        return new ClientSettings(address -> {
+            Map<String, ConnectionPool> known = client.getClusterNodes();
+            ConnectionPool pool = known.get(address);
+            if (pool == null && !known.isEmpty()) {
+                client.refreshClusterTopology();
+                pool = client.getClusterNodes().get(address);
+            }
+            if (pool == null) {
+                throw unknown(address);
+            }
+            return pool;
+        });
+    }
+
+    private static JedisConnectionException unknown(String address) {
+        return new JedisConnectionException("the Jedis client is closed, or does not know " + address);
+    }
+
+    @Override
+    public Connection connect(RedisUri server, @Nullable Credentials login) {
+        String address = new HostAndPort(server.host(), server.port()).toString();
+        Connection made = connect(pools.apply(address));
+        HostAndPort there = made.getHostAndPort();
+        if (!there.toString().equals(address)) {
+            JedisWire.disconnect(made);
+            throw new JedisConnectionException("the Jedis client leads to " + there + " and not to " + address);
+        }
+        return made;
+    }
+
+    /** Where the one server of a client is, which tells only once it has connected. */
+    static HostAndPort address(RedisClient client) {
+        Connection made = connect(client.getPool());
+        try {
+            return made.getHostAndPort();
+        } finally {
+            JedisWire.disconnect(made);
+        }
+    }
+
+    private static Connection connect(Pool<Connection> pool) {
+        if (pool.isClosed()) {
+            throw new JedisConnectionException("the Jedis client is closed");
+        }
+        PooledObjectFactory<Connection> maker = pool.getFactory();
+        try {
+            return maker.makeObject().getObject();
+        } catch (RuntimeException e) {
+            throw e;
+        } catch (Exception e) {
+            throw new JedisConnectionException(e);
+        }
+    }
+}

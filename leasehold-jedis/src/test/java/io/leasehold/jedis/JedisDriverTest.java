@@ -1,0 +1,184 @@
+package io.leasehold.jedis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.redis.topology.RedisConnection;
+import io.leasehold.redis.topology.RedisUri;
+import io.leasehold.redis.wire.NotSentException;
+import io.leasehold.redis.wire.PlainCommand;
+import io.leasehold.redis.wire.ServerRefusal;
+import io.leasehold.servers.RedisServer;
+import io.leasehold.simulator.proxy.TcpProxy;
+import io.leasehold.spi.StoreUri;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** The connections of Jedis: what is sent once, what ends, and what waits for nothing. */
+@Tag("quick")
+final class JedisDriverTest {
+
+    private static RedisServer server;
+    private final JedisDriver driver = new JedisDriver("the test", new OwnSettings());
+
+    @BeforeAll
+    static void start() {
+        server = Servers.one();
+    }
+
+    @AfterAll
+    static void stop() {
+        if (server != null) {
+            server.close();
+        }
+    }
+
+    @AfterEach
+    void close() {
+        driver.close();
+    }
+
+    private static RedisUri at(int port) {
+        return RedisUri.parse(StoreUri.parse("redis://127.0.0.1:" + port));
+    }
+
+    private static PlainCommand<Object> command(String name, String... arguments) {
+        return new PlainCommand<>(name, arguments, items -> items.get(0));
+    }
+
+    private RedisConnection connect(int port) throws Exception {
+        return driver.connect(at(port)).get(60, TimeUnit.SECONDS);
+    }
+
+    private static Object answer(CompletableFuture<?> asked) throws Exception {
+        return asked.get(60, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void whatIsSentIsNeverSentAgain() throws Exception {
+        try (TcpProxy proxy = TcpProxy.to(server.port())) {
+            RedisConnection connection = connect(proxy.port());
+            proxy.loseNextReplyTo(request -> request.contains("once"));
+            assertThatThrownBy(() -> answer(connection.ask(command("INCR", "once"))))
+                    .hasCauseInstanceOf(LostException.class);
+            assertThat(connection.isOpen()).isFalse();
+            // Nothing goes to a server that has not heard of the login, either.
+            assertThatThrownBy(() -> answer(connection.ask(command("INCR", "once"))))
+                    .hasCauseInstanceOf(NotSentException.class);
+            assertThat(answer(connect(proxy.port()).ask(command("GET", "once"))))
+                    .isEqualTo("1");
+            assertThat(proxy.connections().accepted()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void answersComeInTheOrderOfTheirRequestsAndErrorsAreTheServersOwn() throws Exception {
+        RedisConnection connection = connect(server.port());
+        List<CompletableFuture<Object>> asked = new ArrayList<>();
+        for (int i = 0; i < 5_000; i++) {
+            asked.add(connection.ask(i % 10 == 9 ? command("NOSUCH") : command("ECHO", "é" + i)));
+        }
+        for (int i = 0; i < asked.size(); i++) {
+            CompletableFuture<Object> one = asked.get(i);
+            if (i % 10 == 9) {
+                assertThatThrownBy(() -> answer(one))
+                        .hasCauseInstanceOf(ServerRefusal.class)
+                        .hasMessageContaining("unknown command");
+            } else {
+                assertThat(answer(one)).isEqualTo("é" + i);
+            }
+        }
+    }
+
+    /** A server that takes nothing any more: the writing thread stands still, and nobody else. */
+    @Test
+    void aConnectionOnWhichNothingMovesEndsAtOnce() throws Exception {
+        try (RedisServer frozen = Servers.one()) {
+            RedisConnection connection = connect(frozen.port());
+            CountDownLatch ended = new CountDownLatch(1);
+            connection.onEnd(ended::countDown);
+            frozen.freeze();
+            try {
+                String megabyte = "x".repeat(1 << 20);
+                List<CompletableFuture<Object>> asked = new ArrayList<>();
+                for (int i = 0; i < 64; i++) {
+                    asked.add(connection.ask(command("SET", "big", megabyte)));
+                }
+                connection.close();
+                assertThat(connection.isOpen()).isFalse();
+                assertThat(ended.await(60, TimeUnit.SECONDS)).isTrue();
+                for (CompletableFuture<Object> one : asked) {
+                    assertThatThrownBy(() -> answer(one))
+                            .cause()
+                            .isInstanceOfAny(LostException.class, NotSentException.class);
+                }
+                assertThatThrownBy(() -> answer(asked.get(63))).hasCauseInstanceOf(NotSentException.class);
+            } finally {
+                frozen.thaw();
+            }
+        }
+    }
+
+    @Test
+    void oneTryTooManyToConnectIsRefusedAtOnce() throws Exception {
+        CountDownLatch go = new CountDownLatch(1);
+        JedisDriver slow = new JedisDriver("the test", (where, login) -> {
+            try {
+                go.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+            throw new IllegalStateException("no server");
+        });
+        List<CompletableFuture<RedisConnection>> tries = new ArrayList<>();
+        for (int i = 0; i < JedisThreads.MOST_CONNECTING; i++) {
+            tries.add(slow.connect(at(1)));
+        }
+        CompletableFuture<RedisConnection> oneMore = slow.connect(at(1));
+        assertThat(oneMore).isCompletedExceptionally();
+        assertThatThrownBy(oneMore::join).hasMessageContaining("connections are being made already");
+        assertThat(tries).noneMatch(CompletableFuture::isDone);
+        go.countDown();
+        for (CompletableFuture<RedisConnection> one : tries) {
+            assertThatThrownBy(() -> one.get(60, TimeUnit.SECONDS)).hasMessageContaining("no server");
+        }
+        slow.close();
+        assertThatThrownBy(() -> slow.connect(at(1)).get(60, TimeUnit.SECONDS)).hasMessageContaining("closed");
+    }
+
+    @Test
+    void theCloseEndsAllThreadsAndKeepsAnInterrupt() throws Exception {
+        JedisDriver one = new JedisDriver("one", new OwnSettings());
+        RedisConnection connection = one.connect(at(server.port())).get(60, TimeUnit.SECONDS);
+        one.connectForPushes(at(server.port()))
+                .get(60, TimeUnit.SECONDS)
+                .subscribe("channel")
+                .get(60, TimeUnit.SECONDS);
+        Thread.currentThread().interrupt();
+        one.close();
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(connection.isOpen()).isFalse();
+        assertThat(Thread.getAllStackTraces().keySet())
+                .noneMatch(thread -> thread.getName().startsWith("leasehold-jedis-reads"));
+    }
+
+    @Test
+    void aRefusedSubscriptionIsTheServersOwnWord() throws Exception {
+        server.call("ACL", "SETUSER", "deaf", "on", ">s3cret", "allkeys", "+@all", "resetchannels");
+        RedisUri deaf = RedisUri.parse(StoreUri.parse("redis://deaf:s3cret@127.0.0.1:" + server.port()));
+        assertThatThrownBy(() -> driver.connectForPushes(deaf)
+                        .get(60, TimeUnit.SECONDS)
+                        .subscribe("lock:wake:x")
+                        .get(60, TimeUnit.SECONDS))
+                .hasCauseInstanceOf(ServerRefusal.class)
+                .hasMessageContaining("NOPERM");
+    }
+}

@@ -1,0 +1,171 @@
+package io.leasehold.redis.topology;
+
+import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.NotSentException;
+import io.leasehold.redis.wire.PlainCommand;
+import io.leasehold.redis.wire.ServerRefusal;
+import io.leasehold.spi.toolkit.Failure;
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.api.StatefulConnection;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.output.NestedMultiOutput;
+import io.lettuce.core.output.StatusOutput;
+import io.lettuce.core.protocol.AsyncCommand;
+import io.lettuce.core.protocol.Command;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.CommandType;
+import io.lettuce.core.protocol.ProtocolKeyword;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** A connection of Lettuce. */
+final class LettuceConnection implements RedisConnection {
+
+    private static final Map<String, Named> NAMES = new ConcurrentHashMap<>();
+
+    private final StatefulConnection<String, String> connection;
+    private final Consumer<StatefulConnection<?, ?>> end;
+
+    LettuceConnection(StatefulConnection<String, String> connection, Consumer<StatefulConnection<?, ?>> end) {
+        this.connection = connection;
+        this.end = end;
+    }
+
+    /** A command by its name, whether the library knows it or not. */
+    @SuppressWarnings("ArrayRecordComponent") // compared by none
+    private record Named(String word, byte[] bytes) implements ProtocolKeyword {
+        Named(String word) {
+            this(word, word.getBytes(StandardCharsets.US_ASCII));
+        }
+
+        @Override
+        public byte[] getBytes() {
+            return bytes;
+        }
+
+        @Override
+        public String toString() {
+            return word;
+        }
+    }
+
+    @Override
+    public void run(
+            LuaScript script,
+            boolean byText,
+            String[] keys,
+            String[] arguments,
+            boolean asking,
+            BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+        CommandArgs<String, String> all = new CommandArgs<>(StringCodec.UTF8)
+                .add(byText ? script.text() : script.sha1())
+                .add(keys.length)
+                .addKeys(keys)
+                .addValues(arguments);
+        dispatch(byText ? CommandType.EVAL : CommandType.EVALSHA, all, asking, then);
+    }
+
+    @Override
+    public void send(
+            PlainCommand<?> command, boolean asking, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+        String[] arguments = command.arguments();
+        dispatch(
+                NAMES.computeIfAbsent(command.name(), Named::new),
+                arguments.length == 0 ? null : new CommandArgs<>(StringCodec.UTF8).addValues(arguments),
+                asking,
+                then);
+    }
+
+    private void dispatch(
+            ProtocolKeyword name,
+            @Nullable CommandArgs<String, String> arguments,
+            boolean asking,
+            BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+        AsyncCommand<String, String, List<Object>> sent =
+                new AsyncCommand<>(new Command<>(name, new NestedMultiOutput<>(StringCodec.UTF8), arguments));
+        if (asking) {
+            // It counts for the next command only.
+            AsyncCommand<String, String, String> first =
+                    new AsyncCommand<>(new Command<>(CommandType.ASKING, new StatusOutput<>(StringCodec.UTF8)));
+            connection.dispatch(List.of(first, sent));
+        } else {
+            connection.dispatch(sent);
+        }
+        sent.whenComplete(then);
+    }
+
+    @Override
+    public @Nullable Throwable plain(@Nullable Throwable thrown) {
+        return meaning(thrown);
+    }
+
+    static @Nullable Throwable meaning(@Nullable Throwable thrown) {
+        if (thrown == null) {
+            return null;
+        }
+        Throwable cause = Failure.unwrapped(thrown);
+        if (cause instanceof RedisCommandExecutionException) {
+            return new ServerRefusal(cause.getMessage(), cause);
+        }
+        String text = String.valueOf(cause.getMessage());
+        return text.startsWith("Currently not connected") || text.startsWith("Connection is closed")
+                ? new NotSentException(text, cause)
+                : cause;
+    }
+
+    /** The same of what no connection could be made for: the refusal of a login stands below other exceptions. */
+    static Throwable meaningOfNoConnection(Throwable thrown) {
+        for (Throwable t = thrown; t != null; t = t.getCause()) {
+            if (t instanceof RedisCommandExecutionException) {
+                return new ServerRefusal(t.getMessage(), thrown);
+            }
+        }
+        return Failure.unwrapped(thrown);
+    }
+
+    @Override
+    public Joint joint(boolean bySlot, Alone alone) {
+        return new JointCalls(forScripts(), bySlot, alone);
+    }
+
+    @Override
+    public Acknowledging acknowledging(Acknowledgement wanted) {
+        return new GroupCommit(forScripts(), end, wanted);
+    }
+
+    private StatefulRedisConnection<String, String> forScripts() {
+        return (StatefulRedisConnection<String, String>) connection;
+    }
+
+    @Override
+    public boolean isOpen() {
+        return connection.isOpen();
+    }
+
+    @Override
+    public void close() {
+        end.accept(connection);
+    }
+
+    @Override
+    public void onEnd(Runnable listener) {
+        connection.addListener(onDisconnect(listener));
+    }
+
+    static RedisConnectionStateListener onDisconnect(Runnable listener) {
+        return new RedisConnectionStateListener() {
+            @Override
+            public void onRedisDisconnected(RedisChannelHandler<?, ?> ended) {
+                listener.run();
+            }
+        };
+    }
+}

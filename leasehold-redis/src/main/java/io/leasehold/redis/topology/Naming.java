@@ -1,0 +1,14 @@
+package io.leasehold.redis.topology;
+
+/** Who is the master, of those who can be asked and may change their mind. Safe for all threads. */
+interface Naming extends Connections.Locator, AutoCloseable {
+
+    /** Begins to look out for changes. */
+    void watch();
+
+    /** The master may be another: who names it is asked, once for all that say so meanwhile. */
+    void ask();
+
+    @Override
+    void close();
+}

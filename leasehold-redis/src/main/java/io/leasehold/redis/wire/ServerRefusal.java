@@ -1,0 +1,26 @@
+package io.leasehold.redis.wire;
+
+import io.leasehold.spi.toolkit.Failure;
+import org.jspecify.annotations.Nullable;
+
+/** The error with which a server has answered a request: its own words, whatever client library heard them. */
+public final class ServerRefusal extends RuntimeException {
+
+    private static final long serialVersionUID = 1L;
+
+    /** An answer without a trace: where it was read tells nothing. */
+    public ServerRefusal(@Nullable String words, @Nullable Throwable heardAs) {
+        super(words, heardAs, false, false);
+    }
+
+    /** Whether the server does not know a script by its digest, so that nothing has run. */
+    public boolean isOfUnknownScript() {
+        String words = getMessage();
+        return words != null && words.startsWith("NOSCRIPT");
+    }
+
+    /** Whether an exception is such an answer. */
+    public static boolean is(@Nullable Throwable thrown) {
+        return thrown != null && Failure.unwrapped(thrown) instanceof ServerRefusal;
+    }
+}
