@@ -8,11 +8,14 @@ import io.leasehold.LeaseLostException;
 import io.leasehold.LockClient;
 import io.leasehold.cdi.Container.Application;
 import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.enterprise.context.Initialized;
+import jakarta.enterprise.event.Observes;
 import jakarta.inject.Inject;
 import jakarta.transaction.RollbackException;
 import jakarta.transaction.Status;
 import jakarta.transaction.Synchronization;
 import jakarta.transaction.TransactionManager;
+import jakarta.transaction.TransactionScoped;
 import jakarta.transaction.Transactional;
 import java.util.ArrayList;
 import java.util.List;
@@ -49,7 +52,7 @@ class TransactionTest {
 
     @BeforeParameterizedClassInvocation
     static void start(Container container) throws Exception {
-        application = container.start(Jta.with(container, MemoryLocks.class, Orders.class));
+        application = container.start(Jta.with(container, MemoryLocks.class, Orders.class, Begun.class));
     }
 
     @AfterParameterizedClassInvocation
@@ -99,6 +102,22 @@ class TransactionTest {
         }
     }
 
+    /** Sees each transaction when it has begun. */
+    @ApplicationScoped
+    static class Begun {
+
+        private final List<String> under = new ArrayList<>();
+
+        void begun(@Observes @Initialized(TransactionScoped.class) Object event) {
+            LeaseScope scope = LeaseScope.current();
+            under.add(scope == null ? "no lock" : scope.locks().toString());
+        }
+
+        List<String> under() {
+            return under;
+        }
+    }
+
     private boolean isHeld() {
         return locks.admin().inspect("order").isPresent();
     }
@@ -136,6 +155,16 @@ class TransactionTest {
         });
         assertThat(seen).containsExactly("before, held true", "after, held true, committed true");
         assertThat(counter.value()).isEqualTo(1);
+    }
+
+    @Test
+    void theLockIsTakenBeforeTheTransactionBegins() throws Exception {
+        List<String> under = application.get(Begun.class).under();
+        under.clear();
+        orders.transactional(() -> null);
+        manager.begin();
+        manager.rollback();
+        assertThat(under).containsExactly("[order]", "no lock");
     }
 
     @Test
