@@ -17,6 +17,7 @@ class WordsTest {
     /** The modules without these words; the list only grows. */
     private static final List<Module> CLEAN = List.of(
             Module.CORE,
+            Module.REDIS,
             Module.JEDIS,
             Module.JDBC,
             Module.ZOOKEEPER,
@@ -25,6 +26,7 @@ class WordsTest {
             Module.REACTOR,
             Module.KOTLIN,
             Module.CDI,
+            Module.SPRING,
             Module.SPRING_BOOT,
             Module.SPRING_BOOT_TEST,
             Module.SHEDLOCK,

@@ -22,7 +22,7 @@ final class Jta {
 
     private Jta() {}
 
-    /** What an application needs for {@code @Transactional} in a container. */
+    /** The beans that an application needs for {@code @Transactional} in a container. */
     static Class<?>[] with(Container container, Class<?>... beans) {
         return switch (container) {
             case WELD -> beans; // Narayana's own interceptors, which it adds by an extension

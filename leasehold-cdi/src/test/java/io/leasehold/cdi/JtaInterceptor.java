@@ -53,7 +53,7 @@ class JtaInterceptor {
         return result;
     }
 
-    /** What the extension of a server produces. */
+    /** The beans that the extension of a server produces. */
     @ApplicationScoped
     static class Producers {
 

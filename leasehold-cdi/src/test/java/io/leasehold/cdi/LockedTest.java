@@ -503,7 +503,7 @@ class LockedTest {
         assertThat(application.get(Nightly.class).report()).isEqualTo("nightly");
     }
 
-    /** What the document says of a call that does not leave its object. */
+    /** Tests what the document says of a call that does not leave its object. */
     @Test
     void aCallOfItsOwnObjectIsLockedInArcOnly() {
         if (container == Container.ARC) {

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is read of one method, and refused: each message says what to write. */
+/** Refusals of one method: each message says what to write. */
 @Tag("quick")
 class RefusalTest {
 

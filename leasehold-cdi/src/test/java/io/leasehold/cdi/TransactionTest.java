@@ -102,7 +102,7 @@ class TransactionTest {
         }
     }
 
-    /** Sees each transaction when it has begun. */
+    /** Observes each transaction when it has begun. */
     @ApplicationScoped
     static class Begun {
 

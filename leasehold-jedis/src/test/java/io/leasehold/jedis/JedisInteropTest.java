@@ -69,7 +69,7 @@ final class JedisInteropTest {
         }
     }
 
-    /** What is told of holders is the same. */
+    /** Both tell the same of holders. */
     @Test
     void theySeeEachOthersHolders() throws Exception {
         try (LockClient jedis = overJedis();

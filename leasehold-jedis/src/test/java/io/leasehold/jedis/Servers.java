@@ -33,7 +33,7 @@ final class Servers {
         return orSkip(() -> RedisServer.builder().start());
     }
 
-    /** What servers have about a lock, beside its fence and the marker that there was a queue, which go by themselves. */
+    /** The keys of a lock at servers, beside its fence and the marker that there was a queue, which go by themselves. */
     static List<String> kept(List<RedisServer> servers, LockName name) {
         String lock = "lock:{" + name.text() + "}";
         List<String> keys = List.of(lock, lock + ":waiters", lock + ":asked", lock + ":watchers");

@@ -41,7 +41,7 @@ public final class RedisStoreProvider implements StoreProvider {
         }
     }
 
-    /** What to do where the client library is not on the class path. */
+    /** The failure where the client library is not on the class path, and its cure. */
     static LockStoreException withoutLettuce(String scheme, NoClassDefFoundError missing) {
         if (!String.valueOf(missing.getMessage()).contains("lettuce")) {
             throw missing;

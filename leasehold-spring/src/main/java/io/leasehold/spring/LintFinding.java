@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.stream.Collectors;
 
 /**
- * What is wrong with a locked method, or with what it writes.
+ * A finding about a locked method, or about what it writes.
  *
  * @param subject the method, as people name it, or the entity
  * @param problem what is wrong, as the rest of a sentence that begins with the subject

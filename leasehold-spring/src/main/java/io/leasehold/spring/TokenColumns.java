@@ -200,7 +200,7 @@ final class TokenColumns {
     }
 
     /**
-     * What {@code @Column} says.
+     * The content of {@code @Column}.
      *
      * @param name empty where it says none
      * @param updatable whether an update of the row writes it

@@ -194,7 +194,7 @@ final class CounterApplication {
     }
 
     /**
-     * What was committed: a lease that is lost between the commit and the end of the method is told to the caller, too. It hears of a commit before
+     * The number of commits: a lease that is lost between the commit and the end of the method is told to the caller, too. It hears of a commit before
      * the guard does.
      */
     static final class Commits implements TransactionExecutionListener {

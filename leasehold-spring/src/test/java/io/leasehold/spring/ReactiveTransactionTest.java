@@ -63,7 +63,7 @@ class ReactiveTransactionTest {
         }
     }
 
-    /** What the manager did, and what it waits for before it ends a transaction. */
+    /** The steps of the manager, and the signal it waits for before it ends a transaction. */
     static class Done {
         final List<String> list = new CopyOnWriteArrayList<>();
         volatile Mono<Void> beforeEnds = Mono.empty();

@@ -25,13 +25,13 @@ import org.jspecify.annotations.Nullable;
  * threads. Answers complete on the connection's I/O thread or on the timer's.
  *
  * <p>The requests that are not answered are bounded, also those that we have given up, since they are still on their
- * way: with {@value #MOST} of them nothing more is sent, and with half of them nothing that asks for a lock, so that
+ * way: with {@value #MAX_IN_FLIGHT} of them nothing more is sent, and with half of them nothing that asks for a lock, so that
  * those who hold one can still keep it and give it back.
  */
 final class Requests {
 
     /** About 10 MB of requests, and at 10 to 20 µs for each what a server does within a ninth of a second. */
-    static final int MOST = 8_192;
+    static final int MAX_IN_FLIGHT = 8_192;
 
     /** A slot that is still elsewhere after this is being moved to and fro. */
     private static final int MAX_DETOURS = 5;
@@ -84,7 +84,7 @@ final class Requests {
     }
 
     private static int most(ScriptCall call) {
-        return call.script().asksForLocks() ? MOST / 2 : MOST;
+        return call.script().asksForLocks() ? MAX_IN_FLIGHT / 2 : MAX_IN_FLIGHT;
     }
 
     /** Sends a request for a lock in whatever form to where a key is served. */
@@ -96,7 +96,7 @@ final class Requests {
             Decoder<R, T> decoder,
             Function<Failure, T> failed) {
         Form<R> form = (to, asking, wanted, then) -> request.accept(asking ? to.asking() : to, then);
-        return new Errand<R, T>(MOST / 2, subject, timeoutNanos, key, form, decoder, failed)
+        return new Errand<R, T>(MAX_IN_FLIGHT / 2, subject, timeoutNanos, key, form, decoder, failed)
                 .begin(topology.current(key));
     }
 
@@ -145,7 +145,7 @@ final class Requests {
             Decoder<R, T> decoder,
             Function<Failure, T> failed) {
         Form<R> form = (to, asking, wanted, then) -> request.accept(asking ? to.asking() : to, then);
-        return new Errand<R, T>(MOST, subject, timeoutNanos, key, form, decoder, failed).begin(link);
+        return new Errand<R, T>(MAX_IN_FLIGHT, subject, timeoutNanos, key, form, decoder, failed).begin(link);
     }
 
     /** One request on its way. */

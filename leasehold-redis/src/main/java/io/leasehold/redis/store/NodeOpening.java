@@ -33,7 +33,7 @@ public final class NodeOpening {
 
     private static final Logger LOG = LoggerFactory.getLogger(NodeOpening.class);
 
-    /** What an opening may take. */
+    /** The time limit of an opening. */
     public static final long OPEN_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private final Deployment where;

@@ -155,7 +155,7 @@ public final class Deployment {
         return new Deployment(Kind.SENTINEL, List.of(first), first, null, null, client);
     }
 
-    /** Who names the master in place of Sentinels that we ask ourselves, or null. */
+    /** The naming of the master in place of the Sentinels of this deployment, or null. */
     @Nullable
     Supplier<RedisUri> namingClient() {
         return namingClient;

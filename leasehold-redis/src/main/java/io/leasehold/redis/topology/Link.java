@@ -128,7 +128,7 @@ public final class Link {
         }
     }
 
-    /** What was answered is heard; else what it means. */
+    /** Notes that the server has answered; else the meaning of the failure. */
     private @Nullable Throwable heard(Silence of, @Nullable Throwable thrown) {
         Throwable error = connection.plain(thrown);
         of.heard(error);

@@ -1,6 +1,6 @@
 package io.leasehold.redis.topology;
 
-/** Who is the master, of those who can be asked and may change their mind. Safe for all threads. */
+/** Names the master, which may change. Safe for all threads. */
 interface Naming extends Connections.Locator, AutoCloseable {
 
     /** Begins to look out for changes. */

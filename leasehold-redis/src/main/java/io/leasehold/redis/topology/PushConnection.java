@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
  */
 public interface PushConnection {
 
-    /** Who hears what is pushed, on the connection's thread; before the first subscription. */
+    /** The listener to messages, on the connection's thread; set before the first subscription. */
     interface Listener {
         /** A message, of whatever channel. */
         void message(String message);
@@ -39,6 +39,6 @@ public interface PushConnection {
     /** Ends it, once. */
     void close();
 
-    /** Who is told of its end. */
+    /** Registers the listener for its end. */
     void onEnd(Runnable listener);
 }

@@ -53,14 +53,14 @@ public interface RedisConnection {
     }
 
     /**
-     * What an exception of the library means: a {@link io.leasehold.redis.wire.ServerRefusal} if the server has answered with an error, a
+     * The meaning of an exception of the library: a {@link io.leasehold.redis.wire.ServerRefusal} if the server has answered with an error, a
      * {@link io.leasehold.redis.wire.NotSentException} if nothing was sent; null stays null.
      */
     @Nullable
     Throwable plain(@Nullable Throwable thrown);
 
     /**
-     * What lets calls leave together, or null where each leaves alone.
+     * The object that lets calls leave together, or null where each leaves alone.
      *
      * @param bySlot only those of one slot, since the server is of a Cluster
      */
@@ -83,7 +83,7 @@ public interface RedisConnection {
     /** Ends it, once. */
     void close();
 
-    /** Who is told of its end. */
+    /** Registers the listener for its end. */
     void onEnd(Runnable listener);
 
     /** Calls that may leave together. */

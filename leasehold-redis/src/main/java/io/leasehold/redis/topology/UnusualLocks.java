@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 final class UnusualLocks {
 
     /** So much memory and no more; with more of them each is found out anew. */
-    static final int MOST = 1_024;
+    static final int MAX_LOCKS = 1_024;
 
     private final Set<String> locks = ConcurrentHashMap.newKeySet();
 
@@ -21,7 +21,7 @@ final class UnusualLocks {
     }
 
     void add(String lock) {
-        if (locks.size() >= MOST) {
+        if (locks.size() >= MAX_LOCKS) {
             locks.clear();
         }
         locks.add(lock);

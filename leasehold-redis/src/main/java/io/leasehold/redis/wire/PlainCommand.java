@@ -91,7 +91,7 @@ public record PlainCommand<T>(String name, String[] arguments, Function<List<Obj
     }
 
     /**
-     * What a step of a walk has found.
+     * The keys of one step of a scan.
      *
      * @param cursor where the next one begins
      */
@@ -111,12 +111,12 @@ public record PlainCommand<T>(String name, String[] arguments, Function<List<Obj
         return of("SENTINEL", PlainCommand::texts, "get-master-addr-by-name", master);
     }
 
-    /** What a Sentinel knows of a master. */
+    /** Asks a Sentinel for its facts about a master. */
     public static PlainCommand<Map<String, String>> master(String master) {
         return of("SENTINEL", PlainCommand::pairs, "master", master);
     }
 
-    /** What a Sentinel knows of each of its masters. */
+    /** Asks a Sentinel for its facts about each of its masters. */
     public static PlainCommand<List<Map<String, String>>> masters() {
         return of(
                 "SENTINEL",

@@ -50,14 +50,14 @@ final class RequestExchangesTest extends NodeExchanges {
         says(LuaScript.ACQUIRE, bulks("yes", "1"));
         says(LuaScript.RELEASE, bulks("released"));
         Requests requests = requests();
-        for (int i = 1; i < Requests.MOST / 2; i++) {
+        for (int i = 1; i < Requests.MAX_IN_FLIGHT / 2; i++) {
             assertThat(unanswered(requests)).isNotDone();
         }
         assertThat(acquire(requests)).as("the last that may").isEqualTo("yes");
         CompletableFuture<String> one = unanswered(requests);
-        assertThat(acquire(requests)).startsWith("NO_EFFECT").contains(Integer.toString(Requests.MOST / 2));
+        assertThat(acquire(requests)).startsWith("NO_EFFECT").contains(Integer.toString(Requests.MAX_IN_FLIGHT / 2));
         assertThat(asked(requests)).startsWith("NO_EFFECT");
-        for (int i = Requests.MOST / 2 + 1; i < Requests.MOST; i++) {
+        for (int i = Requests.MAX_IN_FLIGHT / 2 + 1; i < Requests.MAX_IN_FLIGHT; i++) {
             assertThat(unanswered(requests)).isNotDone();
         }
         assertThat(run(requests, LuaScript.RELEASE)).as("the last that may").isEqualTo("released");

@@ -96,8 +96,8 @@ final class RequestsTest {
         SERVER.redis().sadd("set", "member");
         withRequests((topology, errors, runtime) -> {
             Requests requests = new Requests(topology, errors, runtime);
-            int batch = Requests.MOST / 8;
-            for (int sent = 0; sent <= Requests.MOST; sent += batch) {
+            int batch = Requests.MAX_IN_FLIGHT / 8;
+            for (int sent = 0; sent <= Requests.MAX_IN_FLIGHT; sent += batch) {
                 List<CompletableFuture<FailureKind>> refused = IntStream.range(0, batch)
                         .mapToObj(i -> requests.<String, FailureKind>send(
                                 "get",

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What Lettuce's exceptions mean. */
+/** Tests of the meaning of Lettuce's exceptions. */
 @Tag("quick")
 final class LettuceConnectionTest {
 

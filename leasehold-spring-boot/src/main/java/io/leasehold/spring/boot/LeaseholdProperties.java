@@ -42,7 +42,7 @@ record LeaseholdProperties(
         @DefaultValue("WARN") LintLevel lint,
         @DefaultValue Shutdown shutdown) {
 
-    /** What is said about the client without a name. */
+    /** The settings of the client without a name. */
     Client client() {
         return new Client(uri, connectLazily, label, require, defaults, jdbc, redis);
     }

@@ -52,7 +52,7 @@ public final class LockFaults {
     }
 
     /**
-     * What can happen to the locks of a client with a name.
+     * Faults of the locks of a client with a name.
      *
      * @param name that of {@code leasehold.clients.*}
      * @throws IllegalArgumentException if there is no such client
