@@ -12,11 +12,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The threads of one store over Jedis, whose calls block: two for each connection, which end with it, and at most {@value
- * #MOST_CONNECTING} for connections that are being made; one more is refused, and waits for nothing. Safe for all threads.
+ * #MAX_CONNECTING} for connections that are being made; one more is refused, and waits for nothing. Safe for all threads.
  */
 final class JedisThreads {
 
-    static final int MOST_CONNECTING = 32;
+    static final int MAX_CONNECTING = 32;
 
     private static final Logger LOG = LoggerFactory.getLogger(JedisThreads.class);
     private static final long IDLE_SECONDS = 5;
@@ -27,7 +27,7 @@ final class JedisThreads {
     private final ConcurrentHashMap.KeySetView<Thread, Boolean> running = ConcurrentHashMap.newKeySet();
     private final ThreadPoolExecutor connecting = new ThreadPoolExecutor(
             0,
-            MOST_CONNECTING,
+            MAX_CONNECTING,
             IDLE_SECONDS,
             TimeUnit.SECONDS,
             new SynchronousQueue<>(),
@@ -64,7 +64,7 @@ final class JedisThreads {
             refused.completeExceptionally(new IllegalStateException(
                     connecting.isShutdown()
                             ? "the store is closed"
-                            : MOST_CONNECTING + " connections are being made already, and none of them gets on",
+                            : MAX_CONNECTING + " connections are being made already, and none of them gets on",
                     e));
         }
     }

@@ -139,7 +139,7 @@ final class JedisDriverTest {
             throw new IllegalStateException("no server");
         });
         List<CompletableFuture<RedisConnection>> tries = new ArrayList<>();
-        for (int i = 0; i < JedisThreads.MOST_CONNECTING; i++) {
+        for (int i = 0; i < JedisThreads.MAX_CONNECTING; i++) {
             tries.add(slow.connect(at(1)));
         }
         CompletableFuture<RedisConnection> oneMore = slow.connect(at(1));
