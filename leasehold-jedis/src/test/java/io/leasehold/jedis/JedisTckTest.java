@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import redis.clients.jedis.RedisClient;
 
 /** A durable Redis server passes the TCK over a client of Jedis. */
-@Tag("quick")
+@Tag("full")
 final class JedisTckTest implements BackendTck, LockNodeTck, HandOverTck {
 
     private static RedisServer server;

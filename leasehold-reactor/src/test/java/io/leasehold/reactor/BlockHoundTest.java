@@ -21,7 +21,7 @@ import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
 /** Whatever a subscriber asks of a lock on a thread that must not block does not block. */
-@Tag("quick")
+@Tag("full")
 class BlockHoundTest {
 
     private static final Duration PATIENCE = Duration.ofMinutes(1);
