@@ -7,6 +7,7 @@ import io.leasehold.LockClient;
 import java.time.Duration;
 import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
 import net.javacrumbs.shedlock.test.support.AbstractExtensibleLockProviderIntegrationTest;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
@@ -52,31 +53,33 @@ abstract class StoreShedLockTest {
             }
         }
 
-        /** These two lock for some 50 ms: a store that writes to a busy disk may answer later, which is an ambiguous attempt. */
-        @Override
-        @Test
-        public void shouldTimeout() throws InterruptedException {
+        /**
+         * These two lock for some 50 ms, and expect the end some 10 ms later: on a busy machine a store may answer later, which is an ambiguous
+         * attempt, and remove what has expired later.
+         */
+        private void untilTheMachineIsFastEnough(ThrowingCallable test) {
             for (int tries = 1; ; tries++) {
                 try {
-                    super.shouldTimeout();
+                    test.call();
                     return;
-                } catch (AmbiguousAcquireException e) {
+                } catch (AmbiguousAcquireException | AssertionError e) {
                     assertThat(tries).as("tries, the last: %s", e).isLessThan(TRIES);
+                } catch (Throwable e) {
+                    throw new AssertionError(e);
                 }
             }
         }
 
         @Override
         @Test
+        public void shouldTimeout() {
+            untilTheMachineIsFastEnough(super::shouldTimeout);
+        }
+
+        @Override
+        @Test
         public void shouldNotBeAbleToExtendExpiredLock() {
-            for (int tries = 1; ; tries++) {
-                try {
-                    super.shouldNotBeAbleToExtendExpiredLock();
-                    return;
-                } catch (AmbiguousAcquireException e) {
-                    assertThat(tries).as("tries, the last: %s", e).isLessThan(TRIES);
-                }
-            }
+            untilTheMachineIsFastEnough(super::shouldNotBeAbleToExtendExpiredLock);
         }
 
         @Override
