@@ -380,6 +380,10 @@ class StartTest {
             assertThatThrownBy(application.get(Orders.class)::stage)
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("is asked for inside a transaction of the caller");
+            Jta.manager().setRollbackOnly();
+            assertThatThrownBy(application.get(Orders.class)::holder)
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("is asked for inside a transaction of the caller");
             Jta.manager().rollback();
             assertThat(application.get(Orders.class).holder()).isEqualTo("order");
         }
