@@ -148,7 +148,8 @@ public final class LeaseholdExtension implements BuildCompatibleExtension {
 
         @Override
         public LockedTypes create(Instance<Object> beans, Parameters parameters) {
-            return new LockedTypes(List.of(parameters.get(TYPES, Class[].class)), List.of(parameters.get(PRODUCED, String[].class)));
+            return new LockedTypes(
+                    List.of(parameters.get(TYPES, Class[].class)), List.of(parameters.get(PRODUCED, String[].class)));
         }
     }
 

@@ -78,7 +78,8 @@ record LockedTypes(List<Class<?>> types, List<String> produced) {
                 boolean asked = on(method) != null;
                 if (!method.isSynthetic() && (asked || (all && isBusiness(method)))) {
                     Method override = overridden(method, below);
-                    boolean isLost = asked && override != null && on(override) == null && !(all && isBusiness(override));
+                    boolean isLost =
+                            asked && override != null && on(override) == null && !(all && isBusiness(override));
                     if (isLost && !one.isInterface()) {
                         throw notInherited(override, method);
                     }
@@ -96,7 +97,8 @@ record LockedTypes(List<Class<?>> types, List<String> produced) {
 
     private static LockedUsageException ofInterface(Class<?> one, Class<?> type) {
         return new LockedUsageException(
-                "@Locked on the interface " + one.getSimpleName() + " does not hold for the bean " + type.getSimpleName()
+                "@Locked on the interface " + one.getSimpleName() + " does not hold for the bean "
+                        + type.getSimpleName()
                         + ", since CDI does not read annotations of interfaces: its methods would run without the lock",
                 "Write @Locked on the class " + type.getSimpleName());
     }

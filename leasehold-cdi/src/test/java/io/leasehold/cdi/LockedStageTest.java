@@ -132,7 +132,8 @@ class LockedStageTest {
 
     @Test
     void theSameLockInsideABlockingBodyIsRefusedAtOnce() {
-        assertThatThrownBy(() -> orders.<String>blocking("1", () -> orders.patient("1").join()))
+        assertThatThrownBy(() ->
+                        orders.<String>blocking("1", () -> orders.patient("1").join()))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("locks are not reentrant");
         assertThat(orders.<String>blocking("2", () -> orders.patient("1").join()))

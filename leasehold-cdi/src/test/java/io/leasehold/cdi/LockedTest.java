@@ -571,8 +571,7 @@ class LockedTest {
     }
 
     /** The call of a timer, as a container of Jakarta Enterprise Beans makes it: that is no invocation of the method. */
-    private record TimeoutCall(Orders target, Method timeout, Map<String, Object> data)
-            implements InvocationContext {
+    private record TimeoutCall(Orders target, Method timeout, Map<String, Object> data) implements InvocationContext {
 
         @Override
         public Object getTarget() {
@@ -620,8 +619,8 @@ class LockedTest {
         assumeThat(container).isEqualTo(Container.WELD); // ArC has no timers
         Method method = Orders.class.getDeclaredMethod("busy");
         BeanManager manager = CDI.current().getBeanManager();
-        List<Interceptor<?>> around = manager.resolveInterceptors(
-                InterceptionType.AROUND_TIMEOUT, method.getAnnotation(Locked.class));
+        List<Interceptor<?>> around =
+                manager.resolveInterceptors(InterceptionType.AROUND_TIMEOUT, method.getAnnotation(Locked.class));
         assertThat(around).hasSize(1);
         TimeoutCall call = new TimeoutCall(new Orders(), method, new HashMap<>());
         assertThat(timedOut(manager, around.get(0), call)).isEqualTo("busy");

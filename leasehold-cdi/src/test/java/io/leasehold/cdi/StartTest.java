@@ -306,9 +306,10 @@ class StartTest {
 
     @Test
     void whatAProducerMakesIsRefused() throws Exception {
-        String rest = " makes a bean of type Produced, which has locked methods, and CDI does not intercept what a producer makes:"
-                + " they would run without the lock. Make its class a bean, or declare the producer with an interface that does"
-                + " not carry @Locked.";
+        String rest =
+                " makes a bean of type Produced, which has locked methods, and CDI does not intercept what a producer makes:"
+                        + " they would run without the lock. Make its class a bean, or declare the producer with an interface that does"
+                        + " not carry @Locked.";
         refused("ProducingMethod.make" + rest, MemoryLocks.class, ProducingMethod.class);
         refused("ProducingField.made" + rest, MemoryLocks.class, ProducingField.class);
     }

@@ -63,7 +63,8 @@ class TransactionTest {
 
     @BeforeParameterizedClassInvocation
     static void start(Container container) throws Exception {
-        application = container.start(Jta.with(container, MemoryLocks.class, Orders.class, Begun.class, SteppedLocks.class));
+        application =
+                container.start(Jta.with(container, MemoryLocks.class, Orders.class, Begun.class, SteppedLocks.class));
     }
 
     @AfterParameterizedClassInvocation
