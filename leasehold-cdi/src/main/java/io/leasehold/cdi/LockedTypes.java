@@ -78,12 +78,12 @@ record LockedTypes(List<Class<?>> types, List<String> produced) {
                 boolean asked = on(method) != null;
                 if (!method.isSynthetic() && (asked || (all && isBusiness(method)))) {
                     Method override = overridden(method, below);
-                    boolean isLost =
-                            asked && override != null && on(override) == null && !(all && isBusiness(override));
-                    if (isLost && !one.isInterface()) {
-                        throw notInherited(override, method);
+                    Method losing = asked && override != null && !isLocked(override, all) ? override : null;
+                    if (losing != null && !one.isInterface()) {
+                        throw notInherited(losing, method);
                     }
-                    if ((override == null || isLost) && found.stream().noneMatch(known -> overrides(known, method))) {
+                    if ((override == null || losing != null)
+                            && found.stream().noneMatch(known -> overrides(known, method))) {
                         found.add(method);
                     }
                 }
@@ -93,6 +93,10 @@ record LockedTypes(List<Class<?>> types, List<String> produced) {
             }
         }
         return found;
+    }
+
+    private static boolean isLocked(Method method, boolean all) {
+        return on(method) != null || (all && isBusiness(method));
     }
 
     private static LockedUsageException ofInterface(Class<?> one, Class<?> type) {
