@@ -18,7 +18,6 @@ import jakarta.enterprise.inject.Disposes;
 import jakarta.enterprise.inject.Produces;
 import jakarta.enterprise.inject.Stereotype;
 import jakarta.enterprise.inject.spi.BeanManager;
-import jakarta.enterprise.inject.spi.CDI;
 import jakarta.enterprise.inject.spi.InterceptionType;
 import jakarta.enterprise.inject.spi.Interceptor;
 import jakarta.inject.Inject;
@@ -618,7 +617,7 @@ class LockedTest {
     void aTimerIsLockedToo() throws Exception {
         assumeThat(container).isEqualTo(Container.WELD); // ArC has no timers
         Method method = Orders.class.getDeclaredMethod("busy");
-        BeanManager manager = CDI.current().getBeanManager();
+        BeanManager manager = application.get(BeanManager.class);
         List<Interceptor<?>> around =
                 manager.resolveInterceptors(InterceptionType.AROUND_TIMEOUT, method.getAnnotation(Locked.class));
         assertThat(around).hasSize(1);
