@@ -22,7 +22,7 @@ final class BlockingCalls {
         call.refuseFailingOuter(outer);
         KeptLease shared = outer ? transactions.kept(call.asked()) : null;
         if (shared != null && shared.enter()) {
-            return ended(call, call.scope(shared.scope().hold(), around), shared);
+            return ended(call, sharing(call, shared, around), shared);
         }
         Attempt<? extends Hold> attempt = call.attempt();
         if (attempt instanceof Attempt.Busy<?> busy) {
@@ -32,11 +32,24 @@ final class BlockingCalls {
         return ended(call, scope, outer ? kept(transactions, scope) : null);
     }
 
-    private static KeptLease kept(Transactions transactions, LeaseScope scope) {
+    /** The commit is guarded as this call wants it, too. */
+    private static LeaseScope sharing(LockCall call, KeptLease shared, @Nullable LeaseScope around) {
+        LeaseScope scope = call.scope(shared.scope().hold(), around);
+        try {
+            if (shared.raises(call.locks().commitGuard())) {
+                call.locks().transactions().guard(scope);
+            }
+            return scope;
+        } catch (RuntimeException | Error e) {
+            shared.leave();
+            throw e;
+        }
+    }
+
+    private static @Nullable KeptLease kept(Transactions transactions, LeaseScope scope) {
         KeptLease kept = new KeptLease(scope);
         try {
-            transactions.keep(kept);
-            return kept;
+            return transactions.keep(kept) ? kept : null;
         } catch (RuntimeException | Error e) {
             scope.hold().close();
             throw e;

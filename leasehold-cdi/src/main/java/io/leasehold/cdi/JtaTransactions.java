@@ -39,7 +39,11 @@ final class JtaTransactions implements Transactions {
 
     @Override
     public boolean isActive() {
-        return registry.getTransactionStatus() == Status.STATUS_ACTIVE;
+        return registry.getTransactionStatus() == Status.STATUS_ACTIVE || canOnlyRollBack();
+    }
+
+    private boolean canOnlyRollBack() {
+        return registry.getTransactionStatus() == Status.STATUS_MARKED_ROLLBACK;
     }
 
     @Override
@@ -68,16 +72,32 @@ final class JtaTransactions implements Transactions {
     }
 
     @Override
-    public void keep(KeptLease lease) {
+    public boolean keep(KeptLease lease) {
         List<KeptLease> all = new ArrayList<>(leases());
         all.add(lease);
-        registry.registerInterposedSynchronization(new Check(lease.scope(), lease));
+        if (!registered(new Check(lease.scope(), lease))) {
+            return false;
+        }
         registry.putResource(KeptLease.class, all);
+        return true;
     }
 
     @Override
     public void guard(LeaseScope scope) {
-        registry.registerInterposedSynchronization(new Check(scope, null));
+        registered(new Check(scope, null));
+    }
+
+    /** False where nothing is checked any more: before a rollback. */
+    private boolean registered(Check check) {
+        try {
+            registry.registerInterposedSynchronization(check);
+            return true;
+        } catch (RuntimeException e) {
+            if (canOnlyRollBack()) {
+                return false;
+            }
+            throw e;
+        }
     }
 
     /** After the synchronizations of others have written what they write before the commit. */

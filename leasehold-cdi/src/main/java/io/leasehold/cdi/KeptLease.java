@@ -1,5 +1,7 @@
 package io.leasehold.cdi;
 
+import java.time.Duration;
+
 /**
  * A lease that a transaction of the caller keeps. It is given back when that has completed and no body runs under it any more: a
  * transaction that times out is completed by another thread while the body still runs.
@@ -11,8 +13,11 @@ final class KeptLease {
     private final LeaseScope scope;
     private int users = 2; // the transaction, and the body that it was acquired for
 
+    private Duration guard; // the largest that its transaction has been told of
+
     KeptLease(LeaseScope scope) {
         this.scope = scope;
+        this.guard = scope.commitGuard();
     }
 
     LeaseScope scope() {
@@ -26,6 +31,15 @@ final class KeptLease {
         }
         users++;
         return true;
+    }
+
+    /** Whether this commit guard is larger than those of all bodies before. */
+    synchronized boolean raises(Duration commitGuard) {
+        boolean larger = commitGuard.compareTo(guard) > 0;
+        if (larger) {
+            guard = commitGuard;
+        }
+        return larger;
     }
 
     /** The transaction has completed, or a body has ended. */

@@ -57,6 +57,10 @@ final class LeaseScope {
         return hold;
     }
 
+    Duration commitGuard() {
+        return commitGuard;
+    }
+
     /** Has the transaction of this thread, which has just begun, check what is held before its commit. */
     void guardTransaction() {
         transactions.guard(this);

@@ -16,14 +16,17 @@ import jakarta.enterprise.inject.build.compatible.spi.SyntheticObserver;
 import jakarta.enterprise.inject.spi.EventContext;
 import jakarta.enterprise.lang.model.AnnotationTarget;
 import jakarta.enterprise.lang.model.declarations.ClassInfo;
+import jakarta.enterprise.lang.model.types.Type;
 import jakarta.inject.Singleton;
 import jakarta.interceptor.Interceptor;
 import jakarta.transaction.TransactionScoped;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -33,8 +36,10 @@ import java.util.Set;
 public final class LeaseholdExtension implements BuildCompatibleExtension {
 
     private static final String TYPES = "types";
+    private static final String PRODUCED = "produced";
 
     private final Map<String, ClassInfo> locked = new LinkedHashMap<>();
+    private final List<String> produced = new ArrayList<>();
     private boolean hasClient;
 
     /** For containers. */
@@ -48,6 +53,28 @@ public final class LeaseholdExtension implements BuildCompatibleExtension {
         if (type != null && !type.hasAnnotation(Interceptor.class) && isLocked(type)) {
             locked.put(type.name(), type);
         }
+        if (bean.isProducerMethod() || bean.isProducerField()) {
+            bean.types().stream()
+                    .flatMap(one -> declaration(one).stream())
+                    .filter(LeaseholdExtension::isLocked)
+                    .findFirst()
+                    .ifPresent(made -> produced.add(producer(bean) + " makes a bean of type " + made.simpleName()));
+        }
+    }
+
+    private static Optional<ClassInfo> declaration(Type type) {
+        return type.isClass()
+                ? Optional.of(type.asClass().declaration())
+                : type.isParameterizedType()
+                        ? Optional.of(type.asParameterizedType().declaration())
+                        : Optional.empty();
+    }
+
+    private static String producer(BeanInfo bean) {
+        return bean.declaringClass().simpleName() + "."
+                + (bean.isProducerMethod()
+                        ? bean.producerMethod().name()
+                        : bean.producerField().name());
     }
 
     /** Is shown each client of the application. */
@@ -65,6 +92,7 @@ public final class LeaseholdExtension implements BuildCompatibleExtension {
                 .type(LockedTypes.class)
                 .scope(Singleton.class)
                 .withParam(TYPES, locked.values().toArray(ClassInfo[]::new))
+                .withParam(PRODUCED, produced.toArray(String[]::new))
                 .createWith(TypesCreator.class);
         if (!hasClient && Settings.PRESENT) {
             components
@@ -120,7 +148,8 @@ public final class LeaseholdExtension implements BuildCompatibleExtension {
 
         @Override
         public LockedTypes create(Instance<Object> beans, Parameters parameters) {
-            return new LockedTypes(List.of(parameters.get(TYPES, Class[].class)));
+            return new LockedTypes(
+                    List.of(parameters.get(TYPES, Class[].class)), List.of(parameters.get(PRODUCED, String[].class)));
         }
     }
 

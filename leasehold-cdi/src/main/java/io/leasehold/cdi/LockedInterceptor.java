@@ -3,6 +3,7 @@ package io.leasehold.cdi;
 import jakarta.annotation.Priority;
 import jakarta.inject.Inject;
 import jakarta.interceptor.AroundInvoke;
+import jakarta.interceptor.AroundTimeout;
 import jakarta.interceptor.Interceptor;
 import jakarta.interceptor.InvocationContext;
 import org.jspecify.annotations.Nullable;
@@ -21,6 +22,13 @@ final class LockedInterceptor {
     @Inject
     LockedInterceptor(LockedMethods methods) {
         this.methods = methods;
+    }
+
+    /** The same for what a timer of Jakarta Enterprise Beans calls, which is no invocation for it. */
+    @AroundTimeout
+    @Nullable
+    Object lockTimeout(InvocationContext invocation) throws Exception {
+        return lock(invocation);
     }
 
     @AroundInvoke

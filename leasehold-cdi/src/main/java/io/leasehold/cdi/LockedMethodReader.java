@@ -93,7 +93,7 @@ final class LockedMethodReader {
                     "is " + unreachable + ", so that no interceptor can lock it: it would run without the lock",
                     "Make it a method that can be overridden");
         }
-        if (method.getDeclaringClass().isInterface()) {
+        if (method.getDeclaringClass().isInterface() && LockedTypes.on(method) != null) {
             throw refusal(
                     "is of an interface, whose annotations CDI does not read: it would run without the lock",
                     "Write @Locked on the method of the class");

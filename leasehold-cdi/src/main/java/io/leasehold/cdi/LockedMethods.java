@@ -50,7 +50,15 @@ class LockedMethods {
      */
     void check(@Observes @Priority(Interceptor.Priority.PLATFORM_BEFORE) Startup started) {
         if (types.isResolvable()) {
-            for (Class<?> type : types.get().types()) {
+            LockedTypes found = types.get();
+            if (!found.produced().isEmpty()) {
+                throw new LockedUsageException(
+                        found.produced().get(0)
+                                + ", which has locked methods, and CDI does not intercept what a producer makes: they would run"
+                                + " without the lock",
+                        "Make its class a bean, or declare the producer with an interface that does not carry @Locked");
+            }
+            for (Class<?> type : found.types()) {
                 LockedTypes.lockedMethods(type).forEach(method -> of(method, type));
             }
         }

@@ -6,9 +6,13 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -16,8 +20,9 @@ import org.jspecify.annotations.Nullable;
  * The classes of the beans with locked methods, as {@link LeaseholdExtension} has found them.
  *
  * @param types the classes
+ * @param produced what producers make although it has locked methods, each as the beginning of a refusal
  */
-record LockedTypes(List<Class<?>> types) {
+record LockedTypes(List<Class<?>> types, List<String> produced) {
 
     private static final Set<String> NOT_INTERCEPTED =
             Set.of("jakarta.inject.Inject", "jakarta.annotation.PostConstruct", "jakarta.annotation.PreDestroy");
@@ -27,12 +32,17 @@ record LockedTypes(List<Class<?>> types) {
      * binding that carries it; null if there is none.
      */
     static @Nullable Locked of(Method method, Class<?> type) {
-        Locked own = on(method, new HashSet<>());
-        if (own != null) {
-            return own;
+        Locked found = on(method);
+        // A container may make a class for the bean, which does not show what is not inherited.
+        for (Class<?> one = type; found == null && one != null; one = one.getSuperclass()) {
+            found = on(one);
         }
-        Locked ofType = on(type, new HashSet<>());
-        return ofType != null ? ofType : on(method.getDeclaringClass(), new HashSet<>());
+        return found != null ? found : on(method.getDeclaringClass());
+    }
+
+    /** The annotation of an element itself, or of what it carries; null if there is none. */
+    static @Nullable Locked on(AnnotatedElement element) {
+        return on(element, new HashSet<>());
     }
 
     private static @Nullable Locked on(AnnotatedElement element, Set<Class<?>> seen) {
@@ -51,19 +61,101 @@ record LockedTypes(List<Class<?>> types) {
         return null;
     }
 
-    /** The methods of a class that are locked, and those that are asked to be although no interceptor can lock them. */
+    /**
+     * The methods of a class that are locked, and those that are asked to be although no interceptor can lock them.
+     *
+     * @throws LockedUsageException if a class or an interface above it asks in vain for a lock
+     */
     static List<Method> lockedMethods(Class<?> type) {
-        boolean all = on(type, new HashSet<>()) != null;
+        boolean all = on(type) != null;
         List<Method> found = new ArrayList<>();
+        Map<Method, Method> below = new LinkedHashMap<>();
         for (Class<?> one : withSuperTypes(type)) {
+            if (one.isInterface() && !all && on(one) != null) {
+                throw ofInterface(one, type);
+            }
             for (Method method : one.getDeclaredMethods()) {
-                boolean asked = on(method, new HashSet<>()) != null || (all && isBusiness(method));
-                if (asked && !method.isSynthetic() && found.stream().noneMatch(known -> overrides(known, method))) {
-                    found.add(method);
+                boolean asked = on(method) != null;
+                if (!method.isSynthetic() && (asked || (all && isBusiness(method)))) {
+                    Method override = overridden(method, below);
+                    Method losing = asked && override != null && !isLocked(override, all) ? override : null;
+                    if (losing != null && !one.isInterface()) {
+                        throw notInherited(losing, method);
+                    }
+                    if ((override == null || losing != null)
+                            && found.stream().noneMatch(known -> overrides(known, method))) {
+                        found.add(method);
+                    }
                 }
+            }
+            if (!one.isInterface()) {
+                below.putAll(overriding(one));
             }
         }
         return found;
+    }
+
+    private static boolean isLocked(Method method, boolean all) {
+        return on(method) != null || (all && isBusiness(method));
+    }
+
+    private static LockedUsageException ofInterface(Class<?> one, Class<?> type) {
+        return new LockedUsageException(
+                "@Locked on the interface " + one.getSimpleName() + " does not hold for the bean "
+                        + type.getSimpleName()
+                        + ", since CDI does not read annotations of interfaces: its methods would run without the lock",
+                "Write @Locked on the class " + type.getSimpleName());
+    }
+
+    private static LockedUsageException notInherited(Method override, Method method) {
+        return new LockedUsageException(
+                override.getDeclaringClass().getSimpleName() + "." + override.getName() + " overrides the "
+                        + LockedUsageException.shown(method)
+                        + ", whose annotation CDI does not inherit: it would run without the lock",
+                "Write @Locked on the overriding method");
+    }
+
+    /**
+     * What may override methods of the classes above: each signature that calls can have, with the method whose body runs. A method
+     * with a narrower parameter has a second one, that of its bridge.
+     */
+    private static Map<Method, Method> overriding(Class<?> type) {
+        Map<Method, Method> bodies = new LinkedHashMap<>();
+        for (Method method : type.getDeclaredMethods()) {
+            if (isOverridable(method)) {
+                body(method).ifPresent(body -> bodies.put(method, body));
+            }
+        }
+        return bodies;
+    }
+
+    /** None for a bridge that leads to a class above, as there is for a public method of a class that is not. */
+    private static Optional<Method> body(Method method) {
+        return !method.isBridge()
+                ? Optional.of(method)
+                : Stream.of(method.getDeclaringClass().getDeclaredMethods())
+                        .filter(one -> !one.isBridge() && one.getName().equals(method.getName()))
+                        .filter(one -> accepts(method.getParameterTypes(), one.getParameterTypes()))
+                        .findFirst();
+    }
+
+    private static boolean accepts(Class<?>[] wide, Class<?>[] narrow) {
+        return wide.length == narrow.length
+                && IntStream.range(0, wide.length).allMatch(i -> wide[i].isAssignableFrom(narrow[i]));
+    }
+
+    private static @Nullable Method overridden(Method method, Map<Method, Method> below) {
+        return !isOverridable(method)
+                ? null
+                : below.entrySet().stream()
+                        .filter(one -> overrides(one.getKey(), method))
+                        .map(Map.Entry::getValue)
+                        .findFirst()
+                        .orElse(null);
+    }
+
+    private static boolean isOverridable(Method method) {
+        return !Modifier.isPrivate(method.getModifiers()) && !Modifier.isStatic(method.getModifiers());
     }
 
     /** Classes first, from the lowest on, and then their interfaces. */
@@ -90,7 +182,7 @@ record LockedTypes(List<Class<?>> types) {
 
     private static boolean isBusiness(Method method) {
         int modifiers = method.getModifiers();
-        return !method.getDeclaringClass().isInterface()
+        return (!method.getDeclaringClass().isInterface() || method.isDefault())
                 && !Modifier.isPrivate(modifiers)
                 && !Modifier.isStatic(modifiers)
                 && !Modifier.isFinal(modifiers)

@@ -6,7 +6,7 @@ import io.leasehold.LockBusyException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /** Locked bodies that have ended with the stage that they return: they begin on the client's work executor, and no thread waits. */
@@ -14,22 +14,39 @@ final class StageCalls {
 
     private StageCalls() {}
 
+    /** Which of two comes first. */
+    private enum Turn {
+        OPEN,
+        BODY,
+        END
+    }
+
     static CompletableFuture<Object> run(LockCall call) {
+        LeaseScope.refuseHeld(LeaseScope.current(), call.asked());
         call.refuseFailingOuter(call.locks().transactions().isActive());
-        AtomicBoolean began = new AtomicBoolean();
-        CompletableFuture<Object> held = call.lock().holdWhile(call.locks().maxWait(), hold -> {
-            began.set(true);
-            return body(call, hold);
-        });
-        return held.handle((value, error) -> {
+        AtomicReference<Turn> turn = new AtomicReference<>(Turn.OPEN);
+        CompletableFuture<Object> held = call.lock()
+                .holdWhile(
+                        call.locks().maxWait(),
+                        hold -> turn.compareAndSet(Turn.OPEN, Turn.BODY)
+                                ? body(call, hold)
+                                : CompletableFuture.completedFuture(null));
+        CompletableFuture<Object> result = held.handle((value, error) -> {
                     Throwable cause = cause(error);
-                    return cause instanceof LockBusyException busy && !began.get()
+                    return cause instanceof LockBusyException busy && turn.get() != Turn.BODY
                             ? busy(call, busy)
                             : cause != null
                                     ? CompletableFuture.<Object>failedFuture(cause)
                                     : CompletableFuture.completedFuture(value);
                 })
                 .thenCompose(stage -> stage);
+        // Before the body has begun this is the caller, who cancels it or waits no longer.
+        result.whenComplete((value, error) -> {
+            if (turn.compareAndSet(Turn.OPEN, Turn.END)) {
+                held.cancel(false);
+            }
+        });
+        return result;
     }
 
     private static CompletionStage<Object> body(LockCall call, Hold hold) {

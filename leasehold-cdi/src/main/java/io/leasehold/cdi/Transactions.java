@@ -22,7 +22,7 @@ interface Transactions {
         }
 
         @Override
-        public void keep(KeptLease lease) {
+        public boolean keep(KeptLease lease) {
             throw new IllegalStateException("no transaction is active");
         }
 
@@ -36,7 +36,7 @@ interface Transactions {
         }
     };
 
-    /** Whether one is active, so that it may yet commit. */
+    /** Whether one is active, also if it can only be rolled back: what it keeps is held until then. */
     boolean isActive();
 
     /**
@@ -48,8 +48,11 @@ interface Transactions {
     @Nullable
     KeptLease kept(AskedLocks asked);
 
-    /** Has the active transaction check the lease before its commit, and keep it until it has completed. */
-    void keep(KeptLease lease);
+    /**
+     * Has the active transaction check the lease before its commit, and keep it until it has completed; false if it can only be rolled
+     * back, and keeps nothing more.
+     */
+    boolean keep(KeptLease lease);
 
     /** Has the active transaction check what is held before its commit. */
     void guard(LeaseScope scope);

@@ -15,6 +15,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.AfterParameterizedClassInvocation;
@@ -50,6 +53,8 @@ class LockedStageTest {
     @ApplicationScoped
     static class Orders {
 
+        private final AtomicInteger patientRuns = new AtomicInteger();
+
         @Locked(name = "order:{}", key = "id", maxWait = "0")
         public CompletableFuture<String> pay(String id, CompletableFuture<String> payment, Lease lease) {
             assertThat(Locks.current()).isSameAs(lease);
@@ -64,6 +69,21 @@ class LockedStageTest {
         @Locked(name = "order:{}", key = "id", maxWait = "0", onBusy = OnBusy.FALLBACK, fallback = "busy")
         public CompletableFuture<String> falling(String id) {
             return CompletableFuture.completedFuture("ran");
+        }
+
+        @Locked(name = "order:{}", key = "id", maxWait = "1m")
+        public CompletableFuture<String> patient(String id) {
+            patientRuns.incrementAndGet();
+            return CompletableFuture.completedFuture("ran");
+        }
+
+        @Locked(name = "order:{}", key = "id", maxWait = "0")
+        public <T> T blocking(String id, Supplier<T> body) {
+            return body.get();
+        }
+
+        int patientRuns() {
+            return patientRuns.get();
         }
 
         CompletableFuture<String> busy(String id, Attempt.Busy<?> busy) {
@@ -108,6 +128,29 @@ class LockedStageTest {
             assertThat(orders.skipping("1").toCompletableFuture().get()).isNull();
             assertThat(orders.falling("1").get()).isEqualTo("order:1 is busy");
         }
+    }
+
+    @Test
+    void theSameLockInsideABlockingBodyIsRefusedAtOnce() {
+        assertThatThrownBy(() ->
+                        orders.<String>blocking("1", () -> orders.patient("1").join()))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("locks are not reentrant");
+        assertThat(orders.<String>blocking("2", () -> orders.patient("1").join()))
+                .isEqualTo("ran");
+    }
+
+    @Test
+    void aStageThatEndsBeforeTheBodyBeganWithdraws() throws Exception {
+        int before = orders.patientRuns();
+        try (Lease held = locks.named("order:1").acquire()) {
+            CompletableFuture<String> cancelled = orders.patient("1");
+            CompletableFuture<String> late = orders.patient("1").orTimeout(1, TimeUnit.MILLISECONDS);
+            assertThat(cancelled.cancel(true)).isTrue();
+            assertThatThrownBy(late::get).cause().isInstanceOf(TimeoutException.class);
+        }
+        assertThat(orders.patient("1").get()).isEqualTo("ran"); // after those that had asked before it
+        assertThat(orders.patientRuns()).isEqualTo(before + 1);
     }
 
     @Test

@@ -17,17 +17,29 @@ import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.inject.Disposes;
 import jakarta.enterprise.inject.Produces;
 import jakarta.enterprise.inject.Stereotype;
+import jakarta.enterprise.inject.spi.BeanManager;
+import jakarta.enterprise.inject.spi.InterceptionType;
+import jakarta.enterprise.inject.spi.Interceptor;
 import jakarta.inject.Inject;
 import jakarta.inject.Named;
 import jakarta.inject.Qualifier;
 import jakarta.inject.Singleton;
+import jakarta.interceptor.InvocationContext;
 import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Method;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.jboss.weld.environment.se.WeldContainer;
 import org.junit.jupiter.api.Tag;
@@ -274,6 +286,11 @@ class LockedTest {
             return body.get();
         }
 
+        @Locked(name = "nested", maxWait = "0")
+        public <T> T nested(Supplier<T> body) {
+            return body.get();
+        }
+
         @Locked(name = "patient", maxWait = "1m")
         public String patient() {
             return "ran";
@@ -436,6 +453,45 @@ class LockedTest {
         assertThat(Thread.currentThread().isInterrupted()).isFalse();
     }
 
+    /** The inner exit takes back the interrupt of its own loss; that of the other loss has to arrive at the body around it. */
+    @Test
+    void twoLossesAtOnceInterruptBothBodies() {
+        List<Boolean> interrupted = new ArrayList<>();
+        Throwable thrown = catchThrowable(() -> orders.run(() -> {
+            Lease outer = Locks.current();
+            Throwable inner = catchThrowable(() -> orders.nested(() -> {
+                lose(Locks.current());
+                lose(outer);
+                return "done";
+            }));
+            assertThat(inner).isInstanceOf(LeaseLostException.class);
+            interrupted.add(isInterruptedWithin(Duration.ofMinutes(1)));
+            return "done";
+        }));
+        assertThat(thrown).isInstanceOf(LeaseLostException.class);
+        assertThat(interrupted).containsExactly(true);
+        assertThat(Thread.currentThread().isInterrupted()).isFalse();
+    }
+
+    private static boolean isInterruptedWithin(Duration patience) {
+        try {
+            return new CountDownLatch(1).await(patience.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            return true;
+        }
+    }
+
+    /** Returns when the loss has been told. */
+    private void lose(Lease lease) {
+        AtomicBoolean told = new AtomicBoolean();
+        lease.onLost(cause -> told.set(true));
+        locks.admin().forceRelease(lease.lockName().text(), null);
+        var unused = lease.renewAsync();
+        while (!told.get()) {
+            Thread.onSpinWait();
+        }
+    }
+
     @Test
     void aLossThatTheBodyIsOnlyToldOfIsThrownAtItsExit() {
         Throwable thrown = catchThrowable(() -> orders.runNotified(() -> {
@@ -511,6 +567,68 @@ class LockedTest {
         } else {
             assertThatThrownBy(orders::callsItself).hasMessageContaining("no locked method");
         }
+    }
+
+    /** The call of a timer, as a container of Jakarta Enterprise Beans makes it: that is no invocation of the method. */
+    private record TimeoutCall(Orders target, Method timeout, Map<String, Object> data) implements InvocationContext {
+
+        @Override
+        public Object getTarget() {
+            return target;
+        }
+
+        @Override
+        public Object getTimer() {
+            return "timer";
+        }
+
+        @Override
+        public Method getMethod() {
+            return timeout;
+        }
+
+        @Override
+        public Constructor<?> getConstructor() {
+            return null;
+        }
+
+        @Override
+        public Object[] getParameters() {
+            return new Object[0];
+        }
+
+        @Override
+        public void setParameters(Object[] parameters) {
+            throw new IllegalStateException("a timeout without parameters has none to set");
+        }
+
+        @Override
+        public Map<String, Object> getContextData() {
+            return data;
+        }
+
+        @Override
+        public Object proceed() {
+            return Locks.current().lockName().text();
+        }
+    }
+
+    @Test
+    void aTimerIsLockedToo() throws Exception {
+        assumeThat(container).isEqualTo(Container.WELD); // ArC has no timers
+        Method method = Orders.class.getDeclaredMethod("busy");
+        BeanManager manager = application.get(BeanManager.class);
+        List<Interceptor<?>> around =
+                manager.resolveInterceptors(InterceptionType.AROUND_TIMEOUT, method.getAnnotation(Locked.class));
+        assertThat(around).hasSize(1);
+        TimeoutCall call = new TimeoutCall(new Orders(), method, new HashMap<>());
+        assertThat(timedOut(manager, around.get(0), call)).isEqualTo("busy");
+    }
+
+    private static <T> Object timedOut(BeanManager manager, Interceptor<T> interceptor, InvocationContext call)
+            throws Exception {
+        T instance = interceptor.create(manager.createCreationalContext(interceptor));
+        return interceptor.intercept(InterceptionType.AROUND_TIMEOUT, instance, call);
     }
 
     @Test

@@ -8,7 +8,12 @@ import io.leasehold.LockClient;
 import io.leasehold.cdi.Container.Application;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.inject.Produces;
+import jakarta.enterprise.inject.Stereotype;
 import jakarta.inject.Named;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -94,6 +99,138 @@ class StartTest {
         public void run() {}
     }
 
+    abstract static class Job {
+
+        @Locked(name = "job", maxWait = "0")
+        public String run() {
+            return "ran";
+        }
+    }
+
+    @ApplicationScoped
+    static class Overriding extends Job {
+
+        @Override
+        public String run() {
+            return "overrides";
+        }
+    }
+
+    @ApplicationScoped
+    static class OverridingLocked extends Job {
+
+        @Override
+        @Locked(name = "overriding", maxWait = "0")
+        public String run() {
+            return Locks.current().lockName().text();
+        }
+    }
+
+    abstract static class AbstractJob {
+
+        @Locked(name = "job", maxWait = "0")
+        public abstract void run();
+    }
+
+    @ApplicationScoped
+    static class Implementing extends AbstractJob {
+
+        @Override
+        public void run() {}
+    }
+
+    record Order(String id) {}
+
+    abstract static class Handler<T> {
+
+        @Locked(name = "handled", maxWait = "0")
+        public String handle(T one) {
+            return "handled";
+        }
+    }
+
+    @ApplicationScoped
+    static class OrderHandler extends Handler<Order> {
+
+        @Override
+        public String handle(Order order) {
+            return "overrides";
+        }
+    }
+
+    @ApplicationScoped
+    static class LockedOrderHandler extends Handler<Order> {
+
+        @Override
+        @Locked(name = "order:{}", key = "order.id", maxWait = "0")
+        public String handle(Order order) {
+            return Locks.current().lockName().text();
+        }
+    }
+
+    @Locked(name = "of an interface", maxWait = "0")
+    interface LockedInterface {}
+
+    @ApplicationScoped
+    static class OfLockedInterface implements LockedInterface {
+
+        public void run() {}
+    }
+
+    interface Greeting {
+
+        default String greeting() {
+            return Locks.current().lockName().text();
+        }
+    }
+
+    @ApplicationScoped
+    @Locked(name = "greeting", maxWait = "0")
+    static class Greeter implements Greeting {}
+
+    @ApplicationScoped
+    @Locked(name = "greeting", onBusy = OnBusy.SKIP)
+    static class ImpatientGreeter implements Greeting {}
+
+    abstract static class Reports {
+
+        public String report() {
+            return Locks.current().lockName().text();
+        }
+    }
+
+    @Stereotype
+    @Locked(name = "nightly", maxWait = "0")
+    @Target(ElementType.TYPE)
+    @Retention(RetentionPolicy.RUNTIME)
+    @interface OnceAtNight {}
+
+    @OnceAtNight
+    @ApplicationScoped
+    static class NightlyReports extends Reports {}
+
+    static class Produced {
+
+        @Locked(name = "produced", maxWait = "0")
+        public void run() {}
+    }
+
+    @ApplicationScoped
+    static class ProducingMethod {
+
+        @Produces
+        Produced make() {
+            return new Produced();
+        }
+    }
+
+    @ApplicationScoped
+    static class ProducingField {
+
+        @Produces
+        Produced made = new Produced();
+    }
+
     @ApplicationScoped
     static class Unscoped {
 
@@ -130,6 +267,70 @@ class StartTest {
                         + " lock. Write @Locked on the method of the class.",
                 MemoryLocks.class,
                 OfInterface.class);
+    }
+
+    @Test
+    void anOverrideThatLosesTheLockIsRefused() throws Exception {
+        refused(
+                "Overriding.run overrides the @Locked method Job.run(), whose annotation CDI does not inherit: it would run without"
+                        + " the lock. Write @Locked on the overriding method.",
+                MemoryLocks.class,
+                Overriding.class);
+        refused(
+                "Implementing.run overrides the @Locked method AbstractJob.run(), whose annotation CDI does not inherit: it would"
+                        + " run without the lock. Write @Locked on the overriding method.",
+                MemoryLocks.class,
+                Implementing.class);
+        refused(
+                "OrderHandler.handle overrides the @Locked method Handler.handle(Object), whose annotation CDI does not inherit: it"
+                        + " would run without the lock. Write @Locked on the overriding method.",
+                MemoryLocks.class,
+                OrderHandler.class);
+        try (Application application =
+                container.start(MemoryLocks.class, OverridingLocked.class, LockedOrderHandler.class)) {
+            assertThat(application.get(OverridingLocked.class).run()).isEqualTo("overriding");
+            assertThat(application.get(LockedOrderHandler.class).handle(new Order("1")))
+                    .isEqualTo("order:1");
+        }
+    }
+
+    @Test
+    void anInterfaceWhoseAnnotationCdiDoesNotReadIsRefused() throws Exception {
+        refused(
+                "@Locked on the interface LockedInterface does not hold for the bean OfLockedInterface, since CDI does not read"
+                        + " annotations of interfaces: its methods would run without the lock. Write @Locked on the class"
+                        + " OfLockedInterface.",
+                MemoryLocks.class,
+                OfLockedInterface.class);
+    }
+
+    @Test
+    void whatAProducerMakesIsRefused() throws Exception {
+        String rest =
+                " makes a bean of type Produced, which has locked methods, and CDI does not intercept what a producer makes:"
+                        + " they would run without the lock. Make its class a bean, or declare the producer with an interface that does"
+                        + " not carry @Locked.";
+        refused("ProducingMethod.make" + rest, MemoryLocks.class, ProducingMethod.class);
+        refused("ProducingField.made" + rest, MemoryLocks.class, ProducingField.class);
+    }
+
+    @Test
+    void theAnnotationOfAClassHoldsForDefaultMethods() throws Exception {
+        refused(
+                "@Locked method Greeting.greeting() does not say how long it waits for the lock. Write maxWait = \"3s\", or 0 for"
+                        + " one try, or set leasehold.defaults.max-wait.",
+                MemoryLocks.class,
+                ImpatientGreeter.class);
+        try (Application application = container.start(MemoryLocks.class, Greeter.class)) {
+            assertThat(application.get(Greeter.class).greeting()).isEqualTo("greeting");
+        }
+    }
+
+    @Test
+    void aStereotypeHoldsForMethodsOfTheClassAbove() throws Exception {
+        try (Application application = container.start(MemoryLocks.class, NightlyReports.class)) {
+            assertThat(application.get(NightlyReports.class).report()).isEqualTo("nightly");
+        }
     }
 
     @Test
@@ -178,6 +379,10 @@ class StartTest {
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("is asked for inside a transaction of the caller");
             assertThatThrownBy(application.get(Orders.class)::stage)
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("is asked for inside a transaction of the caller");
+            Jta.manager().setRollbackOnly();
+            assertThatThrownBy(application.get(Orders.class)::holder)
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("is asked for inside a transaction of the caller");
             Jta.manager().rollback();

@@ -5,18 +5,29 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.leasehold.LeaseLostException;
+import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.cdi.Container.Application;
+import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.testkit.virtual.SteppedRuntime;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.context.Initialized;
 import jakarta.enterprise.event.Observes;
+import jakarta.enterprise.inject.Disposes;
+import jakarta.enterprise.inject.Produces;
 import jakarta.inject.Inject;
+import jakarta.inject.Named;
+import jakarta.inject.Qualifier;
+import jakarta.inject.Singleton;
 import jakarta.transaction.RollbackException;
 import jakarta.transaction.Status;
 import jakarta.transaction.Synchronization;
 import jakarta.transaction.TransactionManager;
 import jakarta.transaction.TransactionScoped;
 import jakarta.transaction.Transactional;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -52,7 +63,8 @@ class TransactionTest {
 
     @BeforeParameterizedClassInvocation
     static void start(Container container) throws Exception {
-        application = container.start(Jta.with(container, MemoryLocks.class, Orders.class, Begun.class));
+        application =
+                container.start(Jta.with(container, MemoryLocks.class, Orders.class, Begun.class, SteppedLocks.class));
     }
 
     @AfterParameterizedClassInvocation
@@ -96,9 +108,46 @@ class TransactionTest {
             return body.call();
         }
 
+        @Locked(name = "stepped", client = "stepped", maxWait = "0", ttl = "30s", maxHold = "30s", commitGuard = "0")
+        public <T> T unguarded(Callable<T> body) throws Exception {
+            return body.call();
+        }
+
+        @Locked(name = "stepped", client = "stepped", maxWait = "0", ttl = "30s", maxHold = "30s", commitGuard = "5s")
+        public <T> T guarded(Callable<T> body) throws Exception {
+            return body.call();
+        }
+
         @Locked(name = "{}", key = "names", maxWait = "0")
         public <T> T several(List<String> names, Callable<T> body) throws Exception {
             return body.call();
+        }
+    }
+
+    @Qualifier
+    @Retention(RetentionPolicy.RUNTIME)
+    @interface Stepped {}
+
+    /** Locks whose clock stands until a test moves it. */
+    @ApplicationScoped
+    static class SteppedLocks {
+
+        private final SteppedRuntime runtime = new SteppedRuntime(new SystemLockRuntime());
+
+        @Produces
+        @Singleton
+        @Stepped
+        @Named("stepped")
+        LockClient stepped() {
+            return Leasehold.builder().store("memory:").runtime(runtime).connect();
+        }
+
+        void close(@Disposes @Stepped @Named("stepped") LockClient stepped) {
+            stepped.close();
+        }
+
+        void sleep(Duration by) {
+            runtime.sleep(by);
         }
     }
 
@@ -263,6 +312,31 @@ class TransactionTest {
                 }))
                 .isInstanceOf(LeaseLostException.class);
         assertThatThrownBy(() -> orders.locked(this::increment)).isInstanceOf(LeaseLostException.class);
+        assertThatThrownBy(manager::commit).isInstanceOf(RollbackException.class);
+        assertThat(counter.value()).isZero();
+    }
+
+    @Test
+    void aTransactionThatCanOnlyRollBackStillKeepsItsLease() throws Exception {
+        manager.begin();
+        long first = orders.locked(() -> Locks.current().fencingToken());
+        manager.setRollbackOnly();
+        assertThat(orders.<Long>locked(() -> Locks.current().fencingToken())).isEqualTo(first);
+        assertThat(isHeld()).isTrue();
+        assertThat(orders.several(List.of("other"), () -> "ran")).isEqualTo("ran");
+        assertThat(locks.admin().inspect("other")).isEmpty();
+        manager.rollback();
+    }
+
+    /** The lease has less left than the second call wants, and a renewal may not make it longer. */
+    @Test
+    void theLargestCommitGuardOfTheCallsThatShareALeaseHolds() throws Exception {
+        manager.begin();
+        orders.unguarded(this::increment);
+        orders.guarded(() -> {
+            application.get(SteppedLocks.class).sleep(Duration.ofSeconds(27));
+            return null;
+        });
         assertThatThrownBy(manager::commit).isInstanceOf(RollbackException.class);
         assertThat(counter.value()).isZero();
     }
