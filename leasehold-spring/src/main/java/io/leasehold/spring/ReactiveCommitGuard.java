@@ -42,7 +42,13 @@ final class ReactiveCommitGuard implements MethodInterceptor {
                 return end;
             }
             inside.enter();
-            return end.doFinally(signal -> inside.leave());
+            // Subscribed to by itself: a cancellation leaves it alone, also where it comes from no operator of
+            // Spring's.
+            return Mono.fromFuture(
+                    end.contextWrite(context)
+                            .doFinally(signal -> inside.leave())
+                            .toFuture(),
+                    true);
         });
     }
 
