@@ -42,8 +42,7 @@ final class ReactiveCommitGuard implements MethodInterceptor {
                 return end;
             }
             inside.enter();
-            // Subscribed to by itself: a cancellation leaves it alone, also where it comes from no operator of
-            // Spring's.
+            // Subscribed to by itself, so that no cancellation reaches it.
             return Mono.fromFuture(
                     end.contextWrite(context)
                             .doFinally(signal -> inside.leave())
