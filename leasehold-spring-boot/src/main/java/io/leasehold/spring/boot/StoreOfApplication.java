@@ -33,18 +33,17 @@ final class StoreOfApplication {
     static boolean isThereOne(Environment environment, ListableBeanFactory beans) {
         return Stream.of("uri", "jdbc.datasource", "redis.reuse-connection-factory")
                         .anyMatch(name -> environment.containsProperty(PREFIX + "." + name))
-                || !databases(beans, false).isEmpty()
-                || !redis(beans, false).isEmpty();
+                || !databases(beans).isEmpty()
+                || !redis(beans).isEmpty();
     }
 
-    private static List<String> databases(ListableBeanFactory beans, boolean eagerly) {
-        return present(beans, eagerly, "javax.sql.DataSource", "io.leasehold.jdbc.JdbcStores");
+    private static List<String> databases(ListableBeanFactory beans) {
+        return present(beans, "javax.sql.DataSource", "io.leasehold.jdbc.JdbcStores");
     }
 
-    private static List<String> redis(ListableBeanFactory beans, boolean eagerly) {
+    private static List<String> redis(ListableBeanFactory beans) {
         return present(
                 beans,
-                eagerly,
                 "org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory",
                 "io.leasehold.redis.RedisStore");
     }
@@ -53,13 +52,11 @@ final class StoreOfApplication {
     void nameTo(Leasehold.Builder builder) {
         String uri = properties.uri();
         String datasource = properties.jdbc().datasource();
+        List<String> databases = databases(beans);
+        List<String> redis = redis(beans);
         if (uri != null && !uri.isBlank()) {
             builder.store(uri);
-            return;
-        }
-        List<String> databases = databases(beans, true);
-        List<String> redis = redis(beans, true);
-        if (datasource != null && !datasource.isBlank()) {
+        } else if (datasource != null && !datasource.isBlank()) {
             require(
                     databases.contains(datasource),
                     prefix + ".jdbc.datasource is \"" + datasource + "\", and the DataSource beans are " + databases,
@@ -105,15 +102,12 @@ final class StoreOfApplication {
         }
     }
 
-    /**
-     * The names of the beans of a type, where it and what makes a store of it are on the class path. Eagerly: also those of factories that do
-     * not know their type before they are made, such as one of JNDI, and which this makes, as an injection of that type does.
-     */
-    private static List<String> present(ListableBeanFactory beans, boolean eagerly, String type, String store) {
+    /** The names of the beans of a type, where it and what makes a store of it are on the class path. */
+    private static List<String> present(ListableBeanFactory beans, String type, String store) {
         ClassLoader loader = StoreOfApplication.class.getClassLoader();
         if (!ClassUtils.isPresent(store, loader) || !ClassUtils.isPresent(type, loader)) {
             return List.of();
         }
-        return Arrays.asList(beans.getBeanNamesForType(ClassUtils.resolveClassName(type, loader), true, eagerly));
+        return Arrays.asList(beans.getBeanNamesForType(ClassUtils.resolveClassName(type, loader), true, false));
     }
 }

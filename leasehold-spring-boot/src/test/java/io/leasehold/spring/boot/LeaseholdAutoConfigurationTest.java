@@ -389,6 +389,7 @@ class LeaseholdAutoConfigurationTest {
         }
     }
 
+    /** The injection that makes the client makes such a factory first, whose object could be what is asked for; the condition makes nothing. */
     @Test
     void aDatabaseOfAFactoryThatIsNotMadeYetIsSeen() {
         application
