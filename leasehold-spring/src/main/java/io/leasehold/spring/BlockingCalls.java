@@ -23,7 +23,9 @@ final class BlockingCalls {
         }
         LeaseScope kept = outer ? ThreadTransactions.kept(call) : null;
         if (kept != null) {
-            return ended(call, call.scope(kept.hold(), around), true);
+            LeaseScope shared = call.scope(kept.hold(), around);
+            ThreadTransactions.checkToo(shared);
+            return ended(call, shared, true);
         }
         Attempt<? extends Hold> attempt = call.attempt();
         if (attempt instanceof Attempt.Busy<?> busy) {

@@ -70,6 +70,11 @@ final class LeaseScope {
         return hold;
     }
 
+    /** Whether what another checks before a commit is enough for this: the same hold, with a guard that is no smaller. */
+    boolean isCheckedBy(LeaseScope other) {
+        return hold.equals(other.hold) && commitGuard.compareTo(other.commitGuard) <= 0;
+    }
+
     /** The thread runs in this; returns what it has had before, for {@link #backTo}. */
     @Nullable
     LeaseScope enter() {

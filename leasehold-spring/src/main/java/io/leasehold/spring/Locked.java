@@ -80,6 +80,6 @@ public @interface Locked {
      */
     String commitGuard() default "";
 
-    /** The name of the bean of the {@link io.leasehold.LockClient}. Default: the only one, or the primary one. */
+    /** The name of the bean of the {@link io.leasehold.LockClient}. Default: the only one, or the primary one; never one that is no default candidate. */
     String client() default "";
 }

@@ -86,7 +86,7 @@ final class PublisherCalls {
         Flux<Object> flux() {
             if (kept != null) {
                 handedOver = true;
-                return inside(call.scope(kept.scope().hold(), around));
+                return shared(kept).flatMapMany(this::inside);
             }
             return Flux.usingWhen(
                             attempt(),
@@ -110,7 +110,7 @@ final class PublisherCalls {
         Mono<Object> mono() {
             if (kept != null) {
                 handedOver = true;
-                return only(call.scope(kept.scope().hold(), around));
+                return shared(kept).flatMap(this::only);
             }
             return Mono.usingWhen(
                             attempt(),
@@ -131,6 +131,12 @@ final class PublisherCalls {
                     .flatMap(value -> endOf(scope).defaultIfEmpty(value))
                     .switchIfEmpty(Mono.defer(() -> endOf(scope)))
                     .contextWrite(context -> ReactiveLocks.with(context, scope, held));
+        }
+
+        /** The transaction goes on keeping the lease, and checks it as this call needs it, too. */
+        private Mono<LeaseScope> shared(HeldScope kept) {
+            LeaseScope scope = call.scope(kept.scope().hold(), around);
+            return ReactiveTransactions.checkToo(scope).thenReturn(scope);
         }
 
         private Mono<Attempt<? extends Hold>> attempt() {

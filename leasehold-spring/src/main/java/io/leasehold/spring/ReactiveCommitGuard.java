@@ -42,7 +42,12 @@ final class ReactiveCommitGuard implements MethodInterceptor {
                 return end;
             }
             inside.enter();
-            return end.doFinally(signal -> inside.leave());
+            // Subscribed to by itself, so that no cancellation reaches it.
+            return Mono.fromFuture(
+                    end.contextWrite(context)
+                            .doFinally(signal -> inside.leave())
+                            .toFuture(),
+                    true);
         });
     }
 

@@ -31,6 +31,11 @@ final class ReactiveTransactions {
         return OfSpring.releaseAfterCompletion(held);
     }
 
+    /** The active transaction, which keeps the lease already, checks it before its commit as this scope needs it, too. */
+    static Mono<Void> checkToo(LeaseScope scope) {
+        return OfSpring.checkToo(scope);
+    }
+
     /** A class of its own: without Spring's transactions it could not even be linked. */
     private static final class OfSpring {
 
@@ -55,6 +60,19 @@ final class ReactiveTransactions {
                         .findFirst()
                         .orElse(null);
             });
+        }
+
+        static Mono<Void> checkToo(LeaseScope scope) {
+            return TransactionSynchronizationManager.forCurrentTransaction()
+                    .doOnNext(transaction -> {
+                        boolean known = transaction.getSynchronizations().stream()
+                                .anyMatch(one ->
+                                        one instanceof CheckedBeforeCommit check && scope.isCheckedBy(check.scope()));
+                        if (!known) {
+                            transaction.registerSynchronization(new CheckedBeforeCommit(scope));
+                        }
+                    })
+                    .then();
         }
 
         static Mono<Void> releaseAfterCompletion(HeldScope held) {

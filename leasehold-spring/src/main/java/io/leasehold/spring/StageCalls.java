@@ -15,6 +15,7 @@ final class StageCalls {
     private StageCalls() {}
 
     static CompletableFuture<Object> run(LockCall call) {
+        LeaseScope.refuseHeld(LeaseScope.current(), call.client(), call.names());
         if (ThreadTransactions.isActive() && call.outerTransaction() == OuterTransaction.FAIL) {
             throw call.refusedInTransaction();
         }
@@ -25,7 +26,7 @@ final class StageCalls {
             wait.ended(new Attempt.Acquired<>(hold));
             return body(call, hold);
         });
-        return held.handle((value, error) -> {
+        CompletableFuture<Object> returned = held.handle((value, error) -> {
                     Throwable cause = cause(error);
                     if (!began.get() && cause != null) {
                         waited(wait, cause);
@@ -37,6 +38,9 @@ final class StageCalls {
                                     : CompletableFuture.completedFuture(value);
                 })
                 .thenCompose(stage -> stage);
+        // Who cancels it, or lets it time out, wants the lock no more; a body that has begun keeps it to its own end.
+        returned.whenComplete((value, error) -> held.cancel(false));
+        return returned;
     }
 
     /** Ends the observation of a wait that was in vain. */

@@ -31,6 +31,11 @@ final class ThreadTransactions {
         OfSpring.releaseAfterCompletion(scope);
     }
 
+    /** The active transaction, which keeps the lease already, checks it before its commit as this scope needs it, too. */
+    static void checkToo(LeaseScope scope) {
+        OfSpring.checkToo(scope);
+    }
+
     /** A class of its own: without Spring's transactions it could not even be linked. */
     private static final class OfSpring {
 
@@ -45,6 +50,14 @@ final class ThreadTransactions {
             return call.keptBy(TransactionSynchronizationManager.getSynchronizations().stream()
                     .filter(ReleasedWithTransaction.class::isInstance)
                     .map(one -> ((ReleasedWithTransaction) one).scope()));
+        }
+
+        static void checkToo(LeaseScope scope) {
+            boolean known = TransactionSynchronizationManager.getSynchronizations().stream()
+                    .anyMatch(one -> one instanceof CheckedBeforeCommit check && scope.isCheckedBy(check.scope()));
+            if (!known) {
+                TransactionSynchronizationManager.registerSynchronization(new CheckedBeforeCommit(scope));
+            }
         }
 
         static void releaseAfterCompletion(LeaseScope scope) {

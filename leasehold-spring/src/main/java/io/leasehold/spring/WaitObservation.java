@@ -37,17 +37,17 @@ final class WaitObservation {
         }
         String template = names.get(0).template();
         String shown = template == null ? "_exact" : template;
-        Observation observation = Observation.createNotStarted(NAME, registry)
-                .contextualName("wait_for lock " + shown)
-                .lowCardinalityKeyValue("lock", shown)
-                .highCardinalityKeyValue(
-                        "lock.name", names.size() == 1 ? names.get(0).text() : names.toString());
-        if (parent != null) {
-            observation.parentObservation(parent);
-        }
         try {
+            Observation observation = Observation.createNotStarted(NAME, registry)
+                    .contextualName("wait_for lock " + shown)
+                    .lowCardinalityKeyValue("lock", shown)
+                    .highCardinalityKeyValue(
+                            "lock.name", names.size() == 1 ? names.get(0).text() : names.toString());
+            if (parent != null) {
+                observation.parentObservation(parent);
+            }
             return new WaitObservation(observation.start());
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             failedItself(e);
             return NONE;
         }
@@ -71,7 +71,7 @@ final class WaitObservation {
     void failed(Throwable error) {
         try {
             observation.error(error);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             failedItself(e);
         }
         ended(error instanceof InterruptedException ? "interrupted" : "error");
@@ -80,13 +80,13 @@ final class WaitObservation {
     private void ended(String outcome) {
         try {
             observation.lowCardinalityKeyValue("outcome", outcome).stop();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             failedItself(e);
         }
     }
 
     /** A handler of the application's: neither a lock that is held by now nor who waits for one may depend on it. */
-    private static void failedItself(RuntimeException e) {
+    private static void failedItself(Throwable e) {
         LOG.warn("an observation of a wait for a lock failed; the wait goes on", e);
     }
 }

@@ -12,6 +12,7 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -155,5 +156,56 @@ class CommitCheckTest {
         Thread.currentThread().interrupt();
         LossInterrupt.armed(lost).callOff();
         assertThat(Thread.interrupted()).isTrue();
+    }
+
+    /** A hold whose loss comes when the test says so. */
+    private static final class Losing {
+        private final List<Consumer<LossCause>> told = new ArrayList<>();
+
+        Hold hold() {
+            return (Hold) Proxy.newProxyInstance(
+                    Hold.class.getClassLoader(), new Class<?>[] {Hold.class}, (proxy, method, args) -> {
+                        @SuppressWarnings("unchecked")
+                        Consumer<LossCause> one = (Consumer<LossCause>) args[0];
+                        told.add(one);
+                        return null;
+                    });
+        }
+
+        void lose() {
+            told.forEach(one -> one.accept(LossCause.EXPIRED));
+        }
+    }
+
+    @Test
+    void anInterruptThatWasAlsoThatOfABodyAroundStaysForThat() {
+        Losing outer = new Losing();
+        Losing inner = new Losing();
+        LossInterrupt ofOuter = LossInterrupt.armed(outer.hold());
+        LossInterrupt between = LossInterrupt.armed(new Losing().hold());
+        LossInterrupt ofInner = LossInterrupt.armed(inner.hold());
+        inner.lose();
+        outer.lose();
+        ofInner.callOff();
+        between.callOff();
+        assertThat(Thread.currentThread().isInterrupted()).isTrue();
+        ofOuter.callOff();
+        assertThat(Thread.interrupted()).isFalse();
+    }
+
+    /** What the body around has heard already is not told twice. */
+    @Test
+    void anInterruptThatABodyAroundHasUsedDoesNotComeAgain() {
+        Losing outer = new Losing();
+        Losing inner = new Losing();
+        LossInterrupt ofOuter = LossInterrupt.armed(outer.hold());
+        outer.lose();
+        assertThat(Thread.interrupted()).isTrue();
+        LossInterrupt ofInner = LossInterrupt.armed(inner.hold());
+        inner.lose();
+        ofInner.callOff();
+        assertThat(Thread.currentThread().isInterrupted()).isFalse();
+        ofOuter.callOff();
+        assertThat(Thread.interrupted()).isFalse();
     }
 }

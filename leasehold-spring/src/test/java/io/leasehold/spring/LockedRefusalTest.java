@@ -531,4 +531,45 @@ class LockedRefusalTest {
                     .hasRootCauseInstanceOf(LockedUsageException.class);
         }
     }
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableLeasehold
+    static class OnlyAudit {
+        @Bean(defaultCandidate = false)
+        LockClient audit() {
+            return Leasehold.connect("memory:");
+        }
+    }
+
+    static class NamesNone {
+        @Locked(maxWait = "0")
+        public void run() {}
+    }
+
+    static class NamesAudit {
+        @Locked(maxWait = "0", client = "audit")
+        public String run() {
+            return "ran";
+        }
+    }
+
+    /** Another replica, whose settings know one more client, would lock elsewhere. */
+    @Test
+    void aClientThatIsNoDefaultIsNotTakenForIt() {
+        String refusal =
+                "@Locked method NamesNone.run() names no client, and the only one is that of the bean \"audit\", which is no default"
+                        + " candidate. Write client = \"audit\", or declare a client that is one (with Spring Boot: set leasehold.uri).";
+        assertThat(Application.refused(OnlyAudit.class, NamesNone.class)).hasMessage(refusal);
+        try (AnnotationConfigApplicationContext parent = Application.of(OnlyAudit.class, NamesAudit.class);
+                AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext()) {
+            assertThat(parent.getBean(NamesAudit.class).run()).isEqualTo("ran");
+            child.setParent(parent);
+            child.register(OnlyLocked.class, NamesNone.class);
+            assertThatThrownBy(child::refresh).hasMessage(refusal);
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableLeasehold
+    static class OnlyLocked {}
 }

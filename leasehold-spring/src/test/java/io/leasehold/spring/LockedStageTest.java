@@ -8,11 +8,14 @@ import io.leasehold.Lease;
 import io.leasehold.LeaseLostException;
 import io.leasehold.LockBusyException;
 import io.leasehold.LockClient;
+import io.leasehold.LockName;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -24,6 +27,7 @@ class LockedStageTest {
 
     private final AnnotationConfigApplicationContext application = Application.of(MemoryLocks.class, Orders.class);
     private final LockClient locks = application.getBean(LockClient.class);
+    private final MemoryLocks.Counting counting = application.getBean(MemoryLocks.Counting.class);
     private final Orders orders = application.getBean(Orders.class);
 
     @AfterEach
@@ -37,6 +41,16 @@ class LockedStageTest {
         public CompletableFuture<String> pay(String id, CompletableFuture<String> payment, Lease lease) {
             assertThat(Locks.current()).isSameAs(lease);
             return payment;
+        }
+
+        @Locked(name = "order:{}", key = "#id", maxWait = "1h")
+        public CompletableFuture<String> patient(String id) {
+            return CompletableFuture.completedFuture("ran");
+        }
+
+        @Locked(name = "order:{}", key = "#id", maxWait = "0")
+        public <T> T blocking(String id, Supplier<T> body) {
+            return body.get();
         }
 
         @Locked(name = "order:{}", key = "#id", maxWait = "0", onBusy = OnBusy.SKIP)
@@ -106,5 +120,48 @@ class LockedStageTest {
                 .isInstanceOf(LeaseLostException.class)
                 .satisfies(lost -> assertThat(lost.getSuppressed()[0]).isInstanceOf(CancellationException.class));
         assertThat(payment).isCancelled();
+    }
+
+    /** The body would wait for a lock that is not free before it has ended. */
+    @Test
+    void aBodyThatAsksForTheLockItRunsUnderIsToldSoAtOnce() {
+        assertThatThrownBy(() -> orders.blocking(
+                        "1",
+                        () -> orders.patient("1").orTimeout(5, TimeUnit.SECONDS).join()))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("is already held by a body around this call");
+        assertThat(orders.<String>blocking("1", () -> orders.patient("2").join()))
+                .isEqualTo("ran");
+        assertThat(isHeld()).isFalse();
+    }
+
+    @Test
+    void aStageThatIsCancelledBeforeItsBodyBeganWaitsNoMore() throws Exception {
+        LockName order = LockName.of("order:{id}", "1");
+        try (Lease held = locks.named(order).acquire()) {
+            CompletableFuture<String> cancelled = orders.patient("1");
+            CompletableFuture<String> timed = orders.patient("1");
+            cancelled.cancel(true);
+            counting.awaitGivenUp(1);
+            timed.orTimeout(10, TimeUnit.MILLISECONDS);
+            counting.awaitGivenUp(2);
+            assertThatThrownBy(timed::get).hasCauseInstanceOf(TimeoutException.class);
+            assertThat(held.isValid()).isTrue();
+        }
+    }
+
+    /** It is not cancelled itself: only a loss does that. */
+    @Test
+    void aStageThatIsCancelledLaterKeepsTheLockUntilItsBodyHasEnded() throws Exception {
+        CompletableFuture<String> payment = new CompletableFuture<>();
+        CompletableFuture<String> paid = orders.pay("1", payment, null);
+        while (payment.getNumberOfDependents() == 0) {
+            Thread.onSpinWait(); // the body has not begun
+        }
+        paid.cancel(true);
+        assertThat(payment).isNotDone();
+        assertThat(isHeld()).isTrue();
+        payment.complete("receipt");
+        counting.assertNoneHeld();
     }
 }

@@ -153,6 +153,12 @@ class LockedTransactionTest {
             sleep(1000); // of 59.398 s, so much is left that a renewal is needed, and helps
         }
 
+        /** More validity than the lease can have that an earlier call has asked for. */
+        @Locked(name = "account", maxWait = "0", ttl = "2h", commitGuard = "1h")
+        public void payWithLargeGuard() {
+            write("guarded");
+        }
+
         @Locked(name = "account", maxWait = "0")
         public CompletableFuture<Boolean> inTransactionOfTheStage() {
             return CompletableFuture.completedFuture(TransactionSynchronizationManager.isActualTransactionActive());
@@ -264,6 +270,24 @@ class LockedTransactionTest {
                 }))
                 .isInstanceOf(LeaseLostException.class);
         assertThat(tokens).hasSize(4);
+    }
+
+    @Test
+    void aCallThatSharesTheLockBringsItsCommitGuard() {
+        assertThatThrownBy(() -> outer.executeWithoutResult(status -> {
+                    accounts.pay(() -> {});
+                    accounts.payWithLargeGuard();
+                    accounts.pay(() -> {});
+                }))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("ensureValidFor(PT1H)");
+        assertThat(written("guarded")).isZero();
+        assertThat(locks.admin().inspect("account")).isEmpty();
+        outer.executeWithoutResult(status -> {
+            accounts.payWithLargeGuard();
+            accounts.pay(() -> {});
+        });
+        assertThat(written("guarded")).isOne();
     }
 
     /** As a @TransactionalEventListener does: Spring calls it when the transaction has completed, and still names it active. */

@@ -31,6 +31,7 @@ class MemoryLocks {
         private static final Duration PATIENCE = Duration.ofMinutes(1);
 
         private int held;
+        private int givenUp;
 
         /** No lease is held any more, or soon: an event may come later than the answer to the caller. */
         synchronized void assertNoneHeld() throws InterruptedException {
@@ -41,8 +42,22 @@ class MemoryLocks {
             assertThat(held).isZero();
         }
 
+        /** So many attempts have been given up by who had asked for them, or soon will have been. */
+        synchronized void awaitGivenUp(int attempts) throws InterruptedException {
+            long end = System.nanoTime() + PATIENCE.toNanos();
+            while (givenUp < attempts && end - System.nanoTime() > 0) {
+                TimeUnit.NANOSECONDS.timedWait(this, end - System.nanoTime());
+            }
+            assertThat(givenUp).isEqualTo(attempts);
+        }
+
         private synchronized void count(int change) {
             held += change;
+            notifyAll();
+        }
+
+        private synchronized void countGivenUp() {
+            givenUp++;
             notifyAll();
         }
 
@@ -50,6 +65,8 @@ class MemoryLocks {
         public void attemptEnded(AttemptEnded event) {
             if (event.outcome() == AttemptOutcome.ACQUIRED) {
                 count(1);
+            } else if (event.outcome() == AttemptOutcome.INTERRUPTED) {
+                countGivenUp();
             }
         }
 

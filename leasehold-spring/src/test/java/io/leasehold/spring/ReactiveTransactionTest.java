@@ -23,6 +23,7 @@ import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.reactive.AbstractReactiveTransactionManager;
 import org.springframework.transaction.reactive.GenericReactiveTransaction;
+import org.springframework.transaction.reactive.TransactionContextManager;
 import org.springframework.transaction.reactive.TransactionSynchronizationManager;
 import org.springframework.transaction.reactive.TransactionalOperator;
 import reactor.core.Disposable;
@@ -127,6 +128,12 @@ class ReactiveTransactionTest {
             return body;
         }
 
+        /** More validity than the lease can have that an earlier call has asked for. */
+        @Locked(name = "account", maxWait = "0", ttl = "2h", commitGuard = "1h")
+        public <T> Mono<T> runWithLargeGuard(Mono<T> body) {
+            return body;
+        }
+
         @Locked(name = "account", maxWait = "0", onLoss = OnLoss.NOTIFY)
         public <T> Mono<T> run(Mono<T> body) {
             return body;
@@ -176,6 +183,18 @@ class ReactiveTransactionTest {
         Mono<Boolean> same = token.flatMap(first -> token.map(first::equals));
         assertThat(own.transactional(same).block(PATIENCE)).isTrue();
         assertThat(done).containsExactly("begin", "commit");
+        assertThat(isHeld()).isFalse();
+    }
+
+    @Test
+    void aCallThatSharesTheLockBringsItsCommitGuard() {
+        Mono<String> run = accounts.run(Mono.just("ran"));
+        Mono<String> guarded = accounts.runWithLargeGuard(Mono.just("guarded"));
+        assertThatThrownBy(() -> own.transactional(run.then(guarded).then(run)).block(PATIENCE))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("ensureValidFor(PT1H)");
+        assertThat(own.transactional(guarded.then(run)).block(PATIENCE)).isEqualTo("ran");
+        assertThat(done).containsExactly("begin", "rollback", "begin", "commit");
         assertThat(isHeld()).isFalse();
     }
 
@@ -231,6 +250,24 @@ class ReactiveTransactionTest {
         CountDownLatch ending = new CountDownLatch(1);
         Sinks.Empty<Void> answer = manager.waits(ending);
         Disposable running = accounts.pay(Mono.just("paid")).subscribe();
+        assertThat(ending.await(5, TimeUnit.MINUTES)).isTrue();
+        running.dispose();
+        assertHeldUntilAnswered(answer);
+        assertThat(done).containsExactly("begin", "commit");
+    }
+
+    /** Unlike that of an operator or an annotation, such a commit is part of what is cancelled. */
+    @Test
+    void aCancellationDuringACommitByHandKeepsTheLockUntilThatIsAnswered() throws InterruptedException {
+        ReactiveTransactionManager transactions = application.getBean(ReactiveTransactionManager.class);
+        CountDownLatch ending = new CountDownLatch(1);
+        Sinks.Empty<Void> answer = manager.waits(ending);
+        Mono<Void> byHand = transactions
+                .getReactiveTransaction(TransactionDefinition.withDefaults())
+                .flatMap(transactions::commit)
+                .contextWrite(TransactionContextManager.getOrCreateContext())
+                .contextWrite(TransactionContextManager.getOrCreateContextHolder());
+        Disposable running = accounts.run(byHand).subscribe();
         assertThat(ending.await(5, TimeUnit.MINUTES)).isTrue();
         running.dispose();
         assertHeldUntilAnswered(answer);

@@ -147,6 +147,37 @@ class WaitObservationTest {
         }
     }
 
+    /** A handler whose class path does not fit together. */
+    static final class FailsWithAnError extends FailsAtTheEnd {
+        @Override
+        public void onStart(Observation.Context context) {
+            throw new LinkageError("of the handler");
+        }
+
+        @Override
+        public void onError(Observation.Context context) {
+            throw new LinkageError("of the handler");
+        }
+
+        @Override
+        public void onStop(Observation.Context context) {
+            throw new LinkageError("of the handler");
+        }
+    }
+
+    /** A handler whose class path is found not to fit together when the lock is held. */
+    static final class FailsAtTheEndWithAnError extends FailsAtTheEnd {
+        @Override
+        public void onError(Observation.Context context) {
+            throw new AssertionError("of the handler");
+        }
+
+        @Override
+        public void onStop(Observation.Context context) {
+            throw new LinkageError("of the handler");
+        }
+    }
+
     @Configuration(proxyBeanMethods = false)
     static class Failing {
         @Bean
@@ -159,7 +190,13 @@ class WaitObservationTest {
 
     /** Neither a lock that was acquired nor a subscriber that waits hangs on what a handler of the application does. */
     @ParameterizedTest
-    @ValueSource(classes = {FailsAtTheEnd.class, FailsAtTheStart.class})
+    @ValueSource(
+            classes = {
+                FailsAtTheEnd.class,
+                FailsAtTheStart.class,
+                FailsWithAnError.class,
+                FailsAtTheEndWithAnError.class
+            })
     void aHandlerThatFailsCostsNothingButItsObservation(Class<?> handler) throws Exception {
         try (AnnotationConfigApplicationContext application =
                 Application.of(MemoryLocks.class, Failing.class, handler, Orders.class)) {

@@ -32,8 +32,11 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 import org.h2.jdbcx.JdbcDataSource;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.FactoryBean;
+import org.springframework.beans.factory.InitializingBean;
 import org.springframework.boot.SpringBootVersion;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.diagnostics.FailureAnalysis;
@@ -42,6 +45,7 @@ import org.springframework.context.ApplicationListener;
 import org.springframework.context.PayloadApplicationEvent;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Lazy;
 
 /** The beans that an application gets, and the messages. */
 @Tag("quick")
@@ -357,5 +361,57 @@ class LeaseholdAutoConfigurationTest {
         public CompletableFuture<Boolean> forceRelease(LockName name, String holderId) {
             return CompletableFuture.failedFuture(failure);
         }
+    }
+
+    record First(LockClient client) {}
+
+    /** As that of JNDI: until it is made, it does not say of which type its object is. */
+    @Lazy
+    static final class LookedUp implements FactoryBean<Object>, InitializingBean {
+
+        private @Nullable DataSource found;
+
+        @Override
+        public void afterPropertiesSet() {
+            JdbcDataSource database = new JdbcDataSource();
+            database.setURL("jdbc:h2:mem:" + System.nanoTime() + ";DB_CLOSE_DELAY=-1");
+            found = database;
+        }
+
+        @Override
+        public @Nullable Object getObject() {
+            return found;
+        }
+
+        @Override
+        public @Nullable Class<?> getObjectType() {
+            return found == null ? null : found.getClass();
+        }
+    }
+
+    /** The injection that makes the client makes such a factory first, whose object could be what is asked for; the condition makes nothing. */
+    @Test
+    void aDatabaseOfAFactoryThatIsNotMadeYetIsSeen() {
+        application
+                .withBean(First.class)
+                .withBean("orders", LookedUp.class)
+                .run(context -> assertThat(context.getBean(First.class).client().storeDescription())
+                        .contains("h2"));
+        application
+                .withBean(First.class)
+                .withBean("orders", LookedUp.class)
+                .withPropertyValues("leasehold.jdbc.datasource=orders")
+                .run(context -> assertThat(context.getBean(First.class).client().storeDescription())
+                        .contains("h2"));
+        application
+                .withBean("orders", LookedUp.class)
+                .withPropertyValues("leasehold.clients.audit.uri=memory:")
+                .run(context -> assertThat(context).doesNotHaveBean("leaseholdClient"));
+        application
+                .withBean("orders", LookedUp.class)
+                .withPropertyValues("leasehold.clients.audit.uri=memory:", "leasehold.jdbc.datasource=orders")
+                .run(context -> assertThat(context.getBean("leaseholdClient", LockClient.class)
+                                .storeDescription())
+                        .contains("h2"));
     }
 }

@@ -21,6 +21,7 @@ import javax.sql.DataSource;
 import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.diagnostics.FailureAnalysis;
@@ -170,6 +171,29 @@ class NamedClientsTest {
                 .withBean(Jobs.class)
                 .run(context -> assertThat(analysis(context).getDescription())
                         .contains("names no client, and there are several: [audit, jobs]"));
+    }
+
+    record Injected(LockClient client) {}
+
+    /** A replica without the property, or with one more, would lock somewhere else. */
+    @Test
+    void theOnlyOneIsNotTakenForTheClientWithoutAName() {
+        ApplicationContextRunner one = application.withPropertyValues(
+                "leasehold.clients.audit.uri=memory:", "leasehold.clients.audit.defaults.max-wait=0");
+        one.run(context -> {
+            assertThat(context.getBeansOfType(LockClient.class)).containsOnlyKeys("audit");
+            assertThat(context).doesNotHaveBean(LeaseholdTemplate.class);
+        });
+        one.withBean(Jobs.class).run(context -> {
+            assertThat(analysis(context).getDescription())
+                    .startsWith(
+                            "@Locked method Jobs.atTheDefault() names no client, and the only one is that of the bean \"audit\", which is no"
+                                    + " default candidate.");
+            assertThat(analysis(context).getAction()).contains("client = \"audit\"", "leasehold.uri");
+        });
+        one.withBean(Injected.class)
+                .run(context -> assertThat(context.getStartupFailure())
+                        .hasRootCauseInstanceOf(NoSuchBeanDefinitionException.class));
     }
 
     @Test
