@@ -11,6 +11,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
+import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /**
@@ -192,16 +193,34 @@ final class JedisWire {
         RuntimeException why = null;
         try {
             while (isOpen()) {
+                Object item = null;
+                JedisDataException refusal = null;
                 try {
-                    reader.came(connection.getUnflushedObject());
+                    item = connection.getUnflushedObject();
                 } catch (JedisDataException e) {
-                    reader.refused(new ServerRefusal(e.getMessage(), e));
+                    refusal = e;
+                }
+                refuseIfBroken();
+                if (refusal == null) {
+                    reader.came(item);
+                } else {
+                    reader.refused(new ServerRefusal(refusal.getMessage(), refusal));
                 }
             }
         } catch (RuntimeException e) {
             why = e;
         } finally {
             end(why);
+        }
+    }
+
+    /**
+     * Where a write has failed, Jedis marks the connection as broken, and then looks for an error of the server in what is read, on the
+     * writing thread. What is read from then on may lack a part, and would be taken for the answer to another request.
+     */
+    private void refuseIfBroken() {
+        if (connection.isBroken()) {
+            throw new JedisConnectionException("it could not be written to");
         }
     }
 

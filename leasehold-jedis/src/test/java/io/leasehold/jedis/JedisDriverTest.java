@@ -21,6 +21,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
 
 /** The connections of Jedis: what is sent once, what ends, and what waits for nothing. */
 @Tag("quick")
@@ -95,6 +98,33 @@ final class JedisDriverTest {
             } else {
                 assertThat(answer(one)).isEqualTo("é" + i);
             }
+        }
+    }
+
+    /** From a failed write on Jedis reads on the writing thread too, and what the other reads may be no answer to its request. */
+    @Test
+    void anAnswerFromAConnectionThatIsBrokenIsNotTaken() throws Exception {
+        JedisDriver failing =
+                new JedisDriver("the test", (where, login) -> new Connection(new HostAndPort(where.host(), where.port()), DefaultJedisClientConfig.builder().build()) {
+                    @Override
+                    public Object getUnflushedObject() {
+                        try {
+                            return super.getUnflushedObject();
+                        } finally {
+                            // As a write does that fails meanwhile.
+                            setBroken();
+                        }
+                    }
+                });
+        try {
+            for (String command : new String[] {"TIME", "NOSUCH"}) {
+                RedisConnection connection = failing.connect(at(server.port())).get(60, TimeUnit.SECONDS);
+                assertThatThrownBy(() -> answer(connection.ask(command(command))))
+                        .hasCauseInstanceOf(LostException.class);
+                assertThat(connection.isOpen()).isFalse();
+            }
+        } finally {
+            failing.close();
         }
     }
 
