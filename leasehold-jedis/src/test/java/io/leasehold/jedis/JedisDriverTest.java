@@ -3,6 +3,7 @@ package io.leasehold.jedis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.redis.topology.PushConnection;
 import io.leasehold.redis.topology.RedisConnection;
 import io.leasehold.redis.topology.RedisUri;
 import io.leasehold.redis.wire.NotSentException;
@@ -198,6 +199,26 @@ final class JedisDriverTest {
         assertThat(connection.isOpen()).isFalse();
         assertThat(Thread.getAllStackTraces().keySet())
                 .noneMatch(thread -> thread.getName().startsWith("leasehold-jedis-reads"));
+    }
+
+    /** What the server says to the one is not taken for its answer to the other. */
+    @Test
+    void anEndOfASubscriptionThatIsRefusedRefusesNoOther() throws Exception {
+        server.call("ACL", "SETUSER", "stays", "on", ">s3cret", "allkeys", "allchannels", "+@all", "-sunsubscribe");
+        for (String user : new String[] {"stays:s3cret@", ""}) {
+            RedisUri where = RedisUri.parse(StoreUri.parse("redis://" + user + "127.0.0.1:" + server.port()));
+            PushConnection pushes = driver.connectForPushes(where).get(60, TimeUnit.SECONDS);
+            pushes.subscribeSharded("first").get(60, TimeUnit.SECONDS);
+            List<CompletableFuture<Void>> others = new ArrayList<>();
+            for (int i = 0; i < 100; i++) {
+                pushes.unsubscribeSharded(List.of("first", "second"));
+                others.add(pushes.subscribeSharded("other" + i));
+            }
+            for (CompletableFuture<Void> one : others) {
+                one.get(60, TimeUnit.SECONDS);
+            }
+            pushes.ping().get(60, TimeUnit.SECONDS);
+        }
     }
 
     @Test
