@@ -483,6 +483,21 @@ final class NodeConnectionsTest {
         until("its connections are ended", () -> server.open() == 0);
     }
 
+    /** As where the password is being changed. */
+    @Test
+    void aSubscriptionWhoseLoginIsRefusedIsTriedAgainSoon() throws Exception {
+        place = RedisUri.parse(StoreUri.parse("redis://:s3cret@" + server.address()));
+        server.says("AUTH", "-WRONGPASS invalid username-password pair or user is disabled.\r\n");
+        Subscriptions subscriptions = subscriptions(new ArrayList<>());
+        assertThat(subscriptions.started("").get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS))
+                .isFalse();
+        until("it is tried again and again", () -> server.asked("AUTH") >= 5);
+        assertThat(runtime.delays()).doesNotContain(TimeUnit.MINUTES.toNanos(1));
+        server.saysNothingSpecialTo("AUTH");
+        until("it is live", () -> subscriptions.isLive(""));
+        subscriptions.close();
+    }
+
     @Test
     void aSubscriptionIsPingedAndEndedWhenNoPongComes() throws Exception {
         runtime.hurry(TimeUnit.SECONDS.toNanos(1), TimeUnit.MILLISECONDS.toNanos(300));
