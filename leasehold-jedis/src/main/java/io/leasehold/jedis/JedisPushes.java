@@ -129,7 +129,7 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
     private static void safely(Runnable telling) {
         try {
             telling.run();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             LOG.error("what was pushed could not be taken in", e);
         }
     }

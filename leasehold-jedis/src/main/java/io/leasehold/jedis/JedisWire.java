@@ -121,7 +121,13 @@ final class JedisWire {
         if (stuck) {
             // Closing a TLS socket may wait for the write that is under way, so it is nothing for the thread that asks
             // for it.
-            threads.start("ends", this::disconnect);
+            try {
+                threads.start("ends", this::disconnect);
+            } catch (Error e) {
+                // The system has no more threads.
+                LOG.debug("a connection is ended by who asks for it", e);
+                disconnect();
+            }
         }
     }
 
@@ -247,7 +253,7 @@ final class JedisWire {
     private static void safely(Runnable telling) {
         try {
             telling.run();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             LOG.error("the end of a connection could not be taken in", e);
         }
     }

@@ -159,6 +159,28 @@ final class JedisDriverTest {
     }
 
     @Test
+    void aListenerThatFailsKeepsNobodyElseFromHearing() throws Exception {
+        try (TcpProxy proxy = TcpProxy.to(server.port())) {
+            RedisConnection connection = connect(proxy.port());
+            CountDownLatch ended = new CountDownLatch(1);
+            connection.onEnd(() -> {
+                throw new AssertionError("the first listener");
+            });
+            connection.onEnd(ended::countDown);
+            proxy.toClient().stall();
+            connection.send(command("PING"), false, (reply, error) -> {
+                throw new AssertionError("the first answer");
+            });
+            CompletableFuture<Object> second = connection.ask(command("PING"));
+            connection.close();
+            assertThatThrownBy(() -> answer(second))
+                    .cause()
+                    .isInstanceOfAny(LostException.class, NotSentException.class);
+            assertThat(ended.await(60, TimeUnit.SECONDS)).isTrue();
+        }
+    }
+
+    @Test
     void oneTryTooManyToConnectIsRefusedAtOnce() throws Exception {
         CountDownLatch go = new CountDownLatch(1);
         JedisDriver slow = new JedisDriver("the test", (where, login) -> {
