@@ -43,27 +43,32 @@ final class ClientSettings implements JedisDriver.Ways {
 
     /** Jedis has one pool at a time, to whom it takes for the master. */
     static ClientSettings of(RedisSentinelClient client) {
-        return new ClientSettings(address -> {
-            for (Pool<Connection> pool : client.getPrimaryNodesConnectionMap().values()) {
-                return pool;
-            }
-            throw unknown(address);
-        }, false);
+        return new ClientSettings(
+                address -> {
+                    for (Pool<Connection> pool :
+                            client.getPrimaryNodesConnectionMap().values()) {
+                        return pool;
+                    }
+                    throw unknown(address);
+                },
+                false);
     }
 
     static ClientSettings of(RedisClusterClient client) {
-        return new ClientSettings(address -> {
-            Map<String, ConnectionPool> known = client.getClusterNodes();
-            ConnectionPool pool = known.get(address);
-            if (pool == null && !known.isEmpty()) {
-                client.refreshClusterTopology();
-                pool = client.getClusterNodes().get(address);
-            }
-            if (pool == null) {
-                throw unknown(address);
-            }
-            return pool;
-        }, true);
+        return new ClientSettings(
+                address -> {
+                    Map<String, ConnectionPool> known = client.getClusterNodes();
+                    ConnectionPool pool = known.get(address);
+                    if (pool == null && !known.isEmpty()) {
+                        client.refreshClusterTopology();
+                        pool = client.getClusterNodes().get(address);
+                    }
+                    if (pool == null) {
+                        throw unknown(address);
+                    }
+                    return pool;
+                },
+                true);
     }
 
     private static JedisConnectionException unknown(String address) {

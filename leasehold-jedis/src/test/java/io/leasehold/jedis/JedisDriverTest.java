@@ -105,18 +105,22 @@ final class JedisDriverTest {
     /** From a failed write on Jedis reads on the writing thread too, and what the other reads may be no answer to its request. */
     @Test
     void anAnswerFromAConnectionThatIsBrokenIsNotTaken() throws Exception {
-        JedisDriver failing =
-                new JedisDriver("the test", (where, login) -> new Connection(new HostAndPort(where.host(), where.port()), DefaultJedisClientConfig.builder().build()) {
-                    @Override
-                    public Object getUnflushedObject() {
-                        try {
-                            return super.getUnflushedObject();
-                        } finally {
-                            // As a write does that fails meanwhile.
-                            setBroken();
-                        }
-                    }
-                });
+        JedisDriver failing = new JedisDriver(
+                "the test",
+                (where, login) ->
+                        new Connection(
+                                new HostAndPort(where.host(), where.port()),
+                                DefaultJedisClientConfig.builder().build()) {
+                            @Override
+                            public Object getUnflushedObject() {
+                                try {
+                                    return super.getUnflushedObject();
+                                } finally {
+                                    // As a write does that fails meanwhile.
+                                    setBroken();
+                                }
+                            }
+                        });
         try {
             for (String command : new String[] {"TIME", "NOSUCH"}) {
                 RedisConnection connection = failing.connect(at(server.port())).get(60, TimeUnit.SECONDS);

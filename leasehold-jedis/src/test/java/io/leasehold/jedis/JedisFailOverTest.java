@@ -94,9 +94,11 @@ final class JedisFailOverTest {
             try {
                 RedisUri node = RedisUri.parse(StoreUri.parse(
                         "redis://127.0.0.1:" + cluster.nodes().get(0).port()));
-                PlainCommand<Object> info =
-                        new PlainCommand<>("CLIENT", new String[] {"INFO"}, items -> items.get(0));
-                assertThat(driver.connect(node).get(60, TimeUnit.SECONDS).ask(info).get(60, TimeUnit.SECONDS))
+                PlainCommand<Object> info = new PlainCommand<>("CLIENT", new String[] {"INFO"}, items -> items.get(0));
+                assertThat(driver.connect(node)
+                                .get(60, TimeUnit.SECONDS)
+                                .ask(info)
+                                .get(60, TimeUnit.SECONDS))
                         .asString()
                         .contains(" flags=N ");
             } finally {
