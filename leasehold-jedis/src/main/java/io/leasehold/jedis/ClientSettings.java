@@ -6,6 +6,9 @@ import java.util.Map;
 import java.util.function.Function;
 import org.apache.commons.pool2.PooledObjectFactory;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.ConnectionPool;
 import redis.clients.jedis.HostAndPort;
@@ -13,6 +16,7 @@ import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.RedisSentinelClient;
 import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.Pool;
 
 /**
@@ -21,40 +25,50 @@ import redis.clients.jedis.util.Pool;
  */
 final class ClientSettings implements JedisDriver.Ways {
 
+    private static final Logger LOG = LoggerFactory.getLogger(ClientSettings.class);
+    private static final CommandArguments READWRITE = new CommandArguments(new Named("READWRITE"));
+
     private final Function<String, Pool<Connection>> pools;
+    private final boolean ofCluster;
 
     /** By the address of a server. */
-    private ClientSettings(Function<String, Pool<Connection>> pools) {
+    private ClientSettings(Function<String, Pool<Connection>> pools, boolean ofCluster) {
         this.pools = pools;
+        this.ofCluster = ofCluster;
     }
 
     static ClientSettings of(RedisClient client) {
-        return new ClientSettings(address -> client.getPool());
+        return new ClientSettings(address -> client.getPool(), false);
     }
 
     /** Jedis has one pool at a time, to whom it takes for the master. */
     static ClientSettings of(RedisSentinelClient client) {
-        return new ClientSettings(address -> {
-            for (Pool<Connection> pool : client.getPrimaryNodesConnectionMap().values()) {
-                return pool;
-            }
-            throw unknown(address);
-        });
+        return new ClientSettings(
+                address -> {
+                    for (Pool<Connection> pool :
+                            client.getPrimaryNodesConnectionMap().values()) {
+                        return pool;
+                    }
+                    throw unknown(address);
+                },
+                false);
     }
 
     static ClientSettings of(RedisClusterClient client) {
-        return new ClientSettings(address -> {
-            Map<String, ConnectionPool> known = client.getClusterNodes();
-            ConnectionPool pool = known.get(address);
-            if (pool == null && !known.isEmpty()) {
-                client.refreshClusterTopology();
-                pool = client.getClusterNodes().get(address);
-            }
-            if (pool == null) {
-                throw unknown(address);
-            }
-            return pool;
-        });
+        return new ClientSettings(
+                address -> {
+                    Map<String, ConnectionPool> known = client.getClusterNodes();
+                    ConnectionPool pool = known.get(address);
+                    if (pool == null && !known.isEmpty()) {
+                        client.refreshClusterTopology();
+                        pool = client.getClusterNodes().get(address);
+                    }
+                    if (pool == null) {
+                        throw unknown(address);
+                    }
+                    return pool;
+                },
+                true);
     }
 
     private static JedisConnectionException unknown(String address) {
@@ -65,12 +79,29 @@ final class ClientSettings implements JedisDriver.Ways {
     public Connection connect(RedisUri server, @Nullable Credentials login) {
         String address = new HostAndPort(server.host(), server.port()).toString();
         Connection made = connect(pools.apply(address));
-        HostAndPort there = made.getHostAndPort();
-        if (!there.toString().equals(address)) {
+        try {
+            HostAndPort there = made.getHostAndPort();
+            if (!there.toString().equals(address)) {
+                throw new JedisConnectionException("the Jedis client leads to " + there + " and not to " + address);
+            }
+            if (ofCluster) {
+                forMasters(made);
+            }
+        } catch (RuntimeException e) {
+            // Also where the client has a socket factory of its own, of which Jedis cannot say where it leads.
             JedisWire.disconnect(made);
-            throw new JedisConnectionException("the Jedis client leads to " + there + " and not to " + address);
+            throw e;
         }
         return made;
+    }
+
+    /** A client that reads from replicas makes all connections so, and a master that was demoted would answer in place of a redirect. */
+    private static void forMasters(Connection made) {
+        try {
+            made.executeCommand(READWRITE);
+        } catch (JedisDataException e) {
+            LOG.debug("a connection stays as the client makes it: {}", e.getMessage());
+        }
     }
 
     /** Where the one server of a client is, which tells only once it has connected. */

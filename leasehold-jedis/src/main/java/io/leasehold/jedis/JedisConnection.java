@@ -70,7 +70,7 @@ final class JedisConnection implements RedisConnection, JedisWire.Reader {
         void hear(@Nullable List<Object> reply, @Nullable Throwable error) {
             try {
                 then.accept(reply, error);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 // Others are still to be told.
                 LOG.error("an answer could not be taken in", e);
             }

@@ -118,14 +118,18 @@ final class JedisDriver implements Driver {
         }
     }
 
-    /** The refusal of a login may stand below other exceptions. */
+    /**
+     * The refusal of a login may stand below other exceptions. The deepest has the server's own words: by them it is seen whether the
+     * chain repeats a password, as the arguments of a command that the server does not know.
+     */
     static Throwable meaning(RuntimeException thrown) {
+        Throwable refusal = null;
         for (Throwable t = thrown; t != null; t = t.getCause()) {
             if (t instanceof JedisDataException) {
-                return new ServerRefusal(t.getMessage(), thrown);
+                refusal = t;
             }
         }
-        return thrown;
+        return refusal == null ? thrown : new ServerRefusal(refusal.getMessage(), thrown);
     }
 
     @Override

@@ -25,7 +25,7 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
     private final JedisWire wire;
     private final JedisThreads threads;
     /** The commands that the server has not confirmed or refused yet, in the order in which they left. */
-    private final Queue<CompletableFuture<Void>> unconfirmed = new ConcurrentLinkedQueue<>();
+    private final Queue<Wish> unconfirmed = new ConcurrentLinkedQueue<>();
 
     private volatile Listener listener = message -> {};
 
@@ -41,8 +41,20 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
     }
 
     /** One command, and who waits for its confirmation, if anybody does. */
-    private record Wish(CommandArguments command, Queue<CompletableFuture<Void>> waiting, CompletableFuture<Void> done)
-            implements JedisWire.Letter {
+    private final class Wish implements JedisWire.Letter {
+        private final CommandArguments command;
+        private final @Nullable String left;
+        private final CompletableFuture<Void> done = new CompletableFuture<>();
+
+        /**
+         * A wish that has not left.
+         *
+         * @param left the channel whose subscription it ends, if it ends one
+         */
+        Wish(CommandArguments command, @Nullable String left) {
+            this.command = command;
+            this.left = left;
+        }
 
         @Override
         public List<CommandArguments> commands() {
@@ -51,7 +63,7 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
 
         @Override
         public void leaves() {
-            waiting.add(done);
+            unconfirmed.add(this);
         }
 
         @Override
@@ -61,9 +73,9 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
     }
 
     private CompletableFuture<Void> confirmed(CommandArguments command) {
-        CompletableFuture<Void> done = new CompletableFuture<>();
-        wire.send(new Wish(command, unconfirmed, done));
-        return done;
+        Wish wish = new Wish(command, null);
+        wire.send(wish);
+        return wish.done;
     }
 
     @Override
@@ -85,10 +97,7 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
     @Override
     public void unsubscribeSharded(List<String> channels) {
         for (String channel : channels) {
-            wire.send(new Wish(
-                    new CommandArguments(SUNSUBSCRIBE).add(channel),
-                    new ConcurrentLinkedQueue<>(),
-                    new CompletableFuture<>()));
+            wire.send(new Wish(new CommandArguments(SUNSUBSCRIBE).add(channel), channel));
         }
     }
 
@@ -98,37 +107,47 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
         String kind = String.valueOf(items.get(0));
         switch (kind) {
             case "message", "smessage" -> safely(() -> listener.message(String.valueOf(items.get(2))));
-            case "sunsubscribe" -> safely(() -> listener.unsubscribed(String.valueOf(items.get(1))));
+            case "sunsubscribe" -> left(String.valueOf(items.get(1)));
             default -> {
-                CompletableFuture<Void> first = unconfirmed.poll();
+                Wish first = unconfirmed.poll();
                 if (first != null) {
-                    safely(() -> first.complete(null));
+                    safely(() -> first.done.complete(null));
                 }
             }
         }
     }
 
+    /** As it was told to, or unasked: then another wish may be the first, and still be unconfirmed. */
+    private void left(String channel) {
+        Wish first = unconfirmed.peek();
+        if (first != null && channel.equals(first.left)) {
+            unconfirmed.remove();
+        }
+        safely(() -> listener.unsubscribed(channel));
+    }
+
     private static void safely(Runnable telling) {
         try {
             telling.run();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             LOG.error("what was pushed could not be taken in", e);
         }
     }
 
     @Override
     public void refused(ServerRefusal refusal) {
-        CompletableFuture<Void> first = unconfirmed.poll();
+        Wish first = unconfirmed.poll();
         if (first != null) {
-            first.completeExceptionally(refusal);
+            safely(() -> first.done.completeExceptionally(refusal));
         }
     }
 
     @Override
     public void ended(@Nullable RuntimeException why) {
         RuntimeException lost = new LostException(why);
-        for (CompletableFuture<Void> one = unconfirmed.poll(); one != null; one = unconfirmed.poll()) {
-            one.completeExceptionally(lost);
+        for (Wish one = unconfirmed.poll(); one != null; one = unconfirmed.poll()) {
+            Wish each = one;
+            safely(() -> each.done.completeExceptionally(lost));
         }
     }
 

@@ -53,7 +53,15 @@ final class JedisThreads {
             }
         });
         running.add(thread);
-        thread.start();
+        boolean started = false;
+        try {
+            thread.start();
+            started = true;
+        } finally {
+            if (!started) {
+                running.remove(thread);
+            }
+        }
     }
 
     /** Runs what connects; fails at once if too much does already, or after the close. */
@@ -74,12 +82,13 @@ final class JedisThreads {
         connecting.shutdown();
         boolean interrupted = false;
         long begun = System.nanoTime();
+        all:
         for (Thread thread : running) {
             while (thread != Thread.currentThread() && thread.isAlive()) {
                 long leftMillis = TimeUnit.NANOSECONDS.toMillis(END_NANOS - (System.nanoTime() - begun));
                 if (leftMillis <= 0) {
                     LOG.warn("the connections to {} did not end within 4 s", store);
-                    return;
+                    break all;
                 }
                 try {
                     thread.join(leftMillis);

@@ -11,6 +11,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
+import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /**
@@ -120,7 +121,13 @@ final class JedisWire {
         if (stuck) {
             // Closing a TLS socket may wait for the write that is under way, so it is nothing for the thread that asks
             // for it.
-            threads.start("ends", this::disconnect);
+            try {
+                threads.start("ends", this::disconnect);
+            } catch (Error e) {
+                // The system has no more threads.
+                LOG.debug("a connection is ended by who asks for it", e);
+                disconnect();
+            }
         }
     }
 
@@ -192,16 +199,34 @@ final class JedisWire {
         RuntimeException why = null;
         try {
             while (isOpen()) {
+                Object item = null;
+                JedisDataException refusal = null;
                 try {
-                    reader.came(connection.getUnflushedObject());
+                    item = connection.getUnflushedObject();
                 } catch (JedisDataException e) {
-                    reader.refused(new ServerRefusal(e.getMessage(), e));
+                    refusal = e;
+                }
+                refuseIfBroken();
+                if (refusal == null) {
+                    reader.came(item);
+                } else {
+                    reader.refused(new ServerRefusal(refusal.getMessage(), refusal));
                 }
             }
         } catch (RuntimeException e) {
             why = e;
         } finally {
             end(why);
+        }
+    }
+
+    /**
+     * Where a write has failed, Jedis marks the connection as broken, and then looks for an error of the server in what is read, on the
+     * writing thread. What is read from then on may lack a part, and would be taken for the answer to another request.
+     */
+    private void refuseIfBroken() {
+        if (connection.isBroken()) {
+            throw new JedisConnectionException("it could not be written to");
         }
     }
 
@@ -228,7 +253,7 @@ final class JedisWire {
     private static void safely(Runnable telling) {
         try {
             telling.run();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             LOG.error("the end of a connection could not be taken in", e);
         }
     }

@@ -16,7 +16,6 @@ import redis.clients.jedis.ClientSetInfoConfig;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.RedisProtocol;
 import redis.clients.jedis.SslOptions;
 import redis.clients.jedis.SslVerifyMode;
 import redis.clients.jedis.exceptions.JedisConnectionException;
@@ -32,7 +31,8 @@ final class OwnSettings implements JedisDriver.Ways {
     @Override
     public Connection connect(RedisUri server, @Nullable Credentials login) {
         DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder()
-                .protocol(RedisProtocol.RESP2)
+                // Without HELLO: RESP2 is what a server speaks that is asked for nothing else.
+                .serverDefaultProtocol()
                 .connectionTimeoutMillis(HANDSHAKE_MILLIS)
                 .socketTimeoutMillis(HANDSHAKE_MILLIS)
                 .clientSetInfoConfig(ClientSetInfoConfig.DISABLED)

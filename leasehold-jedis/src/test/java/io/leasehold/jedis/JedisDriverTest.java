@@ -3,6 +3,7 @@ package io.leasehold.jedis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.redis.topology.PushConnection;
 import io.leasehold.redis.topology.RedisConnection;
 import io.leasehold.redis.topology.RedisUri;
 import io.leasehold.redis.wire.NotSentException;
@@ -21,6 +22,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
 
 /** The connections of Jedis: what is sent once, what ends, and what waits for nothing. */
 @Tag("quick")
@@ -98,6 +102,37 @@ final class JedisDriverTest {
         }
     }
 
+    /** From a failed write on Jedis reads on the writing thread too, and what the other reads may be no answer to its request. */
+    @Test
+    void anAnswerFromAConnectionThatIsBrokenIsNotTaken() throws Exception {
+        JedisDriver failing = new JedisDriver(
+                "the test",
+                (where, login) ->
+                        new Connection(
+                                new HostAndPort(where.host(), where.port()),
+                                DefaultJedisClientConfig.builder().build()) {
+                            @Override
+                            public Object getUnflushedObject() {
+                                try {
+                                    return super.getUnflushedObject();
+                                } finally {
+                                    // As a write does that fails meanwhile.
+                                    setBroken();
+                                }
+                            }
+                        });
+        try {
+            for (String command : new String[] {"TIME", "NOSUCH"}) {
+                RedisConnection connection = failing.connect(at(server.port())).get(60, TimeUnit.SECONDS);
+                assertThatThrownBy(() -> answer(connection.ask(command(command))))
+                        .hasCauseInstanceOf(LostException.class);
+                assertThat(connection.isOpen()).isFalse();
+            }
+        } finally {
+            failing.close();
+        }
+    }
+
     /** A server that takes nothing any more: the writing thread stands still, and nobody else. */
     @Test
     void aConnectionOnWhichNothingMovesEndsAtOnce() throws Exception {
@@ -124,6 +159,28 @@ final class JedisDriverTest {
             } finally {
                 frozen.thaw();
             }
+        }
+    }
+
+    @Test
+    void aListenerThatFailsKeepsNobodyElseFromHearing() throws Exception {
+        try (TcpProxy proxy = TcpProxy.to(server.port())) {
+            RedisConnection connection = connect(proxy.port());
+            CountDownLatch ended = new CountDownLatch(1);
+            connection.onEnd(() -> {
+                throw new AssertionError("the first listener");
+            });
+            connection.onEnd(ended::countDown);
+            proxy.toClient().stall();
+            connection.send(command("PING"), false, (reply, error) -> {
+                throw new AssertionError("the first answer");
+            });
+            CompletableFuture<Object> second = connection.ask(command("PING"));
+            connection.close();
+            assertThatThrownBy(() -> answer(second))
+                    .cause()
+                    .isInstanceOfAny(LostException.class, NotSentException.class);
+            assertThat(ended.await(60, TimeUnit.SECONDS)).isTrue();
         }
     }
 
@@ -168,6 +225,26 @@ final class JedisDriverTest {
         assertThat(connection.isOpen()).isFalse();
         assertThat(Thread.getAllStackTraces().keySet())
                 .noneMatch(thread -> thread.getName().startsWith("leasehold-jedis-reads"));
+    }
+
+    /** What the server says to the one is not taken for its answer to the other. */
+    @Test
+    void anEndOfASubscriptionThatIsRefusedRefusesNoOther() throws Exception {
+        server.call("ACL", "SETUSER", "stays", "on", ">s3cret", "allkeys", "allchannels", "+@all", "-sunsubscribe");
+        for (String user : new String[] {"stays:s3cret@", ""}) {
+            RedisUri where = RedisUri.parse(StoreUri.parse("redis://" + user + "127.0.0.1:" + server.port()));
+            PushConnection pushes = driver.connectForPushes(where).get(60, TimeUnit.SECONDS);
+            pushes.subscribeSharded("first").get(60, TimeUnit.SECONDS);
+            List<CompletableFuture<Void>> others = new ArrayList<>();
+            for (int i = 0; i < 100; i++) {
+                pushes.unsubscribeSharded(List.of("first", "second"));
+                others.add(pushes.subscribeSharded("other" + i));
+            }
+            for (CompletableFuture<Void> one : others) {
+                one.get(60, TimeUnit.SECONDS);
+            }
+            pushes.ping().get(60, TimeUnit.SECONDS);
+        }
     }
 
     @Test

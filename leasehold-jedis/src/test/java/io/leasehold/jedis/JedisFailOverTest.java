@@ -6,14 +6,19 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockStoreException;
+import io.leasehold.redis.topology.RedisUri;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.servers.RedisCluster;
 import io.leasehold.servers.RedisSentinelGroup;
 import io.leasehold.servers.RedisServer;
+import io.leasehold.spi.StoreUri;
 import java.time.Duration;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.RedisSentinelClient;
@@ -71,6 +76,34 @@ final class JedisFailOverTest {
             Servers.until("it takes no writes", () -> former.call("ROLE").startsWith("slave"));
             obtainsSoon(told, "other");
             assertThat(present.call("EXISTS", "lock:{other}:fence")).isEqualTo("1");
+        }
+    }
+
+    /** On a connection for replicas a master that was demoted would answer, and send nobody elsewhere. */
+    @Test
+    void aClientThatReadsFromReplicasMakesConnectionsToMastersForLocks() throws Exception {
+        try (RedisCluster cluster = Servers.orSkip(RedisCluster::start);
+                RedisClusterClient client = RedisClusterClient.builder()
+                        .nodes(Set.of(new HostAndPort(
+                                "127.0.0.1", cluster.nodes().get(0).port())))
+                        .clientConfig(DefaultJedisClientConfig.builder()
+                                .readOnlyForRedisClusterReplicas()
+                                .build())
+                        .build()) {
+            JedisDriver driver = new JedisDriver("the test", ClientSettings.of(client));
+            try {
+                RedisUri node = RedisUri.parse(StoreUri.parse(
+                        "redis://127.0.0.1:" + cluster.nodes().get(0).port()));
+                PlainCommand<Object> info = new PlainCommand<>("CLIENT", new String[] {"INFO"}, items -> items.get(0));
+                assertThat(driver.connect(node)
+                                .get(60, TimeUnit.SECONDS)
+                                .ask(info)
+                                .get(60, TimeUnit.SECONDS))
+                        .asString()
+                        .contains(" flags=N ");
+            } finally {
+                driver.close();
+            }
         }
     }
 

@@ -9,6 +9,7 @@ import io.leasehold.LockStoreException;
 import io.leasehold.servers.RedisServer;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -84,5 +85,23 @@ final class JedisServerFaultTest {
             }
             obtainsSoon(locks, "free");
         }
+    }
+
+    /** As of a connection that ends too slowly. */
+    @Test
+    void anInterruptIsKeptAlsoWhereThreadsDoNotEnd() {
+        JedisThreads threads = new JedisThreads("the test");
+        CountDownLatch end = new CountDownLatch(1);
+        threads.start("stays", () -> {
+            try {
+                end.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        Thread.currentThread().interrupt();
+        threads.close();
+        assertThat(Thread.interrupted()).isTrue();
+        end.countDown();
     }
 }

@@ -42,6 +42,9 @@ final class Connections implements AutoCloseable {
     private int wanted;
 
     private int tries;
+    /** Numbers the tries, and what comes after one that failed: only the latest goes on, so that tries do not multiply. */
+    private int turn;
+
     /** Where the latest of them leads. */
     private @Nullable RedisUri trying;
 
@@ -213,29 +216,35 @@ final class Connections implements AutoCloseable {
 
     private void reconnect() {
         int number;
+        int after;
         synchronized (this) {
             number = wanted;
+            after = turn;
         }
-        tryFor(number);
+        tryFor(number, after);
     }
 
-    /** One more try for this link, unless it has been made or given up meanwhile. */
-    private void tryFor(int number) {
+    /** One more try for this link, unless it has been made or given up meanwhile, or another comes after this turn. */
+    private void tryFor(int number, int after) {
+        int mine;
         synchronized (this) {
-            if (closed || number != wanted) {
+            if (closed || number != wanted || after != turn) {
                 return;
             }
             tries++;
+            mine = ++turn;
         }
-        LockRuntime.Timer company = runtime.schedule(PATIENCE_NANOS, () -> tryFor(number));
+        LockRuntime.Timer company = runtime.schedule(PATIENCE_NANOS, () -> tryFor(number, mine));
         connect().whenComplete((link, error) -> {
             company.cancel();
-            reconnected(number, link, error);
+            reconnected(number, mine, link, error);
         });
     }
 
-    private void reconnected(int number, @Nullable Link link, @Nullable Throwable error) {
-        boolean last;
+    private void reconnected(int number, int mine, @Nullable Link link, @Nullable Throwable error) {
+        int before = 0;
+        int after = 0;
+        boolean latest;
         synchronized (this) {
             if (number != wanted) {
                 if (link != null) {
@@ -244,17 +253,22 @@ final class Connections implements AutoCloseable {
                 return;
             }
             tries--;
-            last = tries == 0;
+            latest = mine == turn;
             if (link != null) {
                 giveUpTries();
+            } else if (latest) {
+                before = failures++;
+                after = ++turn;
             }
         }
         if (link == null) {
             LockStoreException reason =
                     failedTo(error == null ? new IllegalStateException("no link") : Failure.unwrapped(error));
             LOG.debug("still not connected: {}", reason.getMessage());
-            if (last) {
-                reconnectLater();
+            if (latest) {
+                // The others may hang for ever: their time limits are those of the user's client.
+                int next = after;
+                runtime.schedule(Retry.delayNanos(before, runtime), () -> tryFor(number, next));
             }
             return;
         }

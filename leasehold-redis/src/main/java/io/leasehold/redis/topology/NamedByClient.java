@@ -5,7 +5,6 @@ import io.leasehold.spi.LockRuntime;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /** The master that a client library hears of from Sentinels: it is looked at twice a second. State is guarded by {@code this}. */
 final class NamedByClient implements Naming {
@@ -15,7 +14,6 @@ final class NamedByClient implements Naming {
     private final Supplier<RedisUri> master;
     private final LockRuntime runtime;
     private final Consumer<RedisUri> onNamed;
-    private @Nullable String last;
     private boolean watching;
     private boolean closed;
 
@@ -23,7 +21,8 @@ final class NamedByClient implements Naming {
      * Asks nothing yet.
      *
      * @param master never blocks
-     * @param onNamed takes the master whenever it is another than before, or was asked for
+     * @param onNamed takes the master at every look, whether it is another or not, since a link to a former one may be made a moment after the
+     *     change; and when it was asked for
      */
     NamedByClient(Supplier<RedisUri> master, LockRuntime runtime, Consumer<RedisUri> onNamed) {
         this.master = master;
@@ -61,21 +60,11 @@ final class NamedByClient implements Naming {
                 return;
             }
             try {
-                locate().thenAccept(this::looked);
+                locate().thenAccept(onNamed);
             } finally {
                 later();
             }
         });
-    }
-
-    private void looked(RedisUri named) {
-        synchronized (this) {
-            if (named.address().equals(last)) {
-                return;
-            }
-            last = named.address();
-        }
-        onNamed.accept(named);
     }
 
     @Override

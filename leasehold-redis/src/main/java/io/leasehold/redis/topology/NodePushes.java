@@ -54,7 +54,8 @@ final class NodePushes {
         Patience.limited(driver.connectForPushes(node), errors, runtime).whenComplete((made, error) -> {
             if (error != null) {
                 lost();
-                connection.completeExceptionally(error);
+                // That the login is refused says nothing of the subscription, which is tried again soon.
+                connection.completeExceptionally(errors.unreachable(error));
                 return;
             }
             made.listen(new PushConnection.Listener() {

@@ -113,7 +113,10 @@ final class Subscriptions implements WakeUps {
 
     private void connected(@Nullable PushConnection connection, @Nullable Throwable error) {
         if (connection == null) {
-            failed(error == null ? new IllegalStateException("no connection") : error);
+            // A login that is refused is tried again soon: the password may be about to change.
+            refusals.of(error == null ? new IllegalStateException("no connection") : error);
+            firstTry.complete(false);
+            retryLater();
             return;
         }
         connection.listen(onMessage::accept);
@@ -123,7 +126,7 @@ final class Subscriptions implements WakeUps {
             patience.cancel();
             if (refusal != null) {
                 connection.close();
-                failed(refusal);
+                refused(refusal);
             } else {
                 adopt(connection);
             }
@@ -166,8 +169,8 @@ final class Subscriptions implements WakeUps {
         }
     }
 
-    private void failed(Throwable error) {
-        Failure failure = refusals.of(error);
+    private void refused(Throwable refusal) {
+        Failure failure = refusals.of(refusal);
         firstTry.complete(false);
         if (failure.kind() == FailureKind.PERMANENT) {
             runtime.schedule(REFUSED_NANOS, this::connect);

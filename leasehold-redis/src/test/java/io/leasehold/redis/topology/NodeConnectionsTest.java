@@ -24,6 +24,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -49,6 +50,8 @@ final class NodeConnectionsTest {
     private ScriptedRedis other;
     private Driver driver;
     private volatile RedisUri place;
+    /** What comes in place of the server's address, unless null. */
+    private volatile Supplier<CompletableFuture<RedisUri>> hindrance = () -> null;
 
     @BeforeEach
     void start() throws Exception {
@@ -71,7 +74,15 @@ final class NodeConnectionsTest {
 
     private Connections connections(Expectation expectation) {
         Connections connections = new Connections(
-                driver, () -> CompletableFuture.completedFuture(place), expectation, "node", errors, runtime);
+                driver,
+                () -> {
+                    CompletableFuture<RedisUri> hindered = hindrance.get();
+                    return hindered == null ? CompletableFuture.completedFuture(place) : hindered;
+                },
+                expectation,
+                "node",
+                errors,
+                runtime);
         connections.onReconnected(reconnected::incrementAndGet);
         connections.onLost(lost::incrementAndGet);
         made.add(connections);
@@ -113,6 +124,22 @@ final class NodeConnectionsTest {
                     .isSameAs(connections.current());
         }
         until("none is kept", () -> server.open() == 1);
+    }
+
+    /** As over a client of the user without time limits, where no more than so many may be under way. */
+    @Test
+    void aTryThatHangsKeepsNoOtherFromBeingMade() throws Exception {
+        Connections connections = opened();
+        AtomicInteger tries = new AtomicInteger();
+        runtime.hurry(TimeUnit.SECONDS.toNanos(1), TimeUnit.MILLISECONDS.toNanos(20));
+        hindrance = () -> switch (tries.incrementAndGet()) {
+            case 1 -> new CompletableFuture<>();
+            case 2, 3 -> CompletableFuture.failedFuture(new StoreUnavailableException("too many", null));
+            default -> null;
+        };
+        server.endAll();
+        until("there is another", () -> reconnected.get() == 1 && connections.current() != null);
+        assertThat(tries).hasValueGreaterThanOrEqualTo(4);
     }
 
     @Test
@@ -481,6 +508,21 @@ final class NodeConnectionsTest {
         until("it is tried again and again", () -> server.asked("SUBSCRIBE") >= 5);
         failing.close();
         until("its connections are ended", () -> server.open() == 0);
+    }
+
+    /** As where the password is being changed. */
+    @Test
+    void aSubscriptionWhoseLoginIsRefusedIsTriedAgainSoon() throws Exception {
+        place = RedisUri.parse(StoreUri.parse("redis://:s3cret@" + server.address()));
+        server.says("AUTH", "-WRONGPASS invalid username-password pair or user is disabled.\r\n");
+        Subscriptions subscriptions = subscriptions(new ArrayList<>());
+        assertThat(subscriptions.started("").get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS))
+                .isFalse();
+        until("it is tried again and again", () -> server.asked("AUTH") >= 5);
+        assertThat(runtime.delays()).doesNotContain(TimeUnit.MINUTES.toNanos(1));
+        server.saysNothingSpecialTo("AUTH");
+        until("it is live", () -> subscriptions.isLive(""));
+        subscriptions.close();
     }
 
     @Test
