@@ -116,7 +116,7 @@ record LockedTypes(List<Class<?>> types, List<String> produced) {
     }
 
     /**
-     * What may override methods of the classes above: each signature that calls can have, with the method whose body runs. A method
+     * Collects what may override methods of the classes above: each signature that calls can have, with the method whose body runs. A method
      * with a narrower parameter has a second one, that of its bridge.
      */
     private static Map<Method, Method> overriding(Class<?> type) {
