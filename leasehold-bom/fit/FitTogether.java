@@ -21,7 +21,7 @@ public final class FitTogether {
         Map<String, String> uris = new TreeMap<>();
         List<String> failed = new ArrayList<>();
         try (RedisServer redis = RedisServer.start();
-                TestingServer zooKeeper = new TestingServer();
+                TestingServer zooKeeper = new TestingServer(0);
                 EtcdServer etcd = etcd()) {
             uris.put("redis", redis.uri());
             uris.put("jedis", "over-jedis:" + redis.uri());

@@ -59,7 +59,7 @@ class ConsensusStoresTest {
     /** With the limits of a member as it comes (a tick of 2 s, sessions of up to 40 s): the default ttl fits. */
     private static TestingServer zooKeeper() throws Exception {
         return new TestingServer(
-                new InstanceSpec(null, -1, -1, -1, true, -1, 2_000, -1, Map.of("maxSessionTimeout", "40000")), true);
+                new InstanceSpec(null, 0, 0, 0, true, -1, 2_000, -1, Map.of("maxSessionTimeout", "40000")), true);
     }
 
     @Test

@@ -8,11 +8,11 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.cli.output.Terminal;
+import io.leasehold.servers.PortReservation;
 import io.leasehold.servers.RedisServer;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -257,10 +257,7 @@ class OperatorVerbsTest {
 
     @Test
     void runServesItsOwnMeters() throws Exception {
-        int port;
-        try (ServerSocket free = new ServerSocket(0)) {
-            port = free.getLocalPort();
-        }
+        int port = PortReservation.forThisJvm();
         StartedCli.Setup cli = new StartedCli.Setup(directory).with("LEASEHOLD_STORE", server.uri());
         String url = "http://127.0.0.1:" + port + "/metrics";
         try (StartedCli run = cli.start(

@@ -2,6 +2,7 @@ package io.leasehold.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.servers.PortReservation;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -35,7 +36,7 @@ final class MariaDbServer implements AutoCloseable {
     static MariaDbServer start(Path directory, String... options) throws IOException {
         Path server = ServerProcess.find("mariadbd", PACKAGE);
         DataDirectory.copy(DataDirectory.template(SHARED, MariaDbServer::install), directory);
-        int port = ServerProcess.freePort();
+        int port = PortReservation.forThisJvm();
         MariaDbServer started =
                 new MariaDbServer(directory, port, List.of(options), launch(server, directory, port, List.of(options)));
         try {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.abort;
 
 import io.leasehold.servers.FetchedServers;
+import io.leasehold.servers.PortReservation;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,7 +29,7 @@ final class MySqlServer implements AutoCloseable {
     private MySqlServer(Path program, Path directory) throws IOException {
         this.program = program;
         this.directory = directory;
-        this.port = ServerProcess.freePort();
+        this.port = PortReservation.forThisJvm();
         this.process = launch();
     }
 

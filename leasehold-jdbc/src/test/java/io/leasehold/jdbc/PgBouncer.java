@@ -1,5 +1,6 @@
 package io.leasehold.jdbc;
 
+import io.leasehold.servers.PortReservation;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,7 +22,7 @@ final class PgBouncer implements AutoCloseable {
 
     static PgBouncer start(Path directory, int serverPort) throws IOException {
         Path program = ServerProcess.find("pgbouncer", "pgbouncer");
-        int port = ServerProcess.freePort();
+        int port = PortReservation.forThisJvm();
         Files.createDirectories(directory);
         Path configuration = directory.resolve("pgbouncer.ini");
         // Few sessions for many clients, so that transactions of one client really are in several.

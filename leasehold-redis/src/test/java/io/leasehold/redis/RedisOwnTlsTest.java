@@ -7,6 +7,7 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.servers.PortReservation;
 import io.leasehold.servers.RedisBinary;
 import io.leasehold.servers.RedisServer;
 import java.nio.file.Path;
@@ -30,7 +31,7 @@ class RedisOwnTlsTest {
     @Test
     void locksAreHeldAndHandedOver() throws Exception {
         RedisBinary binary = BundledBinaries.serverWithTls();
-        int port = TestCertificate.freePort();
+        int port = PortReservation.forThisJvm();
         TestCertificate certificate = new TestCertificate(directory, "127.0.0.1");
         String uri = "rediss://127.0.0.1:" + port + "?ca=" + certificate.certificate();
         try (RedisServer server = start(binary, port, certificate);
@@ -48,7 +49,7 @@ class RedisOwnTlsTest {
     @Test
     void aCertificateForAnotherHostIsRefused() throws Exception {
         RedisBinary binary = BundledBinaries.serverWithTls();
-        int port = TestCertificate.freePort();
+        int port = PortReservation.forThisJvm();
         TestCertificate certificate = new TestCertificate(directory, "elsewhere.example");
         try (RedisServer server = start(binary, port, certificate)) {
             assertThatThrownBy(

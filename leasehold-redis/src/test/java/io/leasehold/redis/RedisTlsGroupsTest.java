@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.Lease;
 import io.leasehold.LockClient;
+import io.leasehold.servers.PortReservation;
 import io.leasehold.servers.RedisBinary;
 import io.leasehold.servers.RedisServer;
 import java.nio.file.Path;
@@ -79,7 +80,7 @@ final class RedisTlsGroupsTest {
         List<RedisServer> masters = new ArrayList<>();
         List<Integer> ports = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
-            int port = TestCertificate.freePort();
+            int port = PortReservation.forThisJvm();
             ports.add(port);
             masters.add(start(binary, port, b -> b.config("cluster-enabled yes").config("tls-cluster yes")));
             masters.get(i).call("CLUSTER", "SET-CONFIG-EPOCH", "" + (i + 1));
@@ -105,13 +106,13 @@ final class RedisTlsGroupsTest {
     @Test
     void aSentinelGroupThatFailsOver() throws Exception {
         RedisBinary binary = BundledBinaries.serverWithTls();
-        int masterPort = TestCertificate.freePort();
+        int masterPort = PortReservation.forThisJvm();
         RedisServer master = start(binary, masterPort, b -> b.config("tls-replication yes"));
-        int replicaPort = TestCertificate.freePort();
+        int replicaPort = PortReservation.forThisJvm();
         RedisServer replica = start(
                 binary, replicaPort, b -> b.config("tls-replication yes").config("replicaof 127.0.0.1 " + masterPort));
         until("they replicate", () -> replica.call("INFO", "replication").contains("master_link_status:up"));
-        int sentinelPort = TestCertificate.freePort();
+        int sentinelPort = PortReservation.forThisJvm();
         RedisServer sentinel = start(
                 BundledBinaries.sentinelWithTls(),
                 sentinelPort,

@@ -2,16 +2,12 @@ package io.leasehold.redis;
 
 import io.leasehold.servers.RedisServer;
 import java.io.IOException;
-import java.net.BindException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
 import java.util.Base64;
 import java.util.List;
-import java.util.concurrent.ThreadLocalRandom;
 
 /** A certificate for one host name that vouches for itself, with its key. */
 final class TestCertificate {
@@ -62,19 +58,6 @@ final class TestCertificate {
         return "-----BEGIN " + kind + "-----\n"
                 + Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(content)
                 + "\n-----END " + kind + "-----\n";
-    }
-
-    /** A port that is free, and so is that of the Cluster bus that would belong to it. */
-    static int freePort() throws IOException {
-        while (true) {
-            int port = ThreadLocalRandom.current().nextInt(30_000, 32_000);
-            try (ServerSocket free = new ServerSocket(port, 1, InetAddress.getLoopbackAddress());
-                    ServerSocket bus = new ServerSocket(port + 10_000, 1, InetAddress.getLoopbackAddress())) {
-                return Math.min(free.getLocalPort(), bus.getLocalPort());
-            } catch (BindException taken) {
-                // Another one, then.
-            }
-        }
     }
 
     /** A server that speaks TLS with it, at this port; {@link RedisServer#call} goes on to use the other one. */

@@ -7,6 +7,8 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.SocketException;
 import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 import java.util.function.IntPredicate;
@@ -23,11 +25,13 @@ import org.jspecify.annotations.Nullable;
  * <p>Ports come from 10000–19999: below the ranges from which systems serve outgoing connections, and such that the
  * Cluster bus (port + 10000) never meets another server's port.
  */
-final class PortReservation implements AutoCloseable {
+public final class PortReservation implements AutoCloseable {
     static final int BUS_OFFSET = 10_000;
     private static final int LOWEST = 10_000;
     private static final int COUNT = 10_000;
     private static final int LAUNCH_TRIES = 50;
+    // A mark that nothing refers to would be closed with its socket by the collector.
+    private static final Queue<PortReservation> OF_THIS_JVM = new ConcurrentLinkedQueue<>();
 
     private final int port;
     private final DatagramSocket mark;
@@ -35,6 +39,13 @@ final class PortReservation implements AutoCloseable {
     private PortReservation(int port, DatagramSocket mark) {
         this.port = port;
         this.mark = mark;
+    }
+
+    /** Reserves any free port for as long as this JVM runs: for servers of other kinds, which are started again on their port. */
+    public static int forThisJvm() {
+        PortReservation reserved = any();
+        OF_THIS_JVM.add(reserved);
+        return reserved.port();
     }
 
     /** Reserves any free port. */

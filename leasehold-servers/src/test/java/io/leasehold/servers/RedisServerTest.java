@@ -230,6 +230,14 @@ class RedisServerTest {
     }
 
     @Test
+    void aPortOfThisJvmIsKeptAndServesNoOutgoingConnection() {
+        int port = PortReservation.forThisJvm();
+        System.gc();
+        assertThat(port).isLessThan(32_768);
+        assertThatThrownBy(() -> PortReservation.any(other -> other == port)).hasMessageContaining("no free TCP port");
+    }
+
+    @Test
     void manyStartAtOnceOnDifferentPorts() throws Exception {
         ExecutorService pool = Executors.newFixedThreadPool(8);
         try {

@@ -3,9 +3,8 @@ package io.leasehold.shedlock;
 import static org.junit.jupiter.api.Assumptions.abort;
 
 import io.leasehold.servers.FetchedServers;
+import io.leasehold.servers.PortReservation;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -89,10 +88,7 @@ final class SqlServer implements AutoCloseable {
 
     private static SqlServer started(Path directory, String scheme, String... command)
             throws IOException, InterruptedException {
-        int port;
-        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            port = free.getLocalPort();
-        }
+        int port = PortReservation.forThisJvm();
         Path atStart = Files.writeString(directory.resolve("start.sql"), """
             CREATE DATABASE IF NOT EXISTS app;
             CREATE USER IF NOT EXISTS 'root'@'127.0.0.1';

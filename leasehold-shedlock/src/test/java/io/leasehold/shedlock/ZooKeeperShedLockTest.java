@@ -18,7 +18,7 @@ class ZooKeeperShedLockTest extends StoreShedLockTest {
     @BeforeAll
     static void start() throws Exception {
         server = new TestingServer(
-                new InstanceSpec(null, -1, -1, -1, true, -1, 2_000, -1, Map.of("maxSessionTimeout", "40000")), true);
+                new InstanceSpec(null, 0, 0, 0, true, -1, 2_000, -1, Map.of("maxSessionTimeout", "40000")), true);
     }
 
     @AfterAll

@@ -1,5 +1,6 @@
 package io.leasehold.zookeeper;
 
+import io.leasehold.servers.PortReservation;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.curator.test.InstanceSpec;
@@ -19,7 +20,19 @@ final class Ensemble {
         properties.put("minSessionTimeout", "200");
         properties.put("initLimit", "50");
         properties.put("syncLimit", "20");
-        return new InstanceSpec(null, -1, -1, -1, true, -1, TICK_MILLIS, 1_000, properties);
+        // Curator's own choice is a port of outgoing connections, one of which may have it when a killed member comes
+        // again; its
+        // embedded server then ends the JVM.
+        return new InstanceSpec(
+                null,
+                PortReservation.forThisJvm(),
+                PortReservation.forThisJvm(),
+                PortReservation.forThisJvm(),
+                true,
+                -1,
+                TICK_MILLIS,
+                1_000,
+                properties);
     }
 
     static TestingServer single() {

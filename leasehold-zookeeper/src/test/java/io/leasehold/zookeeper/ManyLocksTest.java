@@ -8,13 +8,12 @@ import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.admin.LockAdmin;
 import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.servers.PortReservation;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreUri;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -86,10 +85,7 @@ class ManyLocksTest {
 
     @Test
     void anAttemptThatReachedNobodyIsForgotten() throws Exception {
-        int nobody;
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            nobody = socket.getLocalPort();
-        }
+        int nobody = PortReservation.forThisJvm();
         LockRuntime runtime = new SystemLockRuntime();
         ZooKeeperStore store = new ZooKeeperStore(
                 ZooKeeperUri.parse(StoreUri.parse(Ensemble.uri("127.0.0.1:" + nobody, ""))), runtime);

@@ -1,11 +1,11 @@
 package io.leasehold.zookeeper;
 
+import io.leasehold.servers.PortReservation;
 import io.leasehold.testkit.process.ChildJvm;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.zookeeper.server.quorum.QuorumPeerMain;
 
 /** Real members, each in a JVM of its own, so that one can be stopped by a signal. */
@@ -35,7 +36,8 @@ final class ProcessEnsemble implements AutoCloseable {
     }
 
     static ProcessEnsemble start(Path directory) throws InterruptedException {
-        List<Integer> ports = freePorts(3 * MEMBERS);
+        List<Integer> ports =
+                Stream.generate(PortReservation::forThisJvm).limit(3L * MEMBERS).toList();
         List<Server> servers = new ArrayList<>();
         for (int id = 1; id <= MEMBERS; id++) {
             Path file = configuration(directory, id, ports);
@@ -65,23 +67,6 @@ final class ProcessEnsemble implements AutoCloseable {
                         + ports.get(3 * (other - 1) + 2) + "\n");
             }
             return Files.writeString(home.resolve("zoo.cfg"), text);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    private static List<Integer> freePorts(int count) {
-        List<ServerSocket> sockets = new ArrayList<>();
-        try {
-            for (int i = 0; i < count; i++) {
-                sockets.add(new ServerSocket(0, 1, InetAddress.getLoopbackAddress()));
-            }
-            List<Integer> ports =
-                    sockets.stream().map(ServerSocket::getLocalPort).toList();
-            for (ServerSocket socket : sockets) {
-                socket.close();
-            }
-            return ports;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

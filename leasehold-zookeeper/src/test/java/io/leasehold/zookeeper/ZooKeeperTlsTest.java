@@ -8,12 +8,10 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.servers.PortReservation;
 import io.leasehold.servers.ServerCertificate;
 import io.leasehold.simulator.proxy.TcpProxy;
 import io.leasehold.testkit.process.ChildJvm;
-import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -38,7 +36,7 @@ class ZooKeeperTlsTest {
     @BeforeAll
     static void start() throws Exception {
         certificate = ServerCertificate.create(directory, "localhost");
-        port = freePort();
+        port = PortReservation.forThisJvm();
         Path configuration = Files.writeString(
                 directory.resolve("zoo.cfg"),
                 "dataDir=" + directory.resolve("data") + "\nsecureClientPort=" + port
@@ -57,12 +55,6 @@ class ZooKeeperTlsTest {
                 .arguments(configuration.toString())
                 .start();
         server.awaitLine(line -> line.contains("bound to port " + port), Duration.ofMinutes(2));
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
     }
 
     @AfterAll

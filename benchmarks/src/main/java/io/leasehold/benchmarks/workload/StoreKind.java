@@ -100,7 +100,7 @@ enum StoreKind {
 
     private static Started zookeeper() {
         Map<String, Object> properties = Map.of("maxSessionTimeout", "3600000");
-        InstanceSpec member = new InstanceSpec(null, -1, -1, -1, true, -1, TICK_MILLIS, 100, properties);
+        InstanceSpec member = new InstanceSpec(null, 0, 0, 0, true, -1, TICK_MILLIS, 100, properties);
         try {
             TestingServer server = new TestingServer(member, true);
             return new Started(

@@ -1,11 +1,10 @@
 package io.leasehold.verify.chaos;
 
+import io.leasehold.servers.PortReservation;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.URL;
 import java.nio.file.Files;
@@ -60,7 +59,7 @@ final class DatabaseUnderTest implements ServerUnderTest {
                     .setPGStartupWait(START_PATIENCE)
                     .start()
                     .close();
-            int port = freePort();
+            int port = PortReservation.forThisJvm();
             // It refuses to run as root; a user namespace of its own has none.
             List<String> command = new ArrayList<>(ROOT ? List.of("unshare", "-U") : List.of());
             command.addAll(List.of(
@@ -109,7 +108,7 @@ final class DatabaseUnderTest implements ServerUnderTest {
             }
             // What a database is to MariaDB.
             Files.createDirectories(data.resolve("app"));
-            int port = freePort();
+            int port = PortReservation.forThisJvm();
             List<String> command = new ArrayList<>(List.of(
                     onPath("mariadbd").toString(),
                     "--no-defaults",
@@ -168,12 +167,6 @@ final class DatabaseUnderTest implements ServerUnderTest {
                 .findFirst()
                 .orElseThrow(() -> new IllegalStateException(
                         "no " + program + " on the PATH: install it (Debian: mariadb-server)"));
-    }
-
-    private static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        }
     }
 
     private ServerTree launch() {

@@ -1,13 +1,12 @@
 package io.leasehold.verify.chaos;
 
 import io.leasehold.servers.EtcdServer;
+import io.leasehold.servers.PortReservation;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.testkit.process.ChildFailedException;
 import io.leasehold.testkit.process.ChildJvm;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -139,7 +138,7 @@ interface ServerUnderTest extends AutoCloseable {
 
         private static ZooKeeper start(Path directory) throws InterruptedException {
             for (int attempt = 1; ; attempt++) {
-                int port = freePort();
+                int port = PortReservation.forThisJvm();
                 ChildJvm child = launch(directory, port);
                 try {
                     awaitReady(child);
@@ -150,14 +149,6 @@ interface ServerUnderTest extends AutoCloseable {
                         throw e;
                     }
                 }
-            }
-        }
-
-        private static int freePort() {
-            try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-                return socket.getLocalPort();
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
             }
         }
 

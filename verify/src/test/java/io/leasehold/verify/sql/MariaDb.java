@@ -2,10 +2,9 @@ package io.leasehold.verify.sql;
 
 import static org.junit.jupiter.api.Assumptions.abort;
 
+import io.leasehold.servers.PortReservation;
 import java.io.File;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -37,21 +36,18 @@ final class MariaDb implements AutoCloseable {
     static MariaDb start(Path directory) throws IOException {
         String server = find("mariadbd");
         String install = find("mariadb-install-db");
-        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            MariaDb started = new MariaDb(directory.resolve("server.log"), free.getLocalPort());
-            free.close();
-            boolean runs = false;
-            try {
-                started.install(install, directory);
-                started.run(server, directory);
-                runs = true;
-            } finally {
-                if (!runs) {
-                    started.close();
-                }
+        MariaDb started = new MariaDb(directory.resolve("server.log"), PortReservation.forThisJvm());
+        boolean runs = false;
+        try {
+            started.install(install, directory);
+            started.run(server, directory);
+            runs = true;
+        } finally {
+            if (!runs) {
+                started.close();
             }
-            return started;
         }
+        return started;
     }
 
     private static String find(String program) {
