@@ -197,13 +197,15 @@ class RunLossTest {
     void ignoringALossLetsTheCommandGoOn() {
         try (RedisServer redis = RedisServer.start()) {
             cli.with("LEASEHOLD_STORE", redis.uri());
-            try (StartedCli run = cli.start(
-                    "run", "--ttl=3s", "--on-lost=ignore", "job", "--", "sh", "-c", "touch ready; sleep 4; exit 3")) {
+            String command = "touch ready; until [ -e forced ]; do sleep 0.05; done; sleep 4; exit 3";
+            try (StartedCli run =
+                    cli.start("run", "--ttl=3s", "--on-lost=ignore", "job", "--", "sh", "-c", command)) {
                 Await.until(run::err, () -> Files.exists(directory.resolve("ready")));
                 try (LockClient locks = Leasehold.connect(redis.uri())) {
                     assertThat(locks.admin().forceRelease(LockName.exactly("job"), null))
                             .isTrue();
                 }
+                StartedCli.shell("touch '" + directory.resolve("forced") + "'");
 
                 assertThat(run.exitCode()).isEqualTo(ExitCode.LEASE_LOST.code());
                 assertThat(run.errLines()).singleElement().asString().contains("--on-lost=ignore", "exit code: 3");
