@@ -184,6 +184,12 @@ final class Variants {
                         "            arm(nowNanos + timings.renewalRetryNanos(), actions);\n",
                         ""),
                 new Variant(
+                        "suspicion-asked-once",
+                        "news of an operator whose question fails are asked about no more",
+                        LEASE,
+                        "        if (isInDoubt()) {\n            armConfirmation(",
+                        "        if (unconfirmed) {\n            armConfirmation("),
+                new Variant(
                         "look-armed-once",
                         "a waiter whose look fails arms no other",
                         ATTEMPT,
