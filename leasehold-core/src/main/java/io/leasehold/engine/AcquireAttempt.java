@@ -123,7 +123,7 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
             }
         }
         if (answer == AcquireMachine.Offer.ACCEPTED) {
-            Futures.guarded("leaving the queue", () -> queues.leave(this));
+            Futures.guarded("leaving the queue", this::leave);
             Futures.guarded("the news of an attempt", () -> tell(AttemptOutcome.ACQUIRED, waited()));
             try {
                 result.complete(new Attempt.Acquired<>(new LeaseHandle(lease, context.leaks(), asked)));
@@ -194,7 +194,15 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
         // queue.
         steps.forEach(step -> Futures.guarded("a step of an attempt", step));
         if (over) {
+            leave();
+        }
+    }
+
+    /** Leaves the queue for good: whoever withdraws the attempt now waits for its undos at most. */
+    private void leave() {
+        try {
             queues.leave(this);
+        } finally {
             undone().whenComplete((nothing, error) -> settled.complete(null));
         }
     }
@@ -355,21 +363,14 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
         synchronized (this) {
             sentMark = mark;
         }
-        HeldGrant held = null;
-        LeaseHandle lease;
+        HeldGrant held;
         try {
             held = new HeldGrant(name, grant, acquired.ballot(), settings, context, queues);
-            queues.granted(name, held, grant.tokens().last());
-            lease = held.begin(sentMark, asked);
         } catch (RuntimeException | Error e) {
-            // No caller keeps it.
-            if (held != null) {
-                held.endAtClose();
-            } else {
-                undo(grant.owner(), acquired.ballot());
-            }
+            undo(grant.owner(), acquired.ballot());
             throw e;
         }
+        LeaseHandle lease = held.begin(sentMark, asked);
         Futures.guarded("the news of an attempt", () -> tell(AttemptOutcome.ACQUIRED, waited()));
         result.complete(new Attempt.Acquired<>(lease));
     }

@@ -144,14 +144,7 @@ final class Attempts {
 
     /** Holds a grant that was not obtained through a queue. */
     Lease keep(LockName name, Grant grant, WaitSettings settings, long mark, @Nullable Throwable asked) {
-        HeldGrant held = new HeldGrant(name, grant, grant.tokens().last(), settings, context, queues);
-        queues.granted(name, held, grant.tokens().last());
-        try {
-            return held.begin(mark, asked);
-        } catch (RuntimeException | Error e) {
-            held.endAtClose();
-            throw e;
-        }
+        return new HeldGrant(name, grant, grant.tokens().last(), settings, context, queues).begin(mark, asked);
     }
 
     /**

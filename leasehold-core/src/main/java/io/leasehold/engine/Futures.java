@@ -88,12 +88,18 @@ final class Futures {
         }
     }
 
+    /** The failure of a stage without the exception in which it wraps that of an earlier one. */
+    static Throwable unwrapped(Throwable error) {
+        Throwable cause = error instanceof CompletionException ? error.getCause() : null;
+        return cause != null ? cause : error;
+    }
+
     /** The same result, completed on a callback thread: dependent stages may block. */
     static <T> CompletableFuture<T> onCallbackExecutor(LockRuntime runtime, CompletableFuture<T> source) {
         CompletableFuture<T> handed = new CompletableFuture<>();
         source.whenComplete((value, error) -> execute(runtime, () -> {
             if (error != null) {
-                handed.completeExceptionally(error instanceof CompletionException ? error.getCause() : error);
+                handed.completeExceptionally(unwrapped(error));
             } else {
                 handed.complete(value);
             }

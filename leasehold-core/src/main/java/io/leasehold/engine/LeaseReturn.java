@@ -14,6 +14,7 @@ import org.slf4j.LoggerFactory;
 final class LeaseReturn {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+    private static final long AGAIN_NANOS = 1_000_000_000L;
 
     private final HeldGrant grant;
     private final ActiveLease lease;
@@ -34,8 +35,15 @@ final class LeaseReturn {
     }
 
     private void giveBack() {
-        if (!tested("passed on within the process", this::passOn)) {
+        if (tested("passed on within the process", this::passOn)) {
+            return;
+        }
+        try {
             grant.release(lease);
+        } catch (RuntimeException | Error e) {
+            // Otherwise it would be renewed for as long as the client lives.
+            grant.context().timeline().schedule(AGAIN_NANOS, this::giveBack);
+            throw e;
         }
     }
 

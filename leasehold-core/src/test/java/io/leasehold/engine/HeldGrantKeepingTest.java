@@ -121,7 +121,6 @@ final class HeldGrantKeepingTest {
     void whatNobodyTookIsToldOnceAndUnderItsOwnToken() {
         Workshop shop = new Workshop(runtime, store, OPTIONS, List.of(listener));
         HeldGrant keeper = shop.keeper();
-        shop.queues.granted(Workshop.NAME, keeper, 1_063);
         LeaseHandle lease = keeper.begin(shop.context.suspensions().mark(), null);
         AcquireAttempt waiter = shop.waiter();
         shop.queues.enter(waiter);
@@ -138,7 +137,6 @@ final class HeldGrantKeepingTest {
     void whoGaveItBackIsToldThoughTheCloseEndsWhatIsBeingOffered() {
         Workshop shop = new Workshop(runtime, store, OPTIONS, List.of(listener));
         HeldGrant keeper = shop.keeper();
-        shop.queues.granted(Workshop.NAME, keeper, 1_063);
         LeaseHandle lease = keeper.begin(shop.context.suspensions().mark(), null);
         shop.queues.enter(new GoneByTheClose(keeper));
         assertThat(lease.releaseAsync()).isCompletedWithValue(ReleaseOutcome.RELEASED);

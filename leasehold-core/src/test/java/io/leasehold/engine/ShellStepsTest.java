@@ -250,7 +250,6 @@ final class ShellStepsTest {
     @Test
     void aHandOverLeavesNoTimerOfTheWaiter() {
         LeaseHandle lease = shop.keeper().begin(shop.context.suspensions().mark(), null);
-        shop.queues.granted(Workshop.NAME, (HeldGrant) lease.state().owner(), 1_063);
         int before = shop.timeline.size();
         AcquireAttempt waiter = shop.waiter(Duration.ofSeconds(50).toNanos());
         shop.queues.enter(waiter);
@@ -272,7 +271,6 @@ final class ShellStepsTest {
     @Test
     void oneThatWasHandedTheLockHasLeftTheLine() {
         LeaseHandle lease = shop.keeper().begin(shop.context.suspensions().mark(), null);
-        shop.queues.granted(Workshop.NAME, (HeldGrant) lease.state().owner(), 1_063);
         shop.queues.enter(shop.waiter());
         lease.state().release();
         assertThat(shop.queues.first(Workshop.NAME)).isNull();

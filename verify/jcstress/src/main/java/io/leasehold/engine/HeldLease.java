@@ -46,7 +46,6 @@ final class HeldLease {
                 "host/1/jcstress");
         Grant grant = new Grant(OWNER, TokenRange.of(1, 64), 0, Incarnation.DURABLE);
         keeper = new HeldGrant(NAME, grant, 64, SETTINGS, context, queues);
-        queues.granted(NAME, keeper, 64);
         handle = keeper.begin(context.suspensions().mark(), null);
         handle.onLost(cause -> told.incrementAndGet());
     }
