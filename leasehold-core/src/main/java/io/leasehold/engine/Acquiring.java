@@ -77,18 +77,17 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
         if (undone.isDone()) {
             return;
         }
-        CompletableFuture<Void> waited = new CompletableFuture<>();
-        LockRuntime.Timer limit = runtime.schedule(patienceNanos, () -> waited.complete(null));
-        undone.whenComplete((nothing, error) -> waited.complete(null));
-        // Once the client is closed no timer runs, and perhaps no answer arrives.
-        Runnable forget = attempts.closeEnds().ends(waited);
+        CompletableFuture<Void> late = new CompletableFuture<>();
+        LockRuntime.Timer limit = runtime.schedule(patienceNanos, () -> late.complete(null));
         try {
-            runtime.await(waited);
+            // Once the client is closed no timer runs, and perhaps no answer arrives.
+            runtime.await(CompletableFuture.anyOf(undone, late, attempts.closed()));
         } catch (InterruptedException again) {
             Thread.currentThread().interrupt();
         } finally {
             limit.cancel();
-            forget.run();
+            // So that the other two forget this wait.
+            late.complete(null);
         }
     }
 

@@ -11,6 +11,7 @@ import io.leasehold.spi.LockStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
@@ -23,7 +24,8 @@ final class Attempts {
     private final LocalQueues queues;
     private final Workers workers;
     private final ReentrantHolds reentrantHolds = new ReentrantHolds();
-    private final CloseEnds closeEnds = new CloseEnds();
+    /** Completes when the client is closed. */
+    private final CompletableFuture<Void> closed = new CompletableFuture<>();
     /** Attempts on several locks that are not over. */
     private final Set<MultiAcquire> several = ConcurrentHashMap.newKeySet();
     /** Calls that have checked whether the client is closed, and whose attempt may not be in a queue yet. */
@@ -45,8 +47,8 @@ final class Attempts {
         return workers;
     }
 
-    CloseEnds closeEnds() {
-        return closeEnds;
+    CompletableFuture<Void> closed() {
+        return closed;
     }
 
     ReentrantHolds reentrantHolds() {

@@ -35,6 +35,17 @@ final class Futures {
         }
     }
 
+    /** Waits until it is done, or for so long; an interrupt is kept for later. */
+    static void joinAtMost(LockRuntime runtime, CompletableFuture<?> future, long patienceNanos) {
+        if (future.isDone()) {
+            return;
+        }
+        CompletableFuture<Void> late = new CompletableFuture<>();
+        LockRuntime.Timer limit = runtime.schedule(patienceNanos, () -> late.complete(null));
+        join(runtime, CompletableFuture.anyOf(future, late));
+        limit.cancel();
+    }
+
     /** The result of a future that is done; its failure is thrown with the stack of the caller. */
     static <T> T result(CompletableFuture<T> done) {
         try {
