@@ -1,6 +1,5 @@
 package io.leasehold.engine;
 
-import io.leasehold.Lease;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.MultiLease;
@@ -145,7 +144,7 @@ final class Attempts {
     }
 
     /** Holds a grant that was not obtained through a queue. */
-    Lease keep(LockName name, Grant grant, WaitSettings settings, long mark, @Nullable Throwable asked) {
+    LeaseHandle keep(LockName name, Grant grant, WaitSettings settings, long mark, @Nullable Throwable asked) {
         return new HeldGrant(name, grant, grant.tokens().last(), settings, context, queues).begin(mark, asked);
     }
 

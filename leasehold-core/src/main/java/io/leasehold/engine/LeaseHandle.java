@@ -32,6 +32,11 @@ final class LeaseHandle implements Lease, Unseen {
         this.trace = leaks.trace(this, state, asked);
     }
 
+    /** A lease of this engine, as which it knows it. */
+    static LeaseHandle of(Lease lease) {
+        return (LeaseHandle) lease;
+    }
+
     ActiveLease state() {
         return state;
     }

@@ -41,7 +41,7 @@ final class MultiAcquire implements Pending<MultiLease> {
 
     private final CompletableFuture<Attempt<MultiLease>> result = new CompletableFuture<>();
 
-    private final List<Lease> acquired = new ArrayList<>();
+    private final List<LeaseHandle> acquired = new ArrayList<>();
     private @Nullable AcquireAttempt current;
     private boolean givenUp;
     /** A thread acquires the parts, one after the other, and goes on with the next while {@code takeAnother} is set. */
@@ -244,7 +244,7 @@ final class MultiAcquire implements Pending<MultiLease> {
 
     private void answered(@Nullable Attempt<Lease> attempt, @Nullable Throwable error) {
         if (attempt instanceof Attempt.Acquired<Lease> one) {
-            if (keep(one.lease())) {
+            if (keep(LeaseHandle.of(one.lease()))) {
                 acquireNext();
             }
             return;
@@ -259,7 +259,7 @@ final class MultiAcquire implements Pending<MultiLease> {
     }
 
     /** Keeps a part, or gives it back at once if the caller has gone. */
-    private boolean keep(Lease lease) {
+    private boolean keep(LeaseHandle lease) {
         synchronized (this) {
             if (!givenUp) {
                 acquired.add(lease);
@@ -273,9 +273,8 @@ final class MultiAcquire implements Pending<MultiLease> {
     /** The first part may have ended during the wait for the last: then none is handed out. */
     private void finishIfAllAreHeld() {
         LockName ended = null;
-        for (Lease part : parts()) {
-            if (part instanceof LeaseHandle handle
-                    && !machine.isWorthKeeping(handle.state().remaining().toNanos())) {
+        for (LeaseHandle part : parts()) {
+            if (!machine.isWorthKeeping(part.state().remaining().toNanos())) {
                 ended = part.lockName();
                 break;
             }
@@ -294,13 +293,13 @@ final class MultiAcquire implements Pending<MultiLease> {
     }
 
     private void finishAcquired() {
-        List<Lease> all = parts();
+        List<LeaseHandle> all = parts();
         if (all.size() == names.size()) {
             result.complete(new Attempt.Acquired<>(new MultiLeaseHandle(all)));
         }
     }
 
-    private synchronized List<Lease> parts() {
+    private synchronized List<LeaseHandle> parts() {
         return List.copyOf(acquired);
     }
 
@@ -347,7 +346,7 @@ final class MultiAcquire implements Pending<MultiLease> {
     }
 
     private void giveBack(boolean forGood) {
-        List<Lease> parts;
+        List<LeaseHandle> parts;
         synchronized (this) {
             parts = List.copyOf(acquired);
             acquired.clear();

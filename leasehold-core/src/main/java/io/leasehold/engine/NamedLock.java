@@ -33,9 +33,7 @@ final class NamedLock extends Acquiring<Lease> implements DistributedLock {
     /** Records the thread that waited for the lease: it must not wait for it again without limit. */
     @Override
     void opened(Lease lease) {
-        if (lease instanceof LeaseHandle handle) {
-            handle.state().openedBy(Thread.currentThread());
-        }
+        LeaseHandle.of(lease).state().openedBy(Thread.currentThread());
     }
 
     @Override

@@ -33,9 +33,7 @@ final class NamedLocks extends Acquiring<MultiLease> implements MultiLock {
     /** Records the thread that waited for the leases: it must not wait for them again without limit. */
     @Override
     void opened(MultiLease lease) {
-        if (lease instanceof MultiLeaseHandle handle) {
-            handle.openedBy(Thread.currentThread());
-        }
+        ((MultiLeaseHandle) lease).openedBy(Thread.currentThread());
     }
 
     @Override

@@ -244,8 +244,8 @@ final class Variants {
                         "parts-not-looked-at",
                         "what was taken first of several locks is not looked at again when the last is taken",
                         SEVERAL,
-                        "!machine.isWorthKeeping(handle.state().remaining().toNanos())",
-                        "handle.state().remaining().isNegative()"),
+                        "!machine.isWorthKeeping(part.state().remaining().toNanos())",
+                        "part.state().remaining().isNegative()"),
                 new Variant(
                         "loss-of-the-first-part",
                         "of several locks only the loss of the first is told",
