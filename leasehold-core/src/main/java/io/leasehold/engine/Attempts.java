@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -81,56 +82,40 @@ final class Attempts {
     /** With the stack of the caller, if that is recorded. */
     AcquireAttempt enter(LockName name, WaitSettings settings, long maxWaitNanos, @Nullable Throwable asked) {
         accepted(settings.options(), context.store());
-        return entering(() -> {
-            AcquireAttempt attempt = new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked);
-            try {
-                queues.enter(attempt);
-            } catch (RuntimeException | Error e) {
-                // The caller receives this failure instead of a result: the attempt must not stay in the queue.
-                attempt.giveUp();
-                throw e;
-            }
-            if (closing) {
-                // The close may have checked before this attempt entered.
-                attempt.clientClosing();
-            }
-            return attempt;
-        });
+        return begun(
+                () -> new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked), queues::enter);
     }
 
     Pending<MultiLease> enterAll(List<LockName> names, WaitSettings settings, long maxWaitNanos) {
         accepted(settings.options(), context.store());
-        return entering(() -> {
-            MultiAcquire attempt = new MultiAcquire(
-                    names,
-                    settings,
-                    maxWaitNanos,
-                    this,
-                    context,
-                    context.leaks().captureStack());
+        Throwable asked = context.leaks().captureStack();
+        return begun(() -> new MultiAcquire(names, settings, maxWaitNanos, this, context, asked), attempt -> {
             several.add(attempt);
-            try {
-                attempt.start();
-            } catch (RuntimeException | Error e) {
-                attempt.giveUp();
-                throw e;
-            }
+            attempt.start();
             settled(attempt);
-            if (closing) {
-                attempt.clientClosing();
-            }
-            return attempt;
         });
     }
 
     /** Begins an attempt, unless the client is closed; the close waits until it can see it. */
-    private <T> T entering(Supplier<T> begin) {
+    private <A extends Pending<?>> A begun(Supplier<A> make, Consumer<A> start) {
         entering.incrementAndGet();
         try {
             if (closing) {
                 throw new IllegalStateException("lock client for " + storeDescription() + " is closed");
             }
-            return begin.get();
+            A attempt = make.get();
+            try {
+                start.accept(attempt);
+            } catch (RuntimeException | Error e) {
+                // The caller receives this failure instead of a result: the attempt must not go on.
+                attempt.giveUp();
+                throw e;
+            }
+            if (closing) {
+                // The close may have checked before this attempt could be seen.
+                attempt.clientClosing();
+            }
+            return attempt;
         } finally {
             entering.decrementAndGet();
         }

@@ -326,7 +326,8 @@ final class MultiAcquire implements Pending<MultiLease> {
     }
 
     /** Fails the result before the current part fails; parts that it holds are ended as every other lease. */
-    void clientClosing() {
+    @Override
+    public void clientClosing() {
         if (result.completeExceptionally(
                 new IllegalStateException("lock client is closed; the attempt on " + names + " was withdrawn"))) {
             withdraw();

@@ -25,4 +25,7 @@ interface Pending<H extends Hold> {
 
     /** How long an interrupted caller waits for that. */
     long undoPatienceNanos();
+
+    /** The client closes: ends the attempt, which is told apart from a withdrawal. */
+    void clientClosing();
 }
