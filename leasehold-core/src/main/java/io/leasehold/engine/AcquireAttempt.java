@@ -260,9 +260,7 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
     }
 
     private AcquireRequest request(OwnerToken sender, long ballotSoFar) {
-        AcquireRequest request = AcquireRequest.exclusive(
-                        List.of(name), sender, context.holderId(), timings.toldNanos(), timings.answerNanos())
-                .nodeTimeout(settings.nodeTimeoutNanos())
+        AcquireRequest request = context.request(List.of(name), sender, settings)
                 .reserve(queues.reserve(name))
                 .seenToken(queues.seenToken(name))
                 .ballotSoFar(ballotSoFar);
@@ -310,10 +308,7 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
 
     private void undo(OwnerToken ended, long ballot) {
         CompletableFuture<Void> over = context.retrier()
-                .end(
-                        new ReleaseRequest(
-                                List.of(name), ended, ballot, ReleaseRequest.Kind.UNDO, timings.answerNanos()),
-                        timings.undoNanos())
+                .end(List.of(name), ended, ballot, ReleaseRequest.Kind.UNDO, timings)
                 .over();
         synchronized (this) {
             undone = CompletableFuture.allOf(undone, over);

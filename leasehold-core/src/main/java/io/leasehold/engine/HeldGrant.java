@@ -346,9 +346,9 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     }
 
     private CompletableFuture<ReleaseReply> send(ReleaseRequest.Kind kind) {
-        ReleaseRequest request =
-                new ReleaseRequest(List.of(name), grant.owner(), highestBallot, kind, timings.answerNanos());
-        return context.retrier().end(request, timings.undoNanos()).firstReply();
+        return context.retrier()
+                .end(List.of(name), grant.owner(), highestBallot, kind, timings)
+                .firstReply();
     }
 
     /** Never throws, since the holder waits for an outcome. */

@@ -18,7 +18,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -94,11 +93,8 @@ final class MultiAcquire implements Pending<MultiLease> {
     // ---- all at once
 
     private void acquireAtomically() {
-        Timings timings = settings.timings();
         OwnerToken owner = OwnerToken.draw(context.runtime());
-        AcquireRequest request = AcquireRequest.exclusive(
-                        names, owner, context.holderId(), timings.toldNanos(), timings.answerNanos())
-                .nodeTimeout(settings.nodeTimeoutNanos());
+        AcquireRequest request = context.request(names, owner, settings);
         long mark = context.suspensions().mark();
         CompletableFuture<Void> requestDone = new CompletableFuture<>();
         synchronized (this) {
@@ -154,11 +150,8 @@ final class MultiAcquire implements Pending<MultiLease> {
     }
 
     private void undo(OwnerToken owner, long ballot) {
-        Timings timings = settings.timings();
         leaves(context.retrier()
-                .end(
-                        new ReleaseRequest(names, owner, ballot, ReleaseRequest.Kind.UNDO, timings.answerNanos()),
-                        timings.undoNanos())
+                .end(names, owner, ballot, ReleaseRequest.Kind.UNDO, settings.timings())
                 .over());
     }
 
@@ -219,14 +212,7 @@ final class MultiAcquire implements Pending<MultiLease> {
             finishIfAllAreHeld();
             return;
         }
-        AcquireAttempt waiter;
-        try {
-            waiter = attempts.enter(next, settings, patienceLeft(), asked);
-        } catch (IllegalStateException e) {
-            giveBack(true);
-            result.completeExceptionally(e);
-            return;
-        }
+        AcquireAttempt waiter = attempts.enter(next, settings, patienceLeft(), asked);
         boolean tooLate;
         synchronized (this) {
             current = waiter;
@@ -253,8 +239,7 @@ final class MultiAcquire implements Pending<MultiLease> {
         if (attempt instanceof Attempt.Busy<Lease> busy) {
             result.complete(new Attempt.Busy<>(busy.lockName(), waited(), busy.holder(), busy.votes()));
         } else if (error != null) {
-            Throwable cause = error.getCause();
-            result.completeExceptionally(error instanceof CompletionException && cause != null ? cause : error);
+            result.completeExceptionally(Futures.unwrapped(error));
         }
     }
 

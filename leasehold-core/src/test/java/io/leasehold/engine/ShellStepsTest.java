@@ -320,7 +320,7 @@ final class ShellStepsTest {
     void aReleaseIsRepeatedAtPausesThatDoubleUntilItsTimeIsOver() {
         List<Long> sent = new ArrayList<>();
         ReleaseRetrier retrier = new ReleaseRetrier(runtime, new TimerQueue(runtime), failing(sent));
-        ReleaseRetrier.Told told = retrier.end(request(), Duration.ofSeconds(4).toNanos());
+        ReleaseRetrier.Told told = end(retrier, Duration.ofSeconds(4));
         assertThat(told.firstReply()).isCompleted();
         assertThat(retrier.isIdle()).isFalse();
         runtime.pass(Duration.ofSeconds(10));
@@ -334,7 +334,7 @@ final class ShellStepsTest {
     void aReconnectionRepeatsAtOnceWhatIsUnanswered() {
         List<Long> sent = new ArrayList<>();
         ReleaseRetrier retrier = new ReleaseRetrier(runtime, new TimerQueue(runtime), failing(sent));
-        retrier.end(request(), Duration.ofSeconds(60).toNanos());
+        assertThat(end(retrier, Duration.ofSeconds(60)).over()).isNotDone();
         runtime.pass(Duration.ofMillis(800));
         assertThat(sent).hasSize(5);
         retrier.reconnected();
@@ -345,9 +345,11 @@ final class ShellStepsTest {
         assertThat(sent).hasSize(7);
     }
 
-    private static ReleaseRequest request() {
-        return new ReleaseRequest(
-                List.of(Workshop.NAME), OwnerToken.fromHex("a".repeat(40)), 0, ReleaseRequest.Kind.UNDO, 1_000_000);
+    private static ReleaseRetrier.Told end(ReleaseRetrier retrier, Duration atMost) {
+        long nanos = atMost.toNanos();
+        Timings timings = new Timings(nanos, nanos, nanos, 0, 0, 1, nanos, nanos, 1_000_000);
+        return retrier.end(
+                List.of(Workshop.NAME), OwnerToken.fromHex("a".repeat(40)), 0, ReleaseRequest.Kind.UNDO, timings);
     }
 
     private io.leasehold.spi.LockStore failing(List<Long> sent) {
