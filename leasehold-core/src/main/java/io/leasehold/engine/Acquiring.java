@@ -3,13 +3,14 @@ package io.leasehold.engine;
 import io.leasehold.Acquirable;
 import io.leasehold.Attempt;
 import io.leasehold.Hold;
+import io.leasehold.LockOptions;
 import io.leasehold.spi.LockRuntime;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,9 +24,11 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
     /** Starts attempts, blocks threads and delivers results. */
     final Attempts attempts;
 
+    final WaitSettings settings;
     private final LockRuntime runtime;
 
-    Acquiring(Attempts attempts) {
+    Acquiring(WaitSettings settings, Attempts attempts) {
+        this.settings = settings;
         this.attempts = attempts;
         this.runtime = attempts.runtime();
     }
@@ -38,6 +41,16 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
 
     /** Receives each hold that the current thread waited for. */
     abstract void opened(H hold);
+
+    /** The options of every attempt. */
+    public final LockOptions options() {
+        return settings.options();
+    }
+
+    /** The settings with other options. */
+    final WaitSettings changed(UnaryOperator<LockOptions> change) {
+        return attempts.settings(Objects.requireNonNull(change.apply(options()), "options"));
+    }
 
     /** Refuses to wait without limit for what the current thread itself has. */
     abstract void refuseSelfWait();
@@ -129,7 +142,7 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
                 .thenApply(form)
                 .whenComplete((value, error) -> Futures.execute(runtime, () -> {
                     if (error != null) {
-                        handed.completeExceptionally(unwrapped(error));
+                        handed.completeExceptionally(Futures.unwrapped(error));
                     } else if (!handed.complete(value)) {
                         pending.giveUp();
                     }
@@ -147,24 +160,14 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
         CompletableFuture<T> done = new PropagatingFuture<>(() -> taken.cancel(false));
         pending.result().thenApply(Attempt::orElseThrow).whenComplete((hold, error) -> {
             if (error != null) {
-                Futures.execute(runtime, () -> done.completeExceptionally(unwrapped(error)));
+                Futures.execute(runtime, () -> done.completeExceptionally(Futures.unwrapped(error)));
             } else if (taken.complete(hold)) {
-                submitOrGiveBack(hold, work, done);
+                submit(hold, work, done);
             } else {
                 pending.giveUp();
             }
         });
         return done;
-    }
-
-    /** Only the work would give the hold back. */
-    private <T> void submitOrGiveBack(
-            H hold, Function<? super H, ? extends CompletionStage<T>> work, CompletableFuture<T> done) {
-        try {
-            submit(hold, work, done);
-        } catch (RuntimeException | Error e) {
-            giveBackUnused(hold, e, done);
-        }
     }
 
     /** Always on the executor: the hold may already be available, and the work must not run on the caller's thread. */
@@ -184,7 +187,7 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
 
     /** The work never ran: the hold is released at once, like one that no caller has seen. */
     private static <H extends Hold, T> void giveBackUnused(H hold, Throwable why, CompletableFuture<T> done) {
-        Unseen.giveBack(hold).whenComplete((outcome, ignored) -> done.completeExceptionally(unwrapped(why)));
+        Unseen.giveBack(hold).whenComplete((outcome, ignored) -> done.completeExceptionally(Futures.unwrapped(why)));
     }
 
     private static <H extends Hold, T> void runHolding(
@@ -208,20 +211,11 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
             H hold, @Nullable T value, @Nullable Throwable failure, CompletableFuture<T> done) {
         Futures.ask(hold::releaseAsync).whenComplete((outcome, ignored) -> {
             if (failure != null) {
-                done.completeExceptionally(unwrapped(failure));
+                done.completeExceptionally(Futures.unwrapped(failure));
             } else {
                 done.complete(value);
             }
         });
-    }
-
-    private static Throwable unwrapped(Throwable error) {
-        if (!(error instanceof CompletionException)) {
-            // The caller's own failure, passed on as it is.
-            return error;
-        }
-        Throwable cause = error.getCause();
-        return cause != null ? cause : error;
     }
 
     private long patience(Duration maxWait) {

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -117,12 +118,17 @@ final class LocalQueues {
         }
     }
 
+    /** Changes the queue of this name, if there is one. */
+    private void change(LockName name, Consumer<LocalQueue<Contender, Passable>> change) {
+        find(name, queue -> {
+            change.accept(queue);
+            return null;
+        });
+    }
+
     /** The attempt is done. */
     void leave(Contender attempt) {
-        ask(attempt.name(), false, queue -> {
-            queue.leave(attempt);
-            return true;
-        });
+        change(attempt.name(), queue -> queue.leave(attempt));
         settle(attempt.name());
     }
 
@@ -136,18 +142,14 @@ final class LocalQueues {
 
     /** The grant is over. */
     void ended(LockName name, Passable grant) {
-        ask(name, false, queue -> {
-            queue.ended(grant);
-            return true;
-        });
+        change(name, queue -> queue.ended(grant));
         settle(name);
     }
 
     /** Starts the first attempt, unless it may still be handed the grant that is held. */
     private void settle(LockName name) {
-        // A loop: at a store that answers at once, an attempt that starts is done at once and calls this again; ten
-        // thousand
-        // nested calls would exhaust the stack.
+        // A loop: at a store that answers at once, an attempt that starts is done at once and calls this again, and ten
+        // thousand nested calls would exhaust the stack.
         boolean isMine = ask(name, false, LocalQueue::beginSettling);
         while (isMine) {
             boolean settled = false;

@@ -5,19 +5,16 @@ import io.leasehold.Lease;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.ReentrantLockView;
-import java.util.Objects;
 import java.util.function.UnaryOperator;
 
 /** A lock by its name: stateless; each acquiring method starts one {@link AcquireAttempt}. */
 final class NamedLock extends Acquiring<Lease> implements DistributedLock {
 
     private final LockName name;
-    private final WaitSettings settings;
 
     NamedLock(LockName name, WaitSettings settings, Attempts attempts) {
-        super(attempts);
+        super(settings, attempts);
         this.name = name;
-        this.settings = settings;
     }
 
     @Override
@@ -47,14 +44,8 @@ final class NamedLock extends Acquiring<Lease> implements DistributedLock {
     }
 
     @Override
-    public LockOptions options() {
-        return settings.options();
-    }
-
-    @Override
     public DistributedLock with(UnaryOperator<LockOptions> change) {
-        LockOptions changed = Objects.requireNonNull(change.apply(settings.options()), "options");
-        return new NamedLock(name, attempts.settings(changed), attempts);
+        return new NamedLock(name, changed(change), attempts);
     }
 
     @Override

@@ -39,11 +39,7 @@ record Timings(
     private static final long MAX_SECONDS = Long.MAX_VALUE / 1_000_000_000L - 1;
     private static final long MAX_BATCHING_NANOS = Duration.ofMillis(50).toNanos();
 
-    /** At a store that is one node. */
-    static Timings of(LockOptions options) {
-        return of(options, false);
-    }
-
+    /** Those of these options, at a store of one node or of several. */
     static Timings of(LockOptions options, boolean ofNodes) {
         Duration interval = options.renewalInterval();
         long ttlNanos = options.ttl().toNanos();

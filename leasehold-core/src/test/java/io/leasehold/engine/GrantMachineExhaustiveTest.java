@@ -196,7 +196,7 @@ final class GrantMachineExhaustiveTest {
 
     @Test
     void aRenewalMovesTheEndByItsOwnSending() {
-        GrantMachine machine = new GrantMachine(Timings.of(OPTIONS), 0, 0);
+        GrantMachine machine = new GrantMachine(Timings.of(OPTIONS, false), 0, 0);
         machine.on(new GrantEvent.RenewDue(false), 300 * MS);
         machine.on(new GrantEvent.Renewed(300 * MS), 350 * MS);
         assertThat(machine.validUntilAtNanos()).isEqualTo(300 * MS + 988 * MS);
@@ -204,7 +204,7 @@ final class GrantMachineExhaustiveTest {
 
     @Test
     void aLateSuccessDoesNotUndoALoss() {
-        GrantMachine machine = new GrantMachine(Timings.of(OPTIONS), 0, 0);
+        GrantMachine machine = new GrantMachine(Timings.of(OPTIONS, false), 0, 0);
         machine.on(new GrantEvent.RenewDue(false), 300 * MS);
         List<GrantAction> actions = machine.on(new GrantEvent.Renewed(300 * MS), 988 * MS);
         assertThat(actions).containsExactly(new GrantAction.TellLost(LossCause.EXPIRED));
@@ -213,7 +213,7 @@ final class GrantMachineExhaustiveTest {
 
     @Test
     void renewalsStopWhenTheyWouldPassMaxHold() {
-        GrantMachine machine = new GrantMachine(Timings.of(OPTIONS), 0, 0);
+        GrantMachine machine = new GrantMachine(Timings.of(OPTIONS, false), 0, 0);
         long now = 0;
         long sentAt = 0;
         while (now < 4_000 * MS) {

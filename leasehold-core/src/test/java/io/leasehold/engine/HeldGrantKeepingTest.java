@@ -113,7 +113,7 @@ final class HeldGrantKeepingTest {
         runtime.pass(Duration.ofSeconds(1));
         assertThat(store.renewals()).isNotEmpty();
         assertThat(store.renewals().get(0).request().timeoutNanos())
-                .isEqualTo(Timings.of(OPTIONS.ttl(Duration.ofSeconds(2))).answerNanos());
+                .isEqualTo(Timings.of(OPTIONS.ttl(Duration.ofSeconds(2)), false).answerNanos());
     }
 
     /** The next in line leaves in the very moment: what was minted for it never was, and the outcome is that of the lease. */

@@ -302,7 +302,7 @@ final class SeveralLocksEdgesTest {
     void aPartThatIsAboutToEndIsNotHandedOut() {
         store.isNotAtomic();
         LockOptions fixed = OPTIONS.renewal(Renewal.none());
-        Timings timings = Timings.of(fixed);
+        Timings timings = Timings.of(fixed, false);
         long spareNanos = timings.validityNanos() - Math.max(1, timings.minimumValidityNanos());
         Pending<MultiLease> good = wanted(fixed, FOR_EVER);
         grant();

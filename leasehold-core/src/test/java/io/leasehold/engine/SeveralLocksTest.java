@@ -270,9 +270,9 @@ final class SeveralLocksTest {
     @Test
     void aGrantThatCameTooSlowlyIsGivenBack() {
         long least =
-                Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30))).minimumValidityNanos();
+                Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30)), false).minimumValidityNanos();
         long valid =
-                Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30))).validityNanos();
+                Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30)), false).validityNanos();
         CompletableFuture<MultiLease> slow = both().acquireAsync();
         grant(5, runtime.nanoTime() - (valid - least) - 1);
         assertThat(slow).isNotDone();
@@ -400,7 +400,7 @@ final class SeveralLocksTest {
         lease.onAtRisk(risks::add);
         lease.onLost(losses::add);
         Duration valid = Duration.ofNanos(
-                Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30))).validityNanos());
+                Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30)), false).validityNanos());
         assertThat(lease.remainingValidity()).isEqualTo(valid.minusSeconds(3));
         assertThat(lease.isValid()).isTrue();
         CompletableFuture<Void> renewal = lease.renewAsync();
