@@ -334,7 +334,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         finish(ReleaseOutcome.ALREADY_LOST, List.of());
     }
 
-    /** The retrier has it before the table of holds removes it: a client that closes waits for both. */
+    /** Sends the release before the table of holds removes the grant: a client that closes waits for both. */
     private void sendRelease() {
         try {
             send(ReleaseRequest.Kind.RELEASE).thenAccept(reply -> finish(outcome(reply), reply.votes()));
@@ -351,7 +351,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
                 .firstReply();
     }
 
-    /** Never throws, since the holder waits for an outcome. */
+    /** The outcome for the holder, who waits for one: never throws. */
     private synchronized ReleaseOutcome outcome(ReleaseReply reply) {
         try {
             return machine.outcome(reply, now());

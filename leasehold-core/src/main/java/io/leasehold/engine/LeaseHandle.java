@@ -24,7 +24,7 @@ final class LeaseHandle implements Lease, Unseen {
 
     private final ActiveLease state;
     private final LeakWatch.Trace trace;
-    /** Only close() sees the outcome of the release. */
+    /** Whether {@link #close()} has begun the release, and alone sees its outcome. */
     private volatile boolean closing;
 
     LeaseHandle(ActiveLease state, LeakWatch leaks, @Nullable Throwable asked) {

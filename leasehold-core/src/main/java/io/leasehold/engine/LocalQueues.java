@@ -48,7 +48,7 @@ final class LocalQueues {
     /** A grant that is held here. */
     interface Passable {
 
-        /** For how long a hand-over to an attempt with these options is still possible; zero or less if it is not. */
+        /** How long a hand-over to an attempt with these options is still possible; zero or less if it is not. */
         long passableNanos(LockOptions wanted);
 
         void on(GrantEvent event);
@@ -90,13 +90,13 @@ final class LocalQueues {
         return null;
     }
 
-    /** As {@link #find}, with a default if there is no queue. */
+    /** Asks the queue of this name; the default if there is none. */
     private <R> R ask(LockName name, R otherwise, Question<R> question) {
         R answer = find(name, question);
         return answer == null ? otherwise : answer;
     }
 
-    /** As {@link #ask}, but creates the queue if there is none. */
+    /** Changes the queue of this name, which is created if there is none. */
     private boolean fill(LockName name, Function<LocalQueue<Contender, Passable>, Boolean> change) {
         while (true) {
             LocalQueue<Contender, Passable> queue = queues.computeIfAbsent(name, n -> new LocalQueue<>());

@@ -155,7 +155,7 @@ final class MultiAcquire implements Pending<MultiLease> {
                 .over());
     }
 
-    /** However it ends. */
+    /** Counts an undo or a release as unanswered until it ends, however it ends. */
     private synchronized void leaves(CompletableFuture<?> undoOrRelease) {
         leaving = CompletableFuture.allOf(leaving, undoOrRelease.handle((end, error) -> end));
     }

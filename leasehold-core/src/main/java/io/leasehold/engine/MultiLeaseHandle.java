@@ -162,7 +162,7 @@ final class MultiLeaseHandle implements MultiLease, Unseen {
         parts.forEach(part -> part.state().interruptOnLoss(wanted));
     }
 
-    /** Before the first part is released: no part that turns out to be lost interrupts what comes after. */
+    /** Cancels the interruption before the first part is released: no part that turns out to be lost interrupts what comes after. */
     private void callOffInterruption() {
         Interruption wanted = interruption;
         if (wanted != null) {
