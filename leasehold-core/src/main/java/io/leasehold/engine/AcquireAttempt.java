@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * the timer is armed, under the same guard as the decision, so that concurrent events cannot reorder them; calls to other
  * classes are made without it.
  */
-final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
+final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contender {
 
     /** The delay after a check that failed before it sent anything. */
     private static final long LOOK_AGAIN_NANOS = 100_000_000;
@@ -157,7 +157,7 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
         CompletableFuture<Void> nothingLeft = new CompletableFuture<>();
         result.whenComplete((attempt, error) -> {
             CompletableFuture<?> last =
-                    attempt instanceof Attempt.Acquired<Lease> acquired ? Unseen.giveBack(acquired.lease()) : settled;
+                    attempt instanceof Attempt.Acquired<Lease> acquired ? UnseenHold.giveBack(acquired.lease()) : settled;
             last.whenComplete((end, failure) -> nothingLeft.complete(null));
         });
         return nothingLeft;

@@ -86,7 +86,7 @@ final class Attempts {
                 () -> new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked), queues::enter);
     }
 
-    Pending<MultiLease> enterAll(List<LockName> names, WaitSettings settings, long maxWaitNanos) {
+    PendingAttempt<MultiLease> enterAll(List<LockName> names, WaitSettings settings, long maxWaitNanos) {
         accepted(settings.options(), context.store());
         Throwable asked = context.leaks().captureStack();
         return begun(() -> new MultiAcquire(names, settings, maxWaitNanos, this, context, asked), attempt -> {
@@ -97,7 +97,7 @@ final class Attempts {
     }
 
     /** Begins an attempt, unless the client is closed; the close waits until it can see it. */
-    private <A extends Pending<?>> A begun(Supplier<A> make, Consumer<A> start) {
+    private <A extends PendingAttempt<?>> A begun(Supplier<A> make, Consumer<A> start) {
         entering.incrementAndGet();
         try {
             if (closing) {

@@ -199,7 +199,7 @@ public final class EngineClient implements LockClient {
         }
         attempts.refuse();
         try {
-            new OrderlyClose(context, attempts).end(patienceNanos, isAwaited);
+            new ClientClose(context, attempts).end(patienceNanos, isAwaited);
         } finally {
             closer = null;
             attempts.closed().complete(null);

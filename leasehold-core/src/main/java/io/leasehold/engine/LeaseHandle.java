@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * The caller's reference to an {@link ActiveLease}. The engine holds no strong reference to it, so that {@link LeakWatch}
  * detects when the caller has dropped it.
  */
-final class LeaseHandle implements Lease, Unseen {
+final class LeaseHandle implements Lease, UnseenHold {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 

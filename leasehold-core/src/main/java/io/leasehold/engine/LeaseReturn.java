@@ -29,13 +29,13 @@ final class LeaseReturn {
     }
 
     void begin() {
-        if (options.atLeast().isZero() || !tested("kept for " + options.atLeast(), this::keep)) {
+        if (options.atLeast().isZero() || !succeeds("kept for " + options.atLeast(), this::keep)) {
             giveBack();
         }
     }
 
     private void giveBack() {
-        if (tested("passed on within the process", this::passOn)) {
+        if (succeeds("passed on within the process", this::passOn)) {
             return;
         }
         try {
@@ -48,7 +48,7 @@ final class LeaseReturn {
     }
 
     /** An Error in the step does not prevent the release at the store. */
-    private boolean tested(String what, BooleanSupplier step) {
+    private boolean succeeds(String what, BooleanSupplier step) {
         try {
             return step.getAsBoolean();
         } catch (RuntimeException | Error e) {

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Fields that change are guarded by {@code this}; nothing is called inside.
  */
-final class MultiAcquire implements Pending<MultiLease> {
+final class MultiAcquire implements PendingAttempt<MultiLease> {
 
     private final List<LockName> names;
     private final WaitSettings settings;
@@ -251,7 +251,7 @@ final class MultiAcquire implements Pending<MultiLease> {
                 return true;
             }
         }
-        leaves(Unseen.giveBack(lease));
+        leaves(UnseenHold.giveBack(lease));
         return false;
     }
 
@@ -338,7 +338,7 @@ final class MultiAcquire implements Pending<MultiLease> {
             acquired.clear();
             givenUp |= forGood;
         }
-        parts.forEach(part -> leaves(Unseen.giveBack(part)));
+        parts.forEach(part -> leaves(UnseenHold.giveBack(part)));
     }
 
     private Duration waited() {

@@ -14,7 +14,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Leases of several locks as one: delegates to each part, and ends with the first that ends. */
-final class MultiLeaseHandle implements MultiLease, Unseen {
+final class MultiLeaseHandle implements MultiLease, UnseenHold {
 
     private static final List<ReleaseOutcome> WORST_FIRST = List.of(
             ReleaseOutcome.ALREADY_LOST, ReleaseOutcome.UNCONFIRMED, ReleaseOutcome.KEPT, ReleaseOutcome.RELEASED);

@@ -8,7 +8,7 @@ import io.leasehold.ReentrantLockView;
 import java.util.function.UnaryOperator;
 
 /** A lock by its name: stateless; each acquiring method starts one {@link AcquireAttempt}. */
-final class NamedLock extends Acquiring<Lease> implements DistributedLock {
+final class NamedLock extends AbstractLock<Lease> implements DistributedLock {
 
     private final LockName name;
 
@@ -23,7 +23,7 @@ final class NamedLock extends Acquiring<Lease> implements DistributedLock {
     }
 
     @Override
-    Pending<Lease> enter(long maxWaitNanos) {
+    PendingAttempt<Lease> enter(long maxWaitNanos) {
         return attempts.enter(name, settings, maxWaitNanos);
     }
 

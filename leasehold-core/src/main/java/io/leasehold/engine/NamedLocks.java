@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.function.UnaryOperator;
 
 /** Several locks by their names: stateless; each acquiring method starts one {@link MultiAcquire}. */
-final class NamedLocks extends Acquiring<MultiLease> implements MultiLock {
+final class NamedLocks extends AbstractLock<MultiLease> implements MultiLock {
 
     private final List<LockName> names;
 
@@ -23,7 +23,7 @@ final class NamedLocks extends Acquiring<MultiLease> implements MultiLock {
     }
 
     @Override
-    Pending<MultiLease> enter(long maxWaitNanos) {
+    PendingAttempt<MultiLease> enter(long maxWaitNanos) {
         return attempts.enterAll(names, settings, maxWaitNanos);
     }
 

@@ -45,17 +45,17 @@ final class ReleaseRetrier {
      * @param firstReply the first answer
      * @param over completes once it is finally answered or given up
      */
-    record Told(CompletableFuture<ReleaseReply> firstReply, CompletableFuture<Void> over) {}
+    record Progress(CompletableFuture<ReleaseReply> firstReply, CompletableFuture<Void> over) {}
 
     /** Ends the owner token at the store: repeats that until it is answered, for as long as the store may know the token. */
-    Told end(List<LockName> names, OwnerToken owner, long ballot, ReleaseRequest.Kind kind, Timings timings) {
+    Progress end(List<LockName> names, OwnerToken owner, long ballot, ReleaseRequest.Kind kind, Timings timings) {
         ReleaseRequest request = new ReleaseRequest(names, owner, ballot, kind, timings.answerNanos());
         Ending ending = new Ending(request, runtime.nanoTime() + timings.undoNanos());
         synchronized (pending) {
             pending.add(ending);
         }
         ending.send();
-        return new Told(ending.firstReply, ending.ended);
+        return new Progress(ending.firstReply, ending.ended);
     }
 
     /** The store can be reached again: repeats the unanswered requests at once. */

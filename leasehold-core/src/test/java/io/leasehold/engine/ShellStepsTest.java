@@ -320,11 +320,11 @@ final class ShellStepsTest {
     void aReleaseIsRepeatedAtPausesThatDoubleUntilItsTimeIsOver() {
         List<Long> sent = new ArrayList<>();
         ReleaseRetrier retrier = new ReleaseRetrier(runtime, new TimerQueue(runtime), failing(sent));
-        ReleaseRetrier.Told told = end(retrier, Duration.ofSeconds(4));
-        assertThat(told.firstReply()).isCompleted();
+        ReleaseRetrier.Progress progress = end(retrier, Duration.ofSeconds(4));
+        assertThat(progress.firstReply()).isCompleted();
         assertThat(retrier.isIdle()).isFalse();
         runtime.pass(Duration.ofSeconds(10));
-        assertThat(told.over()).isCompleted();
+        assertThat(progress.over()).isCompleted();
         assertThat(retrier.isIdle()).isTrue();
         // At 0, 50, 150, 350, 750, 1550, 2550, 3550 ms, and at its end.
         assertThat(sent).containsExactly(0L, 50L, 150L, 350L, 750L, 1550L, 2550L, 3550L, 4000L);
@@ -345,7 +345,7 @@ final class ShellStepsTest {
         assertThat(sent).hasSize(7);
     }
 
-    private static ReleaseRetrier.Told end(ReleaseRetrier retrier, Duration atMost) {
+    private static ReleaseRetrier.Progress end(ReleaseRetrier retrier, Duration atMost) {
         long nanos = atMost.toNanos();
         Timings timings = new Timings(nanos, nanos, nanos, 0, 0, 1, nanos, nanos, 1_000_000);
         return retrier.end(

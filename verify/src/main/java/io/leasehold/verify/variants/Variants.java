@@ -225,7 +225,7 @@ final class Variants {
                         "part-not-given-back",
                         "of several locks the first stay taken when a later one is not to be had",
                         SEVERAL,
-                        "parts.forEach(part -> leaves(Unseen.giveBack(part)));",
+                        "parts.forEach(part -> leaves(UnseenHold.giveBack(part)));",
                         "parts.forEach(Lease::lockName);"),
                 new Variant(
                         "validity-of-the-best-part",

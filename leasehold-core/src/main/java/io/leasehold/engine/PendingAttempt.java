@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
  *
  * @param <H> the kind of hold
  */
-interface Pending<H extends Hold> {
+interface PendingAttempt<H extends Hold> {
 
     /**
      * Completes, on any thread, with the attempt's outcome; exceptionally if the store failed or the caller gave up.

@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory;
 /**
  * The close of a client in steps that continue after a failure: in the end the store is closed, and no thread waits for an answer.
  */
-final class OrderlyClose {
+final class ClientClose {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final long CHECK_NANOS = 2_000_000;
@@ -19,7 +19,7 @@ final class OrderlyClose {
     private final EngineContext context;
     private final Attempts attempts;
 
-    OrderlyClose(EngineContext context, Attempts attempts) {
+    ClientClose(EngineContext context, Attempts attempts) {
         this.context = context;
         this.attempts = attempts;
     }

@@ -14,10 +14,10 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The acquiring methods of all kinds of lock: each starts one {@link Pending} attempt, and blocks for its result or delivers it
+ * The acquiring methods of all kinds of lock: each starts one {@link PendingAttempt} attempt, and blocks for its result or delivers it
  * asynchronously. Stateless; safe for use by any thread.
  */
-abstract class Acquiring<H extends Hold> implements Acquirable<H> {
+abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
 
     private static final long FOR_EVER = Long.MAX_VALUE;
 
@@ -27,7 +27,7 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
     final WaitSettings settings;
     private final LockRuntime runtime;
 
-    Acquiring(WaitSettings settings, Attempts attempts) {
+    AbstractLock(WaitSettings settings, Attempts attempts) {
         this.settings = settings;
         this.attempts = attempts;
         this.runtime = attempts.runtime();
@@ -37,7 +37,7 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
     abstract String what();
 
     /** Starts an attempt. */
-    abstract Pending<H> enter(long maxWaitNanos);
+    abstract PendingAttempt<H> enter(long maxWaitNanos);
 
     /** Receives each hold that the current thread waited for. */
     abstract void opened(H hold);
@@ -75,14 +75,14 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
         if (Thread.interrupted()) {
             throw new InterruptedException("interrupted before " + what() + " was asked for");
         }
-        Pending<H> pending = enter(maxWaitNanos);
+        PendingAttempt<H> pending = enter(maxWaitNanos);
         try {
             runtime.await(pending.result());
         } catch (InterruptedException e) {
             awaitUndo(pending.giveUp(), pending.undoPatienceNanos());
             throw e;
         }
-        return told(Futures.result(pending.result()));
+        return recordOpener(Futures.result(pending.result()));
     }
 
     /** Waits for a bounded time; a further interrupt ends the wait, and is kept for the caller in addition to the first. */
@@ -107,16 +107,16 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
     /** Waits without limit; an interrupt is kept for later. */
     H acquireUninterruptibly() {
         refuseSelfWait();
-        return told(Futures.join(runtime, enter(FOR_EVER).result())).orElseThrow();
+        return recordOpener(Futures.join(runtime, enter(FOR_EVER).result())).orElseThrow();
     }
 
     /** One round trip; an interrupt is kept for later. */
     @Nullable
     H tryAcquireUninterruptibly() {
-        return told(Futures.join(runtime, enter(0).result())).orElseNull();
+        return recordOpener(Futures.join(runtime, enter(0).result())).orElseNull();
     }
 
-    private Attempt<H> told(Attempt<H> attempt) {
+    private Attempt<H> recordOpener(Attempt<H> attempt) {
         H hold = attempt.orElseNull();
         if (hold != null) {
             opened(hold);
@@ -136,7 +136,7 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
 
     /** The result in the requested form, on a callback thread; a hold whose future is already completed is given back. */
     private <T> CompletableFuture<T> handOver(long maxWaitNanos, Function<Attempt<H>, T> form) {
-        Pending<H> pending = enter(maxWaitNanos);
+        PendingAttempt<H> pending = enter(maxWaitNanos);
         CompletableFuture<T> handed = new PropagatingFuture<>(pending::giveUp);
         pending.result()
                 .thenApply(form)
@@ -154,7 +154,7 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
     public final <T> CompletableFuture<T> holdWhile(
             Duration maxWait, Function<? super H, ? extends CompletionStage<T>> work) {
         Objects.requireNonNull(work, "work");
-        Pending<H> pending = enter(patience(maxWait));
+        PendingAttempt<H> pending = enter(patience(maxWait));
         // Whether the work has received the hold: a cancellation withdraws it only until then.
         CompletableFuture<H> taken = new PropagatingFuture<>(pending::giveUp);
         CompletableFuture<T> done = new PropagatingFuture<>(() -> taken.cancel(false));
@@ -176,7 +176,7 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
                 .execute(
                         () -> {
                             if (done.isDone()) {
-                                Unseen.giveBack(hold);
+                                UnseenHold.giveBack(hold);
                             } else {
                                 runHolding(hold, work, done);
                             }
@@ -187,7 +187,7 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
 
     /** The work never ran: the hold is released at once, like one that no caller has seen. */
     private static <H extends Hold, T> void giveBackUnused(H hold, Throwable why, CompletableFuture<T> done) {
-        Unseen.giveBack(hold).whenComplete((outcome, ignored) -> done.completeExceptionally(Futures.unwrapped(why)));
+        UnseenHold.giveBack(hold).whenComplete((outcome, ignored) -> done.completeExceptionally(Futures.unwrapped(why)));
     }
 
     private static <H extends Hold, T> void runHolding(
