@@ -14,7 +14,7 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The acquiring methods of all kinds of lock: each starts one {@link PendingAttempt} attempt, and blocks for its result or delivers it
+ * The acquiring methods of all kinds of lock: each starts one {@link PendingAttempt}, and blocks for its result or delivers it
  * asynchronously. Stateless; safe for use by any thread.
  */
 abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
