@@ -187,7 +187,8 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
 
     /** The work never ran: the hold is released at once, like one that no caller has seen. */
     private static <H extends Hold, T> void giveBackUnused(H hold, Throwable why, CompletableFuture<T> done) {
-        UnseenHold.giveBack(hold).whenComplete((outcome, ignored) -> done.completeExceptionally(Futures.unwrapped(why)));
+        UnseenHold.giveBack(hold)
+                .whenComplete((outcome, ignored) -> done.completeExceptionally(Futures.unwrapped(why)));
     }
 
     private static <H extends Hold, T> void runHolding(

@@ -156,8 +156,9 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
         on(new AcquireMachine.GaveUp());
         CompletableFuture<Void> nothingLeft = new CompletableFuture<>();
         result.whenComplete((attempt, error) -> {
-            CompletableFuture<?> last =
-                    attempt instanceof Attempt.Acquired<Lease> acquired ? UnseenHold.giveBack(acquired.lease()) : settled;
+            CompletableFuture<?> last = attempt instanceof Attempt.Acquired<Lease> acquired
+                    ? UnseenHold.giveBack(acquired.lease())
+                    : settled;
             last.whenComplete((end, failure) -> nothingLeft.complete(null));
         });
         return nothingLeft;

@@ -82,8 +82,7 @@ final class Attempts {
     /** With the stack of the caller, if that is recorded. */
     AcquireAttempt enter(LockName name, WaitSettings settings, long maxWaitNanos, @Nullable Throwable asked) {
         accepted(settings.options(), context.store());
-        return begun(
-                () -> new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked), queues::enter);
+        return begun(() -> new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked), queues::enter);
     }
 
     PendingAttempt<MultiLease> enterAll(List<LockName> names, WaitSettings settings, long maxWaitNanos) {

@@ -79,7 +79,8 @@ final class MultiLeaseHandle implements MultiLease, UnseenHold {
 
     @Override
     public CompletableFuture<Void> renewAsync() {
-        return CompletableFuture.allOf(parts.stream().map(LeaseHandle::renewAsync).toArray(CompletableFuture[]::new));
+        return CompletableFuture.allOf(
+                parts.stream().map(LeaseHandle::renewAsync).toArray(CompletableFuture[]::new));
     }
 
     @Override

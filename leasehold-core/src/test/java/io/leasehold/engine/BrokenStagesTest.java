@@ -92,8 +92,7 @@ final class BrokenStagesTest {
     void aWrappedFailureWithoutACauseIsToldAsItIs() {
         SystemLockRuntime runtime = new SystemLockRuntime();
         CompletionException wrapper = new CompletionException("made by the test", null);
-        CompletableFuture<String> handed =
-                Futures.onCallbackExecutor(runtime, CompletableFuture.failedFuture(wrapper));
+        CompletableFuture<String> handed = Futures.onCallbackExecutor(runtime, CompletableFuture.failedFuture(wrapper));
         assertThatThrownBy(() -> handed.get(60, TimeUnit.SECONDS)).isInstanceOf(ExecutionException.class);
         runtime.close();
     }

@@ -317,8 +317,8 @@ final class ClientEdgesTest {
     void ofAWaitThatIsOverNothingIsLeft() throws Exception {
         CompletableFuture<Void> closed = ((EngineClient) client).attempts().closed();
         CompletableFuture<Throwable> thrown = new CompletableFuture<>();
-        Thread caller = new Thread(() -> thrown.complete(
-                catchThrowable(() -> client.named(NAME).acquire())));
+        Thread caller = new Thread(
+                () -> thrown.complete(catchThrowable(() -> client.named(NAME).acquire())));
         caller.start();
         while (store.acquires().isEmpty() || caller.getState() != Thread.State.WAITING) {
             Thread.onSpinWait();

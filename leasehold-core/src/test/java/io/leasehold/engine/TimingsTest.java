@@ -92,7 +92,8 @@ final class TimingsTest {
                         .claimNanos())
                 .as("at least three seconds")
                 .isEqualTo(3_000 * MILLI);
-        assertThat(Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(2)), false).claimNanos())
+        assertThat(Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(2)), false)
+                        .claimNanos())
                 .as("never more than a ttl")
                 .isEqualTo(2_000 * MILLI);
     }
