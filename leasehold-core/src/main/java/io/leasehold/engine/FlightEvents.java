@@ -58,7 +58,7 @@ final class FlightEvents {
         }
     }
 
-    /** From the call to the outcome of one attempt. */
+    /** The time from the call to the outcome of one attempt. */
     @Name("io.leasehold.Wait")
     @Label("Lock Wait")
     @Description("From the call to the outcome of one attempt on a lock")
@@ -86,7 +86,7 @@ final class FlightEvents {
         }
     }
 
-    /** From the grant of one lease to its end. */
+    /** The time from the grant of one lease to its end. */
     @Name("io.leasehold.Hold")
     @Label("Lock Hold")
     @Description("From the grant of one lease to its end")
@@ -115,7 +115,7 @@ final class FlightEvents {
         }
     }
 
-    /** From the sending of one renewal to its answer. */
+    /** The time from the sending of one renewal to its answer. */
     @Name("io.leasehold.Renewal")
     @Label("Lease Renewal")
     @Description("From the sending of one renewal to its answer")

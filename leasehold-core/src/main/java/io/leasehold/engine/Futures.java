@@ -35,6 +35,17 @@ final class Futures {
         }
     }
 
+    /** Waits until it is done, or for so long; an interrupt is kept for later. */
+    static void joinAtMost(LockRuntime runtime, CompletableFuture<?> future, long patienceNanos) {
+        if (future.isDone()) {
+            return;
+        }
+        CompletableFuture<Void> late = new CompletableFuture<>();
+        LockRuntime.Timer limit = runtime.schedule(patienceNanos, () -> late.complete(null));
+        join(runtime, CompletableFuture.anyOf(future, late));
+        limit.cancel();
+    }
+
     /** The result of a future that is done; its failure is thrown with the stack of the caller. */
     static <T> T result(CompletableFuture<T> done) {
         try {
@@ -88,12 +99,18 @@ final class Futures {
         }
     }
 
+    /** The failure of a stage without the exception in which it wraps that of an earlier one. */
+    static Throwable unwrapped(Throwable error) {
+        Throwable cause = error instanceof CompletionException ? error.getCause() : null;
+        return cause != null ? cause : error;
+    }
+
     /** The same result, completed on a callback thread: dependent stages may block. */
     static <T> CompletableFuture<T> onCallbackExecutor(LockRuntime runtime, CompletableFuture<T> source) {
         CompletableFuture<T> handed = new CompletableFuture<>();
         source.whenComplete((value, error) -> execute(runtime, () -> {
             if (error != null) {
-                handed.completeExceptionally(error instanceof CompletionException ? error.getCause() : error);
+                handed.completeExceptionally(unwrapped(error));
             } else {
                 handed.complete(value);
             }

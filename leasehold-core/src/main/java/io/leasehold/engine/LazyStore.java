@@ -105,7 +105,13 @@ public final class LazyStore implements LockStore {
 
     /** Whether it is wanted still. */
     private boolean keep(LockStore store, StoreSignals signals) {
-        store.listen(signals);
+        try {
+            store.listen(signals);
+        } catch (RuntimeException | Error e) {
+            // Nobody else knows it, and perhaps the next is opened.
+            Futures.guarded("closing a store that cannot be listened to", store::close);
+            throw e;
+        }
         synchronized (this) {
             if (!closed.isDone()) {
                 opened = store;

@@ -7,11 +7,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.FileSystemLoopException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.ExecutorService;
@@ -31,7 +33,7 @@ class FencedFileTest {
     @TempDir
     private Path directory;
 
-    private final List<Admission> answers = new ArrayList<>();
+    private final List<Admission> answers = Collections.synchronizedList(new ArrayList<>());
     private Path path;
     private FencedFile file;
 
@@ -62,6 +64,22 @@ class FencedFileTest {
                 .filteredOn(answer -> answer instanceof Admission.Rejected)
                 .singleElement()
                 .satisfies(answer -> assertThat(answer.token()).isEqualTo(2));
+    }
+
+    /** It is called without the locks: nobody waits for what the user does there, and it may use the file itself. */
+    @Test
+    void anObserverMayUseTheFile() throws IOException {
+        List<String> seen = new ArrayList<>();
+        FencedFile observed = FencedFile.at(path, answer -> {
+            try {
+                seen.add(answer.token() + " " + read(5));
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+        observed.write(5, "10".getBytes(UTF_8));
+        assertThatThrownBy(() -> observed.write(4, "11".getBytes(UTF_8))).isInstanceOf(StaleTokenException.class);
+        assertThat(seen).containsExactly("5 10", "4 10");
     }
 
     @Test

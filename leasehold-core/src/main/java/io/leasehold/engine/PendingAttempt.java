@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
  *
  * @param <H> the kind of hold
  */
-interface Pending<H extends Hold> {
+interface PendingAttempt<H extends Hold> {
 
     /**
      * Completes, on any thread, with the attempt's outcome; exceptionally if the store failed or the caller gave up.
@@ -25,4 +25,7 @@ interface Pending<H extends Hold> {
 
     /** How long an interrupted caller waits for that. */
     long undoPatienceNanos();
+
+    /** The client closes: ends the attempt, which is told apart from a withdrawal. */
+    void clientClosing();
 }

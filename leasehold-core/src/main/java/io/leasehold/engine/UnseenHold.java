@@ -5,12 +5,12 @@ import io.leasehold.ReleaseOutcome;
 import java.util.concurrent.CompletableFuture;
 
 /** A hold that can be given back before a caller has seen it: no work was done under it. */
-interface Unseen {
+interface UnseenHold {
 
     /** Releases it at once; no caller has it or will have it. */
     CompletableFuture<ReleaseOutcome> giveBackUnseen();
 
     static CompletableFuture<ReleaseOutcome> giveBack(Hold hold) {
-        return hold instanceof Unseen unseen ? unseen.giveBackUnseen() : Futures.ask(hold::releaseAsync);
+        return hold instanceof UnseenHold unseen ? unseen.giveBackUnseen() : Futures.ask(hold::releaseAsync);
     }
 }

@@ -1,9 +1,9 @@
 package io.leasehold.engine;
 
 import io.leasehold.LossCause;
-import io.leasehold.spi.LockRuntime;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -11,16 +11,15 @@ import org.slf4j.LoggerFactory;
 /**
  * The close of a client in steps that continue after a failure: in the end the store is closed, and no thread waits for an answer.
  */
-final class OrderlyClose {
+final class ClientClose {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
-    private static final long QUIET_CHECK_NANOS = 2_000_000;
+    private static final long CHECK_NANOS = 2_000_000;
 
     private final EngineContext context;
     private final Attempts attempts;
-    private final CompletableFuture<Void> quiet = new CompletableFuture<>();
 
-    OrderlyClose(EngineContext context, Attempts attempts) {
+    ClientClose(EngineContext context, Attempts attempts) {
         this.context = context;
         this.attempts = attempts;
     }
@@ -30,9 +29,10 @@ final class OrderlyClose {
         attempts.withdraw();
         List<HoldTable.Held> held = context.holds().all();
         held.forEach(grant -> Futures.guarded("telling a holder of the close", () -> tell(grant)));
-        Futures.guarded("the wait for holders", () -> awaitHolders(held, isAwaited, patienceNanos / 2));
+        Futures.guarded(
+                "the wait for holders", () -> await(() -> held.stream().noneMatch(isAwaited), patienceNanos / 2));
         held.forEach(grant -> Futures.guarded("ending a lease at the close", grant::endAtClose));
-        Futures.guarded("the wait for the last answers", () -> awaitQuiet(patienceNanos / 2));
+        Futures.guarded("the wait for the last answers", () -> await(this::isQuiet, patienceNanos / 2));
         // The store waits for answers, too: the interrupt flag is restored afterwards.
         boolean interrupted = Thread.interrupted();
         try {
@@ -49,53 +49,32 @@ final class OrderlyClose {
         grant.on(new GrantEvent.TakenAway(LossCause.CLIENT_CLOSED));
     }
 
-    private void awaitHolders(List<HoldTable.Held> held, Predicate<HoldTable.Held> isAwaited, long patienceNanos) {
+    /** Checks again and again until it is over, for so long at most; a check that fails is repeated. */
+    private void await(BooleanSupplier isOver, long patienceNanos) {
         CompletableFuture<Void> over = new CompletableFuture<>();
-        checkHolders(held, isAwaited, context.runtime().nanoTime() + patienceNanos, over);
-        Futures.join(context.runtime(), over);
-    }
-
-    private void checkHolders(
-            List<HoldTable.Held> held,
-            Predicate<HoldTable.Held> isAwaited,
-            long untilAtNanos,
-            CompletableFuture<Void> over) {
         try {
-            boolean awaited = held.stream().anyMatch(isAwaited);
-            if (!awaited || context.runtime().nanoTime() - untilAtNanos >= 0) {
-                over.complete(null);
-            } else {
-                context.runtime().schedule(QUIET_CHECK_NANOS, () -> checkHolders(held, isAwaited, untilAtNanos, over));
-            }
-        } catch (RuntimeException | Error e) {
-            // Without another check nothing would end the wait.
-            LOG.error("the holders of a closing lock client are no longer awaited", e);
+            check(isOver, over);
+            Futures.joinAtMost(context.runtime(), over, patienceNanos);
+        } finally {
+            // The last check.
             over.complete(null);
         }
     }
 
-    private void awaitQuiet(long patienceNanos) {
-        LockRuntime.Timer limit = context.runtime().schedule(patienceNanos, () -> quiet.complete(null));
-        checkQuiet();
-        Futures.join(context.runtime(), quiet);
-        limit.cancel();
-    }
-
-    /** Completes {@link #quiet} once every reply that could cause further requests has arrived. */
-    private void checkQuiet() {
-        boolean isOver = quiet.isDone();
+    private void check(BooleanSupplier isOver, CompletableFuture<Void> over) {
+        boolean done = false;
         try {
-            isOver |= isQuiet();
+            done = over.isDone() || isOver.getAsBoolean();
         } catch (RuntimeException | Error e) {
             LOG.error("a check of what a closing lock client waits for has failed; it is repeated", e);
         }
-        if (isOver) {
-            quiet.complete(null);
+        if (done) {
+            over.complete(null);
         } else {
-            // Without another check the limit ends the wait.
+            // Without another check the patience ends the wait.
             Futures.guarded(
-                    "the wait for the last answers",
-                    () -> context.runtime().schedule(QUIET_CHECK_NANOS, this::checkQuiet));
+                    "the next check of a closing client",
+                    () -> context.runtime().schedule(CHECK_NANOS, () -> check(isOver, over)));
         }
     }
 

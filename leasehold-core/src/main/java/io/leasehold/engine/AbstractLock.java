@@ -3,29 +3,32 @@ package io.leasehold.engine;
 import io.leasehold.Acquirable;
 import io.leasehold.Attempt;
 import io.leasehold.Hold;
+import io.leasehold.LockOptions;
 import io.leasehold.spi.LockRuntime;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The acquiring methods of all kinds of lock: each starts one {@link Pending} attempt, and blocks for its result or delivers it
+ * The acquiring methods of all kinds of lock: each starts one {@link PendingAttempt}, and blocks for its result or delivers it
  * asynchronously. Stateless; safe for use by any thread.
  */
-abstract class Acquiring<H extends Hold> implements Acquirable<H> {
+abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
 
     private static final long FOR_EVER = Long.MAX_VALUE;
 
     /** Starts attempts, blocks threads and delivers results. */
     final Attempts attempts;
 
+    final WaitSettings settings;
     private final LockRuntime runtime;
 
-    Acquiring(Attempts attempts) {
+    AbstractLock(WaitSettings settings, Attempts attempts) {
+        this.settings = settings;
         this.attempts = attempts;
         this.runtime = attempts.runtime();
     }
@@ -34,10 +37,20 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
     abstract String what();
 
     /** Starts an attempt. */
-    abstract Pending<H> enter(long maxWaitNanos);
+    abstract PendingAttempt<H> enter(long maxWaitNanos);
 
     /** Receives each hold that the current thread waited for. */
     abstract void opened(H hold);
+
+    /** The options of every attempt. */
+    public final LockOptions options() {
+        return settings.options();
+    }
+
+    /** The settings with other options. */
+    final WaitSettings changed(UnaryOperator<LockOptions> change) {
+        return attempts.settings(Objects.requireNonNull(change.apply(options()), "options"));
+    }
 
     /** Refuses to wait without limit for what the current thread itself has. */
     abstract void refuseSelfWait();
@@ -62,14 +75,14 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
         if (Thread.interrupted()) {
             throw new InterruptedException("interrupted before " + what() + " was asked for");
         }
-        Pending<H> pending = enter(maxWaitNanos);
+        PendingAttempt<H> pending = enter(maxWaitNanos);
         try {
             runtime.await(pending.result());
         } catch (InterruptedException e) {
             awaitUndo(pending.giveUp(), pending.undoPatienceNanos());
             throw e;
         }
-        return told(Futures.result(pending.result()));
+        return recordOpener(Futures.result(pending.result()));
     }
 
     /** Waits for a bounded time; a further interrupt ends the wait, and is kept for the caller in addition to the first. */
@@ -77,34 +90,33 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
         if (undone.isDone()) {
             return;
         }
-        CompletableFuture<Void> waited = new CompletableFuture<>();
-        LockRuntime.Timer limit = runtime.schedule(patienceNanos, () -> waited.complete(null));
-        undone.whenComplete((nothing, error) -> waited.complete(null));
-        // Once the client is closed no timer runs, and perhaps no answer arrives.
-        Runnable forget = attempts.closeEnds().ends(waited);
+        CompletableFuture<Void> late = new CompletableFuture<>();
+        LockRuntime.Timer limit = runtime.schedule(patienceNanos, () -> late.complete(null));
         try {
-            runtime.await(waited);
+            // Once the client is closed no timer runs, and perhaps no answer arrives.
+            runtime.await(CompletableFuture.anyOf(undone, late, attempts.closed()));
         } catch (InterruptedException again) {
             Thread.currentThread().interrupt();
         } finally {
             limit.cancel();
-            forget.run();
+            // So that the other two forget this wait.
+            late.complete(null);
         }
     }
 
     /** Waits without limit; an interrupt is kept for later. */
     H acquireUninterruptibly() {
         refuseSelfWait();
-        return told(Futures.join(runtime, enter(FOR_EVER).result())).orElseThrow();
+        return recordOpener(Futures.join(runtime, enter(FOR_EVER).result())).orElseThrow();
     }
 
     /** One round trip; an interrupt is kept for later. */
     @Nullable
     H tryAcquireUninterruptibly() {
-        return told(Futures.join(runtime, enter(0).result())).orElseNull();
+        return recordOpener(Futures.join(runtime, enter(0).result())).orElseNull();
     }
 
-    private Attempt<H> told(Attempt<H> attempt) {
+    private Attempt<H> recordOpener(Attempt<H> attempt) {
         H hold = attempt.orElseNull();
         if (hold != null) {
             opened(hold);
@@ -124,13 +136,13 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
 
     /** The result in the requested form, on a callback thread; a hold whose future is already completed is given back. */
     private <T> CompletableFuture<T> handOver(long maxWaitNanos, Function<Attempt<H>, T> form) {
-        Pending<H> pending = enter(maxWaitNanos);
+        PendingAttempt<H> pending = enter(maxWaitNanos);
         CompletableFuture<T> handed = new PropagatingFuture<>(pending::giveUp);
         pending.result()
                 .thenApply(form)
                 .whenComplete((value, error) -> Futures.execute(runtime, () -> {
                     if (error != null) {
-                        handed.completeExceptionally(unwrapped(error));
+                        handed.completeExceptionally(Futures.unwrapped(error));
                     } else if (!handed.complete(value)) {
                         pending.giveUp();
                     }
@@ -142,30 +154,20 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
     public final <T> CompletableFuture<T> holdWhile(
             Duration maxWait, Function<? super H, ? extends CompletionStage<T>> work) {
         Objects.requireNonNull(work, "work");
-        Pending<H> pending = enter(patience(maxWait));
+        PendingAttempt<H> pending = enter(patience(maxWait));
         // Whether the work has received the hold: a cancellation withdraws it only until then.
         CompletableFuture<H> taken = new PropagatingFuture<>(pending::giveUp);
         CompletableFuture<T> done = new PropagatingFuture<>(() -> taken.cancel(false));
         pending.result().thenApply(Attempt::orElseThrow).whenComplete((hold, error) -> {
             if (error != null) {
-                Futures.execute(runtime, () -> done.completeExceptionally(unwrapped(error)));
+                Futures.execute(runtime, () -> done.completeExceptionally(Futures.unwrapped(error)));
             } else if (taken.complete(hold)) {
-                submitOrGiveBack(hold, work, done);
+                submit(hold, work, done);
             } else {
                 pending.giveUp();
             }
         });
         return done;
-    }
-
-    /** Only the work would give the hold back. */
-    private <T> void submitOrGiveBack(
-            H hold, Function<? super H, ? extends CompletionStage<T>> work, CompletableFuture<T> done) {
-        try {
-            submit(hold, work, done);
-        } catch (RuntimeException | Error e) {
-            giveBackUnused(hold, e, done);
-        }
     }
 
     /** Always on the executor: the hold may already be available, and the work must not run on the caller's thread. */
@@ -174,7 +176,7 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
                 .execute(
                         () -> {
                             if (done.isDone()) {
-                                Unseen.giveBack(hold);
+                                UnseenHold.giveBack(hold);
                             } else {
                                 runHolding(hold, work, done);
                             }
@@ -185,7 +187,8 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
 
     /** The work never ran: the hold is released at once, like one that no caller has seen. */
     private static <H extends Hold, T> void giveBackUnused(H hold, Throwable why, CompletableFuture<T> done) {
-        Unseen.giveBack(hold).whenComplete((outcome, ignored) -> done.completeExceptionally(unwrapped(why)));
+        UnseenHold.giveBack(hold)
+                .whenComplete((outcome, ignored) -> done.completeExceptionally(Futures.unwrapped(why)));
     }
 
     private static <H extends Hold, T> void runHolding(
@@ -209,20 +212,11 @@ abstract class Acquiring<H extends Hold> implements Acquirable<H> {
             H hold, @Nullable T value, @Nullable Throwable failure, CompletableFuture<T> done) {
         Futures.ask(hold::releaseAsync).whenComplete((outcome, ignored) -> {
             if (failure != null) {
-                done.completeExceptionally(unwrapped(failure));
+                done.completeExceptionally(Futures.unwrapped(failure));
             } else {
                 done.complete(value);
             }
         });
-    }
-
-    private static Throwable unwrapped(Throwable error) {
-        if (!(error instanceof CompletionException)) {
-            // The caller's own failure, passed on as it is.
-            return error;
-        }
-        Throwable cause = error.getCause();
-        return cause != null ? cause : error;
     }
 
     private long patience(Duration maxWait) {

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 
 /** close(): acquiring stops, holders are told, they get a bounded time, the rest is ended. */
 @Tag("quick")
-final class OrderlyCloseTest {
+final class ClientCloseTest {
 
     private static final LockName NAME = LockName.exactly("n");
     private static final Duration LONG = Duration.ofMinutes(10);
