@@ -4,11 +4,11 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.node.LockNode;
 import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.toolkit.Failure;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiFunction;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The connection to one node: failures are replies, and the number of unanswered requests is bounded. Safe for all threads.
@@ -61,8 +61,8 @@ final class NodeLink {
         });
     }
 
-    private LockStoreException broken(@Nullable Throwable error) {
-        Throwable cause = error == null || error.getCause() == null ? error : error.getCause();
+    private LockStoreException broken(Throwable error) {
+        Throwable cause = Failure.unwrapped(error);
         return cause instanceof LockStoreException known
                 ? known
                 : new StoreUnavailableException("a request to " + name + " failed: " + cause, cause);
