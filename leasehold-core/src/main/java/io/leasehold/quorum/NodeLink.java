@@ -31,11 +31,6 @@ final class NodeLink {
         return node;
     }
 
-    /** The node's name, for messages. */
-    String name() {
-        return name;
-    }
-
     /** Sends a request; the answer never completes exceptionally. */
     <R> CompletableFuture<R> ask(
             Function<LockNode, CompletableFuture<R>> request, BiFunction<FailureKind, LockStoreException, R> failed) {

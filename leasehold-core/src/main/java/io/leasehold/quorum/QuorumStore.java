@@ -160,7 +160,7 @@ public final class QuorumStore implements LockStore, MemberSet {
         return "redlock:" + nodes.names();
     }
 
-    @Override
+    /** The configuration that all clients of the set must share: its nodes, by their names, and the largest ttl. */
     public String configuration() {
         return nodes.configuration();
     }
