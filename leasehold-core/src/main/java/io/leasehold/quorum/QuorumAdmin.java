@@ -21,7 +21,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** Asks every node of a set, and combines their answers: a lock is held if a quorum says so; any other record counts at any node. */
+/**
+ * Asks every node of a set, and combines their answers: a lock is held if a quorum says so; any other record counts at any
+ * node.
+ */
 final class QuorumAdmin implements StoreAdmin, StoreOperations {
 
     private static final long PROBE_NANOS = 1_000_000_000L;
