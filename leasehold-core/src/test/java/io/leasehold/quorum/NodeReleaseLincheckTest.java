@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
  * the thread of the timer and that of the answer.
  */
 @Tag("full")
-final class NodeReleaseRaceTest {
+final class NodeReleaseLincheckTest {
 
     private static final int INTERLEAVINGS = 2_000;
 
@@ -71,7 +71,7 @@ final class NodeReleaseRaceTest {
     /** A node that answers a release so. */
     private static LockNode node(CompletableFuture<ReleaseReply> answer) {
         return (LockNode) Proxy.newProxyInstance(
-                NodeReleaseRaceTest.class.getClassLoader(),
+                NodeReleaseLincheckTest.class.getClassLoader(),
                 new Class<?>[] {LockNode.class},
                 (proxy, method, arguments) -> answer);
     }
@@ -108,7 +108,7 @@ final class NodeReleaseRaceTest {
 
     @Test
     void whatAQuorumHasDeletedIsToldAsReleasedOnce() {
-        Lincheck.runConcurrentTest(INTERLEAVINGS, NodeReleaseRaceTest::decideAsTheTimeEnds);
+        Lincheck.runConcurrentTest(INTERLEAVINGS, NodeReleaseLincheckTest::decideAsTheTimeEnds);
         assertThat(INTERLEAVINGS).isPositive();
     }
 }
