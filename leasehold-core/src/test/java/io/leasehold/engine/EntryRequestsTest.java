@@ -50,6 +50,7 @@ class EntryRequestsTest {
     }
 
     @Test
+    @SuppressWarnings("FutureReturnValueIgnored")
     void aStepThatHandsInAnotherHoldsNoLockAndComesBeforeIt() {
         CompletableFuture<String> slow = new CompletableFuture<>();
         List<String> taken = new ArrayList<>();

@@ -1,7 +1,5 @@
 package io.leasehold.quorum;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import io.leasehold.node.LockNode;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
@@ -22,7 +20,7 @@ import org.junit.jupiter.api.Test;
 @Tag("full")
 final class NodeReleaseLincheckTest {
 
-    private static final int INTERLEAVINGS = 2_000;
+    private static final int INTERLEAVINGS = 500;
 
     /** Keeps the last timer, for a thread of the test. */
     private static final class LastTimer implements LockRuntime {
@@ -73,7 +71,12 @@ final class NodeReleaseLincheckTest {
         return (LockNode) Proxy.newProxyInstance(
                 NodeReleaseLincheckTest.class.getClassLoader(),
                 new Class<?>[] {LockNode.class},
-                (proxy, method, arguments) -> answer);
+                (proxy, method, arguments) -> switch (method.getName()) {
+                    case "release" -> answer;
+                    case "hashCode" -> 1;
+                    case "equals" -> proxy == arguments[0];
+                    default -> throw new UnsupportedOperationException(method.getName());
+                });
     }
 
     private static void decideAsTheTimeEnds() {
@@ -109,6 +112,5 @@ final class NodeReleaseLincheckTest {
     @Test
     void whatAQuorumHasDeletedIsToldAsReleasedOnce() {
         Lincheck.runConcurrentTest(INTERLEAVINGS, NodeReleaseLincheckTest::decideAsTheTimeEnds);
-        assertThat(INTERLEAVINGS).isPositive();
     }
 }
