@@ -18,21 +18,8 @@ final class Futures {
 
     /** Waits for a result that comes within a bounded time; an interrupt is kept for later. */
     static <T> T join(LockRuntime runtime, CompletableFuture<T> future) {
-        boolean interrupted = false;
-        try {
-            while (true) {
-                try {
-                    runtime.await(future);
-                    return result(future);
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
+        runtime.awaitUninterruptibly(future);
+        return result(future);
     }
 
     /** Waits until it is done, or for so long; an interrupt is kept for later. */

@@ -81,24 +81,6 @@ final class NodeReleases {
         all().forEach(NodeRelease::hurry);
     }
 
-    /** Waits for a future that completes within the patience; an interrupt is kept for later. */
-    private static void awaitUninterruptibly(LockRuntime runtime, CompletableFuture<Void> future) {
-        boolean interrupted = Thread.interrupted();
-        try {
-            while (!future.isDone()) {
-                try {
-                    runtime.await(future);
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
-    }
-
     /** Waits for the nodes that answer at once, so that all that can be freed is freed; then stops the repetitions. */
     void close(long patienceNanos) {
         LockRuntime runtime = nodes.runtime();
@@ -111,7 +93,7 @@ final class NodeReleases {
             CompletableFuture<Void> limited = done.copy();
             LockRuntime.Timer patience = runtime.schedule(patienceNanos, () -> limited.complete(null));
             try {
-                awaitUninterruptibly(runtime, limited);
+                runtime.awaitUninterruptibly(limited);
             } finally {
                 patience.cancel();
             }

@@ -49,7 +49,6 @@ public final class QuorumStore implements LockStore, MemberSet {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final int MIN_SWEEP = 1_024;
-    private static final long ADMIN_NANOS = 5_000_000_000L;
 
     private final List<QuorumMember> members;
     private final QuorumSettings settings;
@@ -161,7 +160,7 @@ public final class QuorumStore implements LockStore, MemberSet {
         return "redlock:" + nodes.names();
     }
 
-    @Override
+    /** The configuration that all clients of the set must share: its nodes, by their names, and the largest ttl. */
     public String configuration() {
         return nodes.configuration();
     }
@@ -327,12 +326,12 @@ public final class QuorumStore implements LockStore, MemberSet {
 
     @Override
     public StoreAdmin admin() {
-        return new QuorumAdmin(nodes, ADMIN_NANOS);
+        return new QuorumAdmin(nodes);
     }
 
     @Override
     public StoreOperations operations() {
-        return new QuorumOperations(nodes, ADMIN_NANOS);
+        return new QuorumAdmin(nodes);
     }
 
     @Override

@@ -11,6 +11,7 @@ import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreSignals;
+import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -64,6 +65,21 @@ final class PassedOnTest {
         assertThat(store.isAtomicOver(List.of(NAME))).isFalse();
         atomic = true;
         assertThat(store.isAtomicOver(List.of(NAME))).isTrue();
+    }
+
+    @Test
+    void aPassingNodePassesOnEveryVerbAsItIs() throws ReflectiveOperationException {
+        PassingNode passing = new PassingNode(node) {};
+        for (Method verb : LockNode.class.getMethods()) {
+            called.clear();
+            Object[] arguments = Arrays.stream(verb.getParameterTypes())
+                    .map(type -> type == long.class ? (Object) 7L : null)
+                    .toArray();
+            verb.invoke(passing, arguments);
+            assertThat(called)
+                    .as(verb.toString())
+                    .containsExactly(verb.getName() + (arguments.length == 0 ? "" : " " + Arrays.toString(arguments)));
+        }
     }
 
     @Test

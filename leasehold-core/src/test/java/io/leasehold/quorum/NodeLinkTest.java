@@ -3,12 +3,15 @@ package io.leasehold.quorum;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockStoreException;
+import io.leasehold.UnsafeStoreException;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.spi.FailureKind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -44,6 +47,24 @@ final class NodeLinkTest {
         } finally {
             runtime.close();
         }
+    }
+
+    @Test
+    void whatTheNodeSaysIsToldAsItSaysItAndNotItsCause() {
+        UnsafeStoreException refused =
+                new UnsafeStoreException("the server evicts keys", new IllegalStateException("a request failed"));
+        NodeLink link = new NodeLink(new ScriptedNode(new HandClock()), "node-1");
+        for (Throwable wrapped : List.of(refused, new CompletionException(new ExecutionException(refused)))) {
+            CompletableFuture<LockStoreException> told =
+                    link.ask(target -> CompletableFuture.failedFuture(wrapped), (kind, error) -> error);
+            assertThat(told).isCompletedWithValue(refused);
+        }
+        CompletableFuture<LockStoreException> thrown = link.ask(
+                target -> {
+                    throw refused;
+                },
+                (kind, error) -> error);
+        assertThat(thrown).isCompletedWithValue(refused);
     }
 
     private static String said(FailureKind kind, LockStoreException error) {

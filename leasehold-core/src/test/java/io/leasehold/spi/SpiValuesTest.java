@@ -235,6 +235,20 @@ final class SpiValuesTest {
     }
 
     @Test
+    void anErrorAtTheStartIsTheFailureAndLeavesNoTimer() {
+        CompletableFuture<String> reply = TimeLimit.within(
+                clock,
+                1_000,
+                () -> {
+                    throw new InternalError("no thread");
+                },
+                error -> "failed " + error.getMessage(),
+                () -> "late");
+        assertThat(reply).isCompletedWithValue("failed no thread");
+        assertThat(clock.armed()).isZero();
+    }
+
+    @Test
     void noTimerIsLeftBehindByWhatIsDone() {
         within(CompletableFuture.completedFuture("x"));
         orFail(CompletableFuture.completedFuture("x"));
@@ -296,7 +310,7 @@ final class SpiValuesTest {
             @Override
             public void reconnected() {}
         };
-        simple.handedOver(new HandOver(NAME, "attempt", TokenRange.of(1, 1), 1));
+        simple.handedOver(new HandOver(NAME, "attempt", TokenRange.of(1, 1)));
         assertThat(woken).containsExactly(NAME);
         assertThat(OwnerToken.draw(clock)).isNotEqualTo(OwnerToken.draw(clock));
         assertThat(new NodeReply.Quarantined(4_000_000, new Incarnation("life"), 1).reason())

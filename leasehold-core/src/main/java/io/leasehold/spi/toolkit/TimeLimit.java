@@ -49,27 +49,19 @@ public final class TimeLimit {
             Supplier<CompletableFuture<T>> work,
             Function<Throwable, LockStoreException> failed,
             Supplier<LockStoreException> late) {
-        CompletableFuture<T> answer = new CompletableFuture<>();
-        LockRuntime.Timer timer = runtime.schedule(limitNanos, () -> {
-            if (!answer.isDone()) {
-                answer.completeExceptionally(late.get());
-            }
-        });
-        start(work).whenComplete((value, error) -> {
-            timer.cancel();
-            if (error == null) {
-                answer.complete(value);
-            } else {
-                answer.completeExceptionally(failed.apply(error));
-            }
-        });
-        return answer;
+        return TimeLimit.<CompletableFuture<T>>within(
+                        runtime,
+                        limitNanos,
+                        () -> work.get().thenApply(CompletableFuture::completedFuture),
+                        error -> CompletableFuture.failedFuture(failed.apply(error)),
+                        () -> CompletableFuture.failedFuture(late.get()))
+                .thenCompose(answer -> answer);
     }
 
     private static <T> CompletableFuture<T> start(Supplier<CompletableFuture<T>> work) {
         try {
             return work.get();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             return CompletableFuture.failedFuture(e);
         }
     }

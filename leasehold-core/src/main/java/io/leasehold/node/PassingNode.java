@@ -1,26 +1,23 @@
-package io.leasehold.testkit.virtual;
+package io.leasehold.node;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
-import io.leasehold.node.Ballot;
-import io.leasehold.node.Birth;
-import io.leasehold.node.LockNode;
-import io.leasehold.node.Membership;
-import io.leasehold.node.NodeReply;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreAdmin;
+import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** Passes everything on to a node; a subclass watches or breaks a verb. Thread-safe if the node is. */
+/** Passes everything on to a node; a subclass checks, watches or breaks a verb. Thread-safe if the node is. */
 public abstract class PassingNode implements LockNode {
+
     private final LockNode node;
 
-    /** Over this node. */
+    /** Over this node, which is closed with it. */
     public PassingNode(LockNode node) {
         this.node = node;
     }
@@ -56,6 +53,16 @@ public abstract class PassingNode implements LockNode {
     }
 
     @Override
+    public String part(LockName name) {
+        return node.part(name);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> probe(LockName name, long timeoutNanos) {
+        return node.probe(name, timeoutNanos);
+    }
+
+    @Override
     public CompletableFuture<NodeReply> acquire(Ballot ballot) {
         return node.acquire(ballot);
     }
@@ -83,6 +90,11 @@ public abstract class PassingNode implements LockNode {
     @Override
     public StoreAdmin admin() {
         return node.admin();
+    }
+
+    @Override
+    public StoreOperations operations() {
+        return node.operations();
     }
 
     @Override
