@@ -209,19 +209,23 @@ final class Driver implements SessionCalls.Opener {
         @Override
         public CompletableFuture<?> close(int patienceMillis) {
             CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
-            Thread closer = new Thread(
-                    () -> {
-                        try {
-                            handle.close(patienceMillis);
-                        } catch (InterruptedException e) {
-                            Thread.currentThread().interrupt();
-                        } finally {
-                            closed.complete(null);
-                        }
-                    },
-                    "leasehold-zookeeper-close");
+            Runnable end = () -> {
+                try {
+                    handle.close(patienceMillis);
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                } finally {
+                    closed.complete(null);
+                }
+            };
+            Thread closer = new Thread(end, "leasehold-zookeeper-close");
             closer.setDaemon(true);
-            closer.start();
+            try {
+                closer.start();
+            } catch (OutOfMemoryError noThread) {
+                // A session that is not closed keeps its locks as long as this process lives.
+                end.run();
+            }
             return closed;
         }
     }

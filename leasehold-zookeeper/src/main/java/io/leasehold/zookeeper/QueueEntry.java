@@ -67,6 +67,8 @@ final class QueueEntry {
     private final KeptUntil kept;
 
     private @Nullable Session session;
+    /** The node with which it holds, or held last. */
+    private @Nullable OwnNode watched;
     /** A node may have been made that we have not heard of. */
     private boolean uncertain;
 
@@ -320,7 +322,7 @@ final class QueueEntry {
             }
             case BEGUN -> {
                 kept.exactly(sentAtNanos + ttlNanos);
-                watch(in, own);
+                watch(new OwnNode(shared.runtime, in, own, place, cause -> shared.events.taken(this, cause)));
             }
             case HELD -> kept.atLeast(sentAtNanos + ttlNanos);
         }
@@ -329,14 +331,22 @@ final class QueueEntry {
         return done(new AcquireReply.Granted(grant, List.of()));
     }
 
-    private void watch(Session in, OwnNode.Made own) {
-        new OwnNode(shared.runtime, in, own, place, cause -> shared.events.taken(this, cause)).watch();
+    private void watch(OwnNode own) {
+        synchronized (this) {
+            watched = own;
+        }
+        own.watch();
     }
 
     /** The session was proven by an exchange sent then. */
     void renewed(long sentAtNanos, long forNanos) {
-        if (isHeld()) {
+        OwnNode own;
+        synchronized (this) {
+            own = watched;
+        }
+        if (own != null && isHeld()) {
             kept.atLeast(sentAtNanos + forNanos);
+            own.watch();
         }
     }
 
