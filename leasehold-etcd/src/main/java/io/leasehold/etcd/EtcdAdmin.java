@@ -167,7 +167,18 @@ final class EtcdAdmin implements StoreAdmin {
     }
 
     private CompletableFuture<Optional<LockRecord>> record(LockName name, KeyValue head) {
-        return heads.withTime(head).thenApply(holder -> holder.map(found -> new LockRecord(name, found)));
+        return heads.withTime(head)
+                .thenCompose(holder -> holder.isPresent()
+                        ? CompletableFuture.completedFuture(Optional.of(new LockRecord(name, holder.get())))
+                        : recordBehind(name, head));
+    }
+
+    /** The next one holds where the head has just ended; nobody does while a key outlives its lease. */
+    private CompletableFuture<Optional<LockRecord>> recordBehind(LockName name, KeyValue ended) {
+        return first(name)
+                .thenCompose(first -> first.filter(head -> head.getCreateRevision() != ended.getCreateRevision())
+                        .map(head -> record(name, head))
+                        .orElseGet(() -> CompletableFuture.completedFuture(Optional.empty())));
     }
 
     /** The entries behind the first. */
@@ -242,15 +253,21 @@ final class EtcdAdmin implements StoreAdmin {
     /** Deletes the first key of the queue; the next one holds then, with a larger token. */
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return inTime(
-                "forced release of \"" + name + "\"",
-                () -> first(name).thenCompose(first -> {
-                    boolean wanted = first.map(head -> heads.holder(head).id())
-                            .filter(id -> holderId == null || id.equals(holderId))
-                            .isPresent();
-                    return wanted
-                            ? etcd.delete(first.get().getKey(), first.get().getCreateRevision())
-                            : CompletableFuture.completedFuture(false);
-                }));
+        return inTime("forced release of \"" + name + "\"", () -> deleteHead(name, holderId));
+    }
+
+    private CompletableFuture<Boolean> deleteHead(LockName name, @Nullable String holderId) {
+        return first(name).thenCompose(first -> {
+            if (first.isEmpty()
+                    || (holderId != null
+                            && !heads.holder(first.get()).id().equals(holderId))) {
+                return CompletableFuture.completedFuture(false);
+            }
+            // Where the head has left by itself, the next one holds.
+            return etcd.delete(first.get().getKey(), first.get().getCreateRevision())
+                    .thenCompose(deleted -> deleted
+                            ? CompletableFuture.completedFuture(true)
+                            : deleteHead(name, holderId));
+        });
     }
 }

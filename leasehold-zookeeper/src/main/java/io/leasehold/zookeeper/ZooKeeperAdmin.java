@@ -257,21 +257,27 @@ final class ZooKeeperAdmin implements StoreAdmin {
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
         return inTime(
                 "forced release of \"" + name + "\"",
-                () -> session()
-                        .thenCompose(session -> heads.queueOf(session, lockPath(name), true)
-                                .thenCompose(queue -> {
-                                    if (queue.isEmpty()) {
-                                        return CompletableFuture.completedFuture(false);
-                                    }
-                                    String path = lockPath(name) + "/" + queue.get(0);
-                                    return heads.holderOf(session, path).thenCompose(holder -> {
-                                        boolean wanted = holder.map(Holder::id)
-                                                .filter(id -> holderId == null || id.equals(holderId))
-                                                .isPresent();
-                                        return wanted
-                                                ? heads.delete(session, path)
-                                                : CompletableFuture.completedFuture(false);
-                                    });
-                                })));
+                () -> session().thenCompose(session -> deleteHead(session, lockPath(name), holderId)));
+    }
+
+    private CompletableFuture<Boolean> deleteHead(Session session, String lockPath, @Nullable String holderId) {
+        return heads.queueOf(session, lockPath, true).thenCompose(queue -> {
+            if (queue.isEmpty()) {
+                return CompletableFuture.completedFuture(false);
+            }
+            String head = lockPath + "/" + queue.get(0);
+            return heads.holderOf(session, head).thenCompose(holder -> {
+                if (holder.isPresent()
+                        && holderId != null
+                        && !holder.get().id().equals(holderId)) {
+                    return CompletableFuture.completedFuture(false);
+                }
+                // Where the head has left by itself, the next one holds.
+                return heads.delete(session, head)
+                        .thenCompose(deleted -> deleted
+                                ? CompletableFuture.completedFuture(true)
+                                : deleteHead(session, lockPath, holderId));
+            });
+        });
     }
 }
