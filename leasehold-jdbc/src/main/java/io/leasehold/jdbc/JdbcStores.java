@@ -93,7 +93,7 @@ public final class JdbcStores {
         try {
             KeptConnection connection =
                     KeptConnection.borrowed(new ServerOpener(runtime, tables), ServerWaits.of(dialect), runtime);
-            return start(
+            return connection.orClose(() -> start(
                     described(tables.url, where),
                     statements,
                     tables.url,
@@ -102,7 +102,7 @@ public final class JdbcStores {
                     connection,
                     connections,
                     retention,
-                    runtime);
+                    runtime));
         } catch (SQLException e) {
             throw refusal(statements, where, e);
         }
@@ -167,7 +167,8 @@ public final class JdbcStores {
                 new Tables(opener, statements, schema, redacted, ServerWaits.sessionLimit(dialect), desk != null);
         try {
             KeptConnection connection = KeptConnection.own(new ServerOpener(runtime, tables), ServerWaits.of(dialect));
-            return start(redacted, statements, url, clock, schema, connection, opener, retention, runtime);
+            return connection.orClose(
+                    () -> start(redacted, statements, url, clock, schema, connection, opener, retention, runtime));
         } catch (SQLException e) {
             throw refusal(statements, redacted, e);
         }

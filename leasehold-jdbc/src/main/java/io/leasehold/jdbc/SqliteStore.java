@@ -97,7 +97,7 @@ public final class SqliteStore {
         SqliteFile opener = new SqliteFile(file, synchronous, fileSystems, dialect, schema, clock.origin(), runtime);
         try {
             KeptConnection connection = KeptConnection.toFile(opener);
-            return LeaseTableStore.start(
+            return connection.orClose(() -> LeaseTableStore.start(
                     new StoreSettings(
                             description,
                             dialect,
@@ -110,7 +110,7 @@ public final class SqliteStore {
                             },
                             opener.beginLife(),
                             retention),
-                    runtime);
+                    runtime));
         } catch (SQLException e) {
             throw new StoreUnavailableException("lock file " + file + " cannot be opened (" + e.getMessage() + ")", e);
         }

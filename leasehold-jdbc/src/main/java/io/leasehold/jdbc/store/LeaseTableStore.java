@@ -73,14 +73,22 @@ public final class LeaseTableStore implements LockStore {
         return null;
     }
 
-    /** Starts the store's thread. */
+    /** Starts the store's thread. If that fails, the connections are the caller's to close. */
     public static LeaseTableStore start(StoreSettings settings, LockRuntime runtime) {
-        LeaseTableStore store = new LeaseTableStore(settings, runtime);
-        runtime.startThread("leasehold-jdbc", store.worker);
-        if (settings.lives() != Lives.UNKNOWN) {
-            store.submitSweep();
+        boolean started = false;
+        try {
+            LeaseTableStore store = new LeaseTableStore(settings, runtime);
+            runtime.startThread("leasehold-jdbc", store.worker);
+            started = true;
+            if (settings.lives() != Lives.UNKNOWN) {
+                store.submitSweep();
+            }
+            return store;
+        } finally {
+            if (!started) {
+                settings.lives().close();
+            }
         }
-        return store;
     }
 
     @Override
