@@ -23,7 +23,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Locks in etcd: the verbs of the SPI over {@linkplain QueueEntry places} in queues.
@@ -39,7 +38,7 @@ final class EtcdStore implements LockStore {
     private final EtcdAdmin admin;
     private final QueueEntry.Shared shared;
     private final Map<OwnerToken, QueueEntry> byOwner = new ConcurrentHashMap<>();
-    private volatile @Nullable StoreSignals signals;
+    private volatile StoreSignals signals = StoreSignals.NONE;
 
     EtcdStore(EtcdUri uri, LockRuntime runtime) {
         this(uri, runtime, List.of());
@@ -74,26 +73,17 @@ final class EtcdStore implements LockStore {
     private final class Told implements QueueEntry.Events {
         @Override
         public void woken(QueueEntry place) {
-            StoreSignals listener = signals;
-            if (listener != null) {
-                listener.wake(place.name());
-            }
+            signals.wake(place.name());
         }
 
         @Override
         public void taken(QueueEntry place, LossCause cause) {
-            StoreSignals listener = signals;
-            if (listener != null) {
-                listener.lost(place.owner(), cause);
-            }
+            signals.lost(place.owner(), cause);
         }
 
         @Override
         public void suspended(QueueEntry place) {
-            StoreSignals listener = signals;
-            if (listener != null) {
-                listener.suspended(place.owner());
-            }
+            signals.suspended(place.owner());
         }
 
         @Override

@@ -25,7 +25,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Locks in ZooKeeper: the verbs of the SPI over {@linkplain QueueEntry places} in queues and the {@linkplain Sessions sessions}
@@ -46,7 +45,7 @@ final class ZooKeeperStore implements LockStore {
     private final Places places;
     private final ZooKeeperAdmin admin;
     private final Map<OwnerToken, QueueEntry> byOwner = new ConcurrentHashMap<>();
-    private volatile @Nullable StoreSignals signals;
+    private volatile StoreSignals signals = StoreSignals.NONE;
 
     /** For tests. */
     ZooKeeperStore(ZooKeeperUri uri, LockRuntime runtime) {
@@ -74,10 +73,7 @@ final class ZooKeeperStore implements LockStore {
 
         @Override
         public void woken(QueueEntry place) {
-            StoreSignals listener = signals;
-            if (listener != null) {
-                listener.wake(place.name());
-            }
+            signals.wake(place.name());
         }
 
         @Override
@@ -92,31 +88,21 @@ final class ZooKeeperStore implements LockStore {
         }
 
         private void lost(QueueEntry place, LossCause cause) {
-            StoreSignals listener = signals;
-            if (listener != null) {
-                listener.lost(place.owner(), cause);
-            }
+            signals.lost(place.owner(), cause);
         }
 
         @Override
         public void suspended(Session session) {
-            StoreSignals listener = signals;
-            if (listener == null) {
-                return;
-            }
             for (QueueEntry place : List.copyOf(byOwner.values())) {
                 if (place.isIn(session) && place.isHeld()) {
-                    listener.suspended(place.owner());
+                    signals.suspended(place.owner());
                 }
             }
         }
 
         @Override
         public void resumed(Session session) {
-            StoreSignals listener = signals;
-            if (listener != null) {
-                listener.reconnected();
-            }
+            signals.reconnected();
         }
 
         @Override

@@ -42,7 +42,7 @@ public final class LeaseTableStore implements LockStore {
     private final @Nullable Waking watch;
     private final TableOperations operations;
     private final TableAdmin admin;
-    private volatile @Nullable StoreSignals signals;
+    private volatile StoreSignals signals = StoreSignals.NONE;
 
     private LeaseTableStore(StoreSettings settings, LockRuntime runtime) {
         this.settings = settings;
@@ -107,24 +107,15 @@ public final class LeaseTableStore implements LockStore {
     }
 
     private void wake(LockName name) {
-        StoreSignals listener = signals;
-        if (listener != null) {
-            listener.wake(name);
-        }
+        signals.wake(name);
     }
 
     private void takenAway(LockName name) {
-        StoreSignals listener = signals;
-        if (listener != null) {
-            listener.takenAway(name);
-        }
+        signals.takenAway(name);
     }
 
     private void reconnected() {
-        StoreSignals listener = signals;
-        if (listener != null) {
-            listener.reconnected();
-        }
+        signals.reconnected();
     }
 
     private void submitLook() {
@@ -218,10 +209,7 @@ public final class LeaseTableStore implements LockStore {
 
     /** Tells one of our own here, and another client at the store. */
     private CompletableFuture<?> tellTaken(LockName name, LeaseRow.Held loser) {
-        StoreSignals listener = signals;
-        if (listener != null) {
-            listener.lost(loser.owner(), LossCause.FORCE_RELEASED);
-        }
+        signals.lost(loser.owner(), LossCause.FORCE_RELEASED);
         return operations.tellTaken(name, loser.holderId());
     }
 
