@@ -61,11 +61,10 @@ final class EtcdStore implements LockStore {
         this.uri = uri;
         this.runtime = runtime;
         this.etcd = etcd;
-        Failures failures = new Failures(uri, withProvider);
-        this.replies = new TimedReplies(runtime, failures);
+        this.replies = new TimedReplies(runtime, new Failures(uri, withProvider));
         Keys keys = new Keys(uri.prefix());
         QueueHeads heads = new QueueHeads(etcd, uri.tokenBase());
-        this.admin = new EtcdAdmin(uri, runtime, etcd, keys, heads, failures);
+        this.admin = new EtcdAdmin(uri, runtime, etcd, keys, heads, replies);
         this.shared = new QueueEntry.Shared(uri, etcd, keys, heads, runtime, new Told());
     }
 

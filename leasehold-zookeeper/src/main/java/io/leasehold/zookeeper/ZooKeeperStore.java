@@ -59,7 +59,7 @@ final class ZooKeeperStore implements LockStore {
         this.replies = new TimedReplies(runtime, failures);
         this.places = new Places();
         this.sessions = new Sessions(uri, runtime, opener, places, this::isInUse);
-        this.admin = new ZooKeeperAdmin(uri, runtime, sessions, failures);
+        this.admin = new ZooKeeperAdmin(uri, runtime, sessions, replies);
     }
 
     /** Passes events of places and sessions on to the engine. */

@@ -89,6 +89,16 @@ public final class TimedReplies {
                 () -> new ReleaseReply.Failed(FailureKind.UNKNOWN, errors.late(what, request.timeoutNanos())));
     }
 
+    /** The answer to an administrative request, within the time limit; fails with a {@link LockStoreException}. */
+    public <T> CompletableFuture<T> orFail(String what, long limitNanos, Supplier<CompletableFuture<T>> work) {
+        return TimeLimit.orFail(
+                runtime,
+                limitNanos,
+                work,
+                error -> failure(what, error).error(),
+                () -> errors.late(what, limitNanos));
+    }
+
     private Failure failure(String what, Throwable error) {
         return errors.of(what, Failure.unwrapped(error));
     }
