@@ -341,7 +341,7 @@ public final class JdbcStores {
     }
 
     private static LockStoreException refusal(Dialect dialect, String where, SQLException e) {
-        String said = " (" + firstLine(e) + ", SQL state " + e.getSQLState() + ", code " + e.getErrorCode() + ")";
+        String said = " (" + SqlTrouble.firstLine(e) + ", SQL state " + e.getSQLState() + ", code " + e.getErrorCode() + ")";
         if (dialect.troubles().apply(e) == SqlTrouble.READ_ONLY) {
             return new StoreAccessException(
                     where + " can only be read" + said + "; name the primary server, and a user who may write", e);
@@ -354,9 +354,5 @@ public final class JdbcStores {
                                 + " SqlDialect.ddl()",
                         e)
                 : new StoreUnavailableException(where + " cannot be opened" + said, e);
-    }
-
-    private static String firstLine(SQLException e) {
-        return String.valueOf(e.getMessage()).lines().findFirst().orElse("no message");
     }
 }

@@ -16,6 +16,7 @@ import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
+import java.sql.SQLException;
 import java.util.Collections;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -120,47 +121,36 @@ public final class LeaseTableStore implements LockStore {
 
     private void submitLook() {
         if (watch instanceof WakeWatch looking) {
-            queue.submit(Task.<Boolean>reading(
-                    "a look at what changed",
-                    (table, tries) -> {
-                        looking.look(table);
-                        return true;
-                    },
-                    (kind, error) -> {
-                        looking.lookFailed();
-                        return false;
-                    }));
+            queue.submit(Task.reading("a look at what changed", done(looking::look), (kind, error) -> {
+                looking.lookFailed();
+                return false;
+            }));
         }
     }
 
     private void submitEcho(String payload) {
-        queue.submit(Task.<Boolean>reading(
-                "a test of notifications",
-                (table, tries) -> {
-                    table.tell(payload);
-                    return true;
-                },
-                (kind, error) -> false));
+        queue.submit(Task.reading("a test of notifications", done(table -> table.tell(payload))));
     }
 
     private void submitPrune() {
-        queue.submit(Task.<Boolean>keepingHouse(
-                "deletion of old rows",
-                (table, tries) -> {
-                    verbs.prune(table);
-                    return true;
-                },
-                (kind, error) -> false));
+        queue.submit(Task.keepingHouse("deletion of old rows", done(verbs::prune)));
     }
 
     private void submitSweep() {
-        queue.submit(Task.<Boolean>reading(
-                "a look for dead holders",
-                (table, tries) -> {
-                    settings.lives().sweep(table.lives());
-                    return true;
-                },
-                (kind, error) -> false));
+        queue.submit(Task.reading(
+                "a look for dead holders", done(table -> settings.lives().sweep(table.lives()))));
+    }
+
+    /** Work for whose result nobody waits. */
+    private interface Chore {
+        void run(LeaseTable table) throws SQLException;
+    }
+
+    private static Task.Work<Boolean> done(Chore chore) {
+        return (table, tries) -> {
+            chore.run(table);
+            return true;
+        };
     }
 
     @Override

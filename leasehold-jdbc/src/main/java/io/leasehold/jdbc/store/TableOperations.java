@@ -149,27 +149,15 @@ final class TableOperations implements StoreOperations {
     }
 
     private <R> CompletableFuture<R> read(String what, Task.Work<R> work) {
-        return queue.submit(
-                Task.<R>reading(what, work, (kind, error) -> {
-                    throw error;
-                }),
-                LIMIT_NANOS);
+        return queue.submit(Task.reading(what, work), LIMIT_NANOS);
     }
 
     private <R> CompletableFuture<R> write(String what, Task.Work<R> work) {
-        return queue.submit(
-                Task.<R>writing(what, work, (kind, error) -> {
-                    throw error;
-                }),
-                LIMIT_NANOS);
+        return queue.submit(Task.writing(what, work), LIMIT_NANOS);
     }
 
     private <R> CompletableFuture<R> keepHouse(String what, Task.Work<R> work) {
-        return queue.submit(
-                Task.<R>keepingHouse(what, work, (kind, error) -> {
-                    throw error;
-                }),
-                LIMIT_NANOS);
+        return queue.submit(Task.keepingHouse(what, work), LIMIT_NANOS);
     }
 
     @Override

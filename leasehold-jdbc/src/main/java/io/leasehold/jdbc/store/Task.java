@@ -125,6 +125,25 @@ final class Task<R> {
         return new Task<>(what, false, Rank.REQUEST, null, null, work, onFailure);
     }
 
+    /** The same, where a failure fails the future. */
+    static <R> Task<R> writing(String what, Work<R> work) {
+        return writing(what, work, Task::thrown);
+    }
+
+    /** The same, where a failure fails the future. */
+    static <R> Task<R> keepingHouse(String what, Work<R> work) {
+        return keepingHouse(what, work, Task::thrown);
+    }
+
+    /** The same, where a failure fails the future. */
+    static <R> Task<R> reading(String what, Work<R> work) {
+        return reading(what, work, Task::thrown);
+    }
+
+    private static <R> R thrown(FailureKind kind, LockStoreException error) {
+        throw error;
+    }
+
     String what() {
         return what;
     }
