@@ -80,7 +80,7 @@ public final class JdbcStoreProvider implements StoreProvider {
         String rest = uri.rest();
         SqlDialect ours = dialect(rest);
         if (ours != null) {
-            return JdbcStores.connect(uri.text(), uri.redacted(), ours, credentials, runtime);
+            return JdbcStores.connect(uri.text(), uri.redacted(), ours.statements(), credentials, runtime);
         }
         String subprotocol = rest.substring(0, Math.max(0, rest.indexOf(':'))).toLowerCase(Locale.ROOT);
         for (DialectProvider provider : ServiceLoader.load(DialectProvider.class)) {

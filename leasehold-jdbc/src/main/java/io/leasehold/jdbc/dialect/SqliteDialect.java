@@ -51,6 +51,7 @@ public final class SqliteDialect {
                 new Dialect.ByChanges("PRAGMA data_version"),
                 durable ? null : horizon(),
                 Dialect.Tuning.NONE,
+                Dialect.Connecting.BY_URL,
                 SqliteDialect::trouble,
                 url -> Guarantee.Scope.MACHINE);
     }

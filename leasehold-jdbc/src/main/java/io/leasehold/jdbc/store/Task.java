@@ -127,21 +127,23 @@ final class Task<R> {
 
     /** The same, where a failure fails the future. */
     static <R> Task<R> writing(String what, Work<R> work) {
-        return writing(what, work, Task::thrown);
+        return writing(what, work, thrown());
     }
 
     /** The same, where a failure fails the future. */
     static <R> Task<R> keepingHouse(String what, Work<R> work) {
-        return keepingHouse(what, work, Task::thrown);
+        return keepingHouse(what, work, thrown());
     }
 
     /** The same, where a failure fails the future. */
     static <R> Task<R> reading(String what, Work<R> work) {
-        return reading(what, work, Task::thrown);
+        return reading(what, work, thrown());
     }
 
-    private static <R> R thrown(FailureKind kind, LockStoreException error) {
-        throw error;
+    private static <R> OnFailure<R> thrown() {
+        return (kind, error) -> {
+            throw error;
+        };
     }
 
     String what() {
