@@ -101,6 +101,21 @@ final class TimedRepliesTest {
     }
 
     @Test
+    void anAttemptThatIsToldBusyIsEnded() {
+        List<String> ended = new ArrayList<>();
+        AcquireReply busy = new AcquireReply.Busy(null, 7, List.of());
+        assertThat(replies.acquire(acquire(), () -> CompletableFuture.completedFuture(busy), () -> ended.add("busy")))
+                .isCompletedWithValue(busy);
+        assertThat(ended).containsExactly("busy");
+        AcquireReply queued = new AcquireReply.Queued(null, 7, List.of());
+        assertThat(replies.acquire(acquire(), () -> CompletableFuture.completedFuture(queued), () -> ended.add("no")))
+                .isCompletedWithValue(queued);
+        assertThat(replies.acquire(acquire(), TimedRepliesTest::broken, () -> ended.add("no")))
+                .isDone();
+        assertThat(ended).hasSize(1);
+    }
+
+    @Test
     void anAdministrativeRequestFailsWithTheStoresWords() {
         assertThat(replies.orFail("list", LIMIT, () -> CompletableFuture.completedFuture(7)))
                 .isCompletedWithValue(7);

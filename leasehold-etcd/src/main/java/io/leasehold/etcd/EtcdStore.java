@@ -127,12 +127,7 @@ final class EtcdStore implements LockStore {
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
         QueueEntry place = byOwner.computeIfAbsent(request.owner(), owner -> new QueueEntry(shared, request));
-        return replies.acquire(request, () -> place.ask(request)).whenComplete((reply, error) -> {
-            // A busy one has left the queue already, and the engine does not end what is not remembered.
-            if (reply instanceof AcquireReply.Busy) {
-                place.end();
-            }
-        });
+        return replies.acquire(request, () -> place.ask(request), place::end);
     }
 
     @Override

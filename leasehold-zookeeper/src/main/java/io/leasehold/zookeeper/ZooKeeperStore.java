@@ -167,14 +167,9 @@ final class ZooKeeperStore implements LockStore {
         // Before a session is had: an attempt that never has one is forgotten as well.
         place.keepFor(request);
         return replies.acquire(
-                        request,
-                        () -> sessions.forTtl(request.ttlNanos()).thenCompose(session -> place.ask(request, session)))
-                .whenComplete((reply, error) -> {
-                    // A busy one has left the queue already, and the engine does not end what is not remembered.
-                    if (reply instanceof AcquireReply.Busy) {
-                        place.end();
-                    }
-                });
+                request,
+                () -> sessions.forTtl(request.ttlNanos()).thenCompose(session -> place.ask(request, session)),
+                place::end);
     }
 
     @Override
