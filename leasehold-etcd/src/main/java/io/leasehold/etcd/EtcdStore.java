@@ -44,7 +44,7 @@ final class EtcdStore implements LockStore {
         this(uri, runtime, List.of());
     }
 
-    /** For tests, too, which let calls fail on their way. */
+    /** A store whose calls pass these interceptors: tests let calls fail on their way. */
     EtcdStore(EtcdUri uri, LockRuntime runtime, List<ClientInterceptor> interceptors) {
         this(uri, runtime, new Etcd(uri, null, interceptors), false);
     }

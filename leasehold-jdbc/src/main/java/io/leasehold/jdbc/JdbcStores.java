@@ -54,7 +54,7 @@ public final class JdbcStores {
     /** Leaves half a second of the 3 s that a request has by default for another connection. */
     private static final long MAX_NANOS = 2_500_000_000L;
 
-    /** Where a transaction gives up a wait for a row after half of this. */
+    /** A transaction that can wait briefly gives up a row after half of this. */
     private static final long BRIEF_NANOS = 500_000_000L;
 
     private JdbcStores() {}
@@ -165,7 +165,7 @@ public final class JdbcStores {
         return new KeptConnection.Patience(dialect.waitsBriefly() ? BRIEF_NANOS : MAX_NANOS, MAX_NANOS);
     }
 
-    /** What the driver is told where the URL says nothing of it. */
+    /** The properties for the driver that the URL does not name. */
     static Properties defaults(Dialect dialect, String url) {
         Properties properties = new Properties();
         String said = url.toLowerCase(Locale.ROOT);

@@ -205,7 +205,7 @@ final class Driver implements SessionCalls.Opener {
             }
         }
 
-        /** In a thread of its own, for the driver's own may not wait for itself. */
+        /** Closes in a thread of its own, for the driver's own may not wait for itself. */
         @Override
         public CompletableFuture<?> close(int patienceMillis) {
             CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();

@@ -63,7 +63,7 @@ final class QueueEntry {
     private final QueuePlace<OwnNode.Made> place;
     private final AwaitedNode awaited;
     private final EntryRequests requests;
-    /** After this the store removes the node by itself: nobody renewed or asked for it. */
+    /** The store removes the node by itself after this: nobody renewed or asked for it. */
     private final KeptUntil kept;
 
     private @Nullable Session session;
@@ -368,7 +368,7 @@ final class QueueEntry {
         return in == null || in.isEnded();
     }
 
-    /** Only in turn. */
+    /** Removes the node; only in turn. */
     private CompletableFuture<Boolean> remove() {
         Session in;
         boolean search;

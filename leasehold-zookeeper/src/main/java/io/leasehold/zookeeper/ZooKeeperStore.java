@@ -47,7 +47,7 @@ final class ZooKeeperStore implements LockStore {
     private final Map<OwnerToken, QueueEntry> byOwner = new ConcurrentHashMap<>();
     private volatile StoreSignals signals = StoreSignals.NONE;
 
-    /** For tests. */
+    /** A store over the driver itself, for tests. */
     ZooKeeperStore(ZooKeeperUri uri, LockRuntime runtime) {
         this(uri, runtime, new Driver(uri));
     }

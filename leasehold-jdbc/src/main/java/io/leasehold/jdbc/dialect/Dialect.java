@@ -179,7 +179,7 @@ public record Dialect(
      *     of it; null where transactions say so themselves, or nothing can
      */
     public record Connecting(Map<String, String> defaults, @Nullable String begin) {
-        /** As the URL says, and no more. */
+        /** Adds nothing to the URL. */
         public static final Connecting BY_URL = new Connecting(Map.of(), null);
 
         /** Copies the properties. */

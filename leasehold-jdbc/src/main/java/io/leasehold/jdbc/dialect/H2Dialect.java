@@ -44,7 +44,7 @@ public final class H2Dialect {
         return lower.contains("auto_server=true") ? Guarantee.Scope.MACHINE : Guarantee.Scope.PROCESS;
     }
 
-    /** By SQL state and H2's error codes. */
+    /** The meaning of an error, by SQL state and H2's error codes. */
     private static SqlTrouble trouble(SQLException e) {
         String state = e.getSQLState() == null ? "" : e.getSQLState();
         return switch (e.getErrorCode()) {

@@ -14,7 +14,7 @@ public final class MariaDbDialect {
             origin = VALUES(origin), expires_at = VALUES(expires_at), told = VALUES(told)\
         """;
 
-    /** For one statement alone; the session knows nothing of it. */
+    /** A limit for one statement alone; the session knows nothing of it. */
     private static final String DO_NOT_WAIT = "SET STATEMENT lock_wait_timeout=1, innodb_lock_wait_timeout=0 FOR ";
 
     private MariaDbDialect() {}
@@ -61,7 +61,7 @@ public final class MariaDbDialect {
                 url -> Guarantee.Scope.NETWORK);
     }
 
-    /** By error code; what has none of its own, by SQL state. */
+    /** The meaning of an error, by its code; without a code of its own, by SQL state. */
     private static SqlTrouble trouble(SQLException e) {
         String state = e.getSQLState() == null ? "" : e.getSQLState();
         return switch (e.getErrorCode()) {

@@ -94,7 +94,7 @@ public final class PostgresDialect {
                 url -> Guarantee.Scope.NETWORK);
     }
 
-    /** By SQL state, which PostgreSQL documents as its contract (appendix A of its manual). */
+    /** The meaning of an error, by SQL state, which PostgreSQL documents as its contract (appendix A of its manual). */
     private static SqlTrouble trouble(SQLException e) {
         String state = e.getSQLState() == null ? "" : e.getSQLState();
         return switch (state) {

@@ -130,7 +130,7 @@ public final class SqliteDialect {
                 "UPDATE leasehold_store SET token_horizon = ? WHERE id = 1");
     }
 
-    /** By SQLite's primary result codes. */
+    /** The meaning of an error, by SQLite's primary result codes. */
     private static SqlTrouble trouble(SQLException e) {
         return switch (e.getErrorCode()) {
             case 5, 6, 15 -> SqlTrouble.CONTENTION; // BUSY, LOCKED, PROTOCOL

@@ -38,7 +38,7 @@ final class NotificationWatch implements Waking {
     private static final int LISTEN_MILLIS = 500;
     private static final long ECHO_LIMIT_NANOS = 2_000_000_000L;
 
-    /** Nothing was heard for so long: the database is asked for a sign of life. A firewall forgets without a word. */
+    /** A database that is silent for so long is asked for a sign of life. A firewall forgets without a word. */
     private static final long SILENCE_NANOS = 5_000_000_000L;
 
     private static final long ANSWER_NANOS = 2_500_000_000L;
@@ -46,10 +46,10 @@ final class NotificationWatch implements Waking {
     /** Two looks for waiters that are silent are at least this far apart. */
     private static final long LAPSE_PAUSE_NANOS = 1_000_000_000L;
 
-    /** Without a waiter for so long, the connection is given back. */
+    /** The connection is given back when there was no waiter for so long. */
     private static final long IDLE_LIMIT_NANOS = 30_000_000_000L;
 
-    /** After an error it is tried again, */
+    /** The next try comes after this where one failed, */
     private static final long REST_NANOS = 5_000_000_000L;
 
     /** and where notifications do not arrive, much later. */
@@ -117,7 +117,7 @@ final class NotificationWatch implements Waking {
         this.lapsedAtNanos = runtime.nanoTime();
     }
 
-    /** Asked when a waiter comes, so it begins to listen. */
+    /** Begins to listen: the question comes with a waiter. */
     @Override
     public boolean isReady() {
         Object run = new Object();
@@ -196,7 +196,7 @@ final class NotificationWatch implements Waking {
         }
     }
 
-    /** Only a row with a waiter is worth a notification, also if it is the waiter that leaves: others may be behind it. */
+    /** Notifies of a row with a waiter alone, also if it is the waiter that leaves: others may be behind it. */
     @Override
     public void changed(LeaseRow before, LeaseTable table) throws SQLException {
         if (before.waiter() != null) {

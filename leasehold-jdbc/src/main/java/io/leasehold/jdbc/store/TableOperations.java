@@ -42,7 +42,7 @@ final class TableOperations implements StoreOperations {
     /** A client deletes records that have expired once in so many records of its own: about once a minute. */
     private static final int RECORDS_BETWEEN_SWEEPS = 12;
 
-    /** As its dialect names it. */
+    /** The name that its dialect gives it. */
     private static final String POSTGRESQL = "PostgreSQL";
 
     private final String store;
