@@ -65,11 +65,11 @@ final class EtcdStore implements LockStore {
         Keys keys = new Keys(uri.prefix());
         QueueHeads heads = new QueueHeads(etcd, uri.tokenBase());
         this.admin = new EtcdAdmin(uri, runtime, etcd, keys, heads, replies);
-        this.shared = new QueueEntry.Shared(uri, etcd, keys, heads, runtime, new Told());
+        this.shared = new QueueEntry.Shared(uri, etcd, keys, heads, runtime, new Signals());
     }
 
     /** Passes events of places on to the engine. */
-    private final class Told implements QueueEntry.Events {
+    private final class Signals implements QueueEntry.Events {
         @Override
         public void woken(QueueEntry place) {
             signals.wake(place.name());

@@ -42,9 +42,11 @@ final class Driver implements SessionCalls.Opener {
         this.config = config;
     }
 
-    private static ZKClientConfig config(ZooKeeperUri uri) {
+    static ZKClientConfig config(ZooKeeperUri uri) {
         ZKClientConfig config = new ZKClientConfig();
         config.setProperty(ZKClientConfig.ENABLE_CLIENT_SASL_KEY, "false");
+        // A waiter counts on its watch over a reconnection, whatever another user of the driver sets for the process.
+        config.setProperty(ZKClientConfig.DISABLE_AUTO_WATCH_RESET, "false");
         int answerBytes = Math.max(ANSWER_BYTES, config.getInt(ZKConfig.JUTE_MAXBUFFER, ANSWER_BYTES));
         config.setProperty(ZKConfig.JUTE_MAXBUFFER, Integer.toString(answerBytes));
         if (!uri.tls()) {

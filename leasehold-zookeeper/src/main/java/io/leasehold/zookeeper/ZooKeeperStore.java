@@ -287,7 +287,7 @@ final class ZooKeeperStore implements LockStore {
 
     @Override
     public StoreOperations operations() {
-        return new ZooKeeperOperations(uri, sessions);
+        return new ZooKeeperOperations(uri, sessions, replies);
     }
 
     @Override

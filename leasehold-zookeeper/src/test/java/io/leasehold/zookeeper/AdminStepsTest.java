@@ -272,4 +272,13 @@ final class AdminStepsTest {
                 .extracting(Finding::check)
                 .containsExactly("session", "tick");
     }
+
+    @Test
+    void aDiagnosisWithoutASessionEnds() {
+        CompletableFuture<List<Finding>> late = store.operations().diagnose();
+        runtime.runFor(Duration.ofSeconds(10).minusMillis(1));
+        assertThat(late).isNotDone();
+        runtime.runFor(Duration.ofMillis(1));
+        assertThatThrownBy(late::join).hasMessageContaining("diagnosis at zk://h:2181/c was not answered");
+    }
 }

@@ -150,7 +150,7 @@ public final class SqliteFile implements KeptConnection.Opener {
             statement.execute("PRAGMA synchronous=" + synchronous);
             openedKey = key;
             return new LeaseTable(Loan.begin(connection, dialect.tuning()), dialect, incarnation);
-        } catch (SQLException | RuntimeException e) {
+        } catch (SQLException | RuntimeException | Error e) {
             connection.close();
             throw e;
         }
