@@ -7,7 +7,6 @@ import io.etcd.jetcd.lease.NoSuchLeaseException;
 import io.grpc.StatusException;
 import io.grpc.StatusRuntimeException;
 import io.leasehold.LockStoreException;
-import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.toolkit.Failure;

@@ -2,7 +2,6 @@ package io.leasehold.zookeeper;
 
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
-import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.FailureKind;
