@@ -55,15 +55,13 @@ final class EtcdAdmin implements StoreAdmin {
 
     /** Connects, and makes sure that the tokens of all clients of this prefix have the same base. */
     void verify() {
-        TimeLimit.await(
-                runtime, replies.orFail("connecting", LIMIT_NANOS, this::checkBase), "connecting to " + uri);
+        TimeLimit.await(runtime, replies.orFail("connecting", LIMIT_NANOS, this::checkBase), "connecting to " + uri);
     }
 
     private CompletableFuture<Boolean> checkBase() {
         return etcd.get(keys.tokens()).thenCompose(found -> {
             if (found.isPresent()) {
-                base.compare(
-                        found.get().getValue().toString(StandardCharsets.UTF_8), "key", uri.prefix() + "@tokens");
+                base.compare(found.get().getValue().toString(StandardCharsets.UTF_8), "key", uri.prefix() + "@tokens");
                 return CompletableFuture.completedFuture(true);
             }
             return etcd.putIfAbsent(keys.tokens(), Keys.bytes(base.text()))
@@ -197,22 +195,19 @@ final class EtcdAdmin implements StoreAdmin {
     /** Deletes the first key of the queue; the next one holds then, with a larger token. */
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return replies.orFail(
-                "forced release of \"" + name + "\"", LIMIT_NANOS, () -> deleteHead(name, holderId));
+        return replies.orFail("forced release of \"" + name + "\"", LIMIT_NANOS, () -> deleteHead(name, holderId));
     }
 
     private CompletableFuture<Boolean> deleteHead(LockName name, @Nullable String holderId) {
         return first(name).thenCompose(first -> {
             if (first.isEmpty()
-                    || (holderId != null
-                            && !heads.holder(first.get()).id().equals(holderId))) {
+                    || (holderId != null && !heads.holder(first.get()).id().equals(holderId))) {
                 return CompletableFuture.completedFuture(false);
             }
             // Where the head has left by itself, the next one holds.
             return etcd.delete(first.get().getKey(), first.get().getCreateRevision())
-                    .thenCompose(deleted -> deleted
-                            ? CompletableFuture.completedFuture(true)
-                            : deleteHead(name, holderId));
+                    .thenCompose(
+                            deleted -> deleted ? CompletableFuture.completedFuture(true) : deleteHead(name, holderId));
         });
     }
 }

@@ -65,7 +65,8 @@ final class Failures implements TimedReplies.Errors {
         SSLException tls = find(SSLException.class, cause);
         if (tls != null) {
             return Failure.access(
-                    what + " at " + cluster + " failed: TLS: " + Failure.reason(tls) + "; give the authority of the cluster's"
+                    what + " at " + cluster + " failed: TLS: " + Failure.reason(tls)
+                            + "; give the authority of the cluster's"
                             + " certificate with ca=FILE, and name the members as their certificates do",
                     tls);
         }
@@ -95,7 +96,8 @@ final class Failures implements TimedReplies.Errors {
                                 + " URI",
                         cause);
             case RESOURCE_EXHAUSTED ->
-                Failure.unavailable(FailureKind.NO_EFFECT, at + "the cluster has no room or is overloaded: " + said, cause);
+                Failure.unavailable(
+                        FailureKind.NO_EFFECT, at + "the cluster has no room or is overloaded: " + said, cause);
             default -> Failure.unavailable(FailureKind.UNKNOWN, at + code + ": " + said, cause);
         };
     }

@@ -149,8 +149,8 @@ public final class JdbcStores {
         refuseWithoutDriver(dialect, url, redacted);
         CredentialsDesk desk = credentials == null ? null : new CredentialsDesk(credentials, redacted, runtime);
         StoreSettings.Spare opener = discreet(() -> DriverManager.getConnection(url, properties(dialect, url, desk)));
-        Tables tables =
-                new Tables(opener, dialect, schema, redacted, dialect.connecting().begin(), desk != null);
+        Tables tables = new Tables(
+                opener, dialect, schema, redacted, dialect.connecting().begin(), desk != null);
         try {
             KeptConnection connection = KeptConnection.own(new ServerOpener(runtime, tables), patience(dialect));
             return connection.orClose(
@@ -344,7 +344,8 @@ public final class JdbcStores {
     }
 
     private static LockStoreException refusal(Dialect dialect, String where, SQLException e) {
-        String said = " (" + SqlTrouble.firstLine(e) + ", SQL state " + e.getSQLState() + ", code " + e.getErrorCode() + ")";
+        String said =
+                " (" + SqlTrouble.firstLine(e) + ", SQL state " + e.getSQLState() + ", code " + e.getErrorCode() + ")";
         if (dialect.troubles().apply(e) == SqlTrouble.READ_ONLY) {
             return new StoreAccessException(
                     where + " can only be read" + said + "; name the primary server, and a user who may write", e);

@@ -103,8 +103,7 @@ class JdbcStoresTest {
 
     @Test
     void aUrlThatNoDriverTakesNamesTheOneThatIsMissing() {
-        assertThatThrownBy(() ->
-                        JdbcStores.connect("jdbc:nothing:x?password=pssst", "the store", H2, null, runtime))
+        assertThatThrownBy(() -> JdbcStores.connect("jdbc:nothing:x?password=pssst", "the store", H2, null, runtime))
                 .isInstanceOf(StoreUnavailableException.class)
                 .hasMessageContainingAll("the store cannot be opened", "com.h2database:h2")
                 .hasMessageNotContaining("pssst");

@@ -147,15 +147,15 @@ class OpeningTest {
     @Test
     void aStoreThatCannotBeStartedLeavesNothingOpen(@TempDir Path directory) throws Exception {
         for (String refused : new String[] {"startThread leasehold-jdbc", "schedule"}) {
-            assertThatThrownBy(() -> JdbcStores.over(
-                            new SimpleDataSource(this::connect), SqlDialect.H2, refusing(refused)))
+            assertThatThrownBy(() ->
+                            JdbcStores.over(new SimpleDataSource(this::connect), SqlDialect.H2, refusing(refused)))
                     .as(refused)
                     .isInstanceOf(OutOfMemoryError.class);
             assertThat(closed).as(refused).isEqualTo(opened);
         }
         assertThat(opened).isEqualTo(2);
-        assertThatThrownBy(() -> SqliteStore.open(
-                        directory.resolve("locks.db"), refusing("startThread leasehold-jdbc")))
+        assertThatThrownBy(
+                        () -> SqliteStore.open(directory.resolve("locks.db"), refusing("startThread leasehold-jdbc")))
                 .isInstanceOf(OutOfMemoryError.class);
         try (Stream<Path> left = Files.list(directory)) {
             assertThat(left).as("neither a life nor a log").containsExactly(directory.resolve("locks.db"));
@@ -166,9 +166,8 @@ class OpeningTest {
     private LockRuntime refusing(String call) {
         return (LockRuntime) Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
-                    String made = method.getName().equals("startThread")
-                            ? "startThread " + arguments[0]
-                            : method.getName();
+                    String made =
+                            method.getName().equals("startThread") ? "startThread " + arguments[0] : method.getName();
                     if (made.equals(call)) {
                         throw new OutOfMemoryError("made by the test");
                     }

@@ -50,8 +50,10 @@ final class Failures implements TimedReplies.Errors {
         return switch (code) {
             case CONNECTIONLOSS, OPERATIONTIMEOUT, REQUESTTIMEOUT, SESSIONMOVED ->
                 Failure.unavailable(FailureKind.UNKNOWN, at + " was not answered: the connection was lost", cause);
-            case SESSIONEXPIRED -> Failure.unavailable(FailureKind.NO_EFFECT, at + " failed: the session is over", cause);
-            case THROTTLEDOP -> Failure.unavailable(FailureKind.NO_EFFECT, at + " failed: the ensemble is overloaded", cause);
+            case SESSIONEXPIRED ->
+                Failure.unavailable(FailureKind.NO_EFFECT, at + " failed: the session is over", cause);
+            case THROTTLEDOP ->
+                Failure.unavailable(FailureKind.NO_EFFECT, at + " failed: the ensemble is overloaded", cause);
             case NOAUTH ->
                 Failure.access(
                         at + " failed: " + who() + " lacks a right at " + path

@@ -54,9 +54,8 @@ final class QueueHeads {
      */
     CompletableFuture<Boolean> removeAll(Session session, String lockPath, String id) {
         return queueOf(session, lockPath, true).thenCompose(queue -> {
-            List<String> own = queue.stream()
-                    .filter(node -> Znodes.belongsTo(node, id))
-                    .toList();
+            List<String> own =
+                    queue.stream().filter(node -> Znodes.belongsTo(node, id)).toList();
             return InTurn.any(
                     own,
                     node -> delete(session, lockPath + "/" + node)

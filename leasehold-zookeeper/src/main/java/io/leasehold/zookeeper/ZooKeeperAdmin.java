@@ -115,8 +115,8 @@ final class ZooKeeperAdmin implements StoreAdmin {
     /** Removes what this owner token has; whether it held one of the locks. */
     CompletableFuture<Boolean> removeOwner(List<LockName> names, OwnerToken owner) {
         return session()
-                .thenCompose(session -> InTurn.any(
-                        names, name -> heads.removeAll(session, lockPath(name), owner.publicId())));
+                .thenCompose(session ->
+                        InTurn.any(names, name -> heads.removeAll(session, lockPath(name), owner.publicId())));
     }
 
     /** Whether this owner token stands at the head of the queue. */
@@ -214,9 +214,7 @@ final class ZooKeeperAdmin implements StoreAdmin {
             }
             String head = lockPath + "/" + queue.get(0);
             return heads.holderOf(session, head).thenCompose(holder -> {
-                if (holder.isPresent()
-                        && holderId != null
-                        && !holder.get().id().equals(holderId)) {
+                if (holder.isPresent() && holderId != null && !holder.get().id().equals(holderId)) {
                     return CompletableFuture.completedFuture(false);
                 }
                 // Where the head has left by itself, the next one holds.

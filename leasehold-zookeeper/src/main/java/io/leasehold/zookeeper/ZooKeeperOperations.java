@@ -25,8 +25,8 @@ final class ZooKeeperOperations implements StoreOperations {
 
     @Override
     public CompletableFuture<List<Finding>> diagnose() {
-        return replies.orFail("diagnosis", LIMIT_NANOS, () -> sessions.forTtl(USUAL_TTL_NANOS)
-                .thenApply(this::diagnose));
+        return replies.orFail(
+                "diagnosis", LIMIT_NANOS, () -> sessions.forTtl(USUAL_TTL_NANOS).thenApply(this::diagnose));
     }
 
     private List<Finding> diagnose(Session session) {

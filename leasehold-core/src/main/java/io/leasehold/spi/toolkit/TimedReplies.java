@@ -107,11 +107,7 @@ public final class TimedReplies {
     /** The answer to an administrative request, within the time limit; fails with a {@link LockStoreException}. */
     public <T> CompletableFuture<T> orFail(String what, long limitNanos, Supplier<CompletableFuture<T>> work) {
         return TimeLimit.orFail(
-                runtime,
-                limitNanos,
-                work,
-                error -> failure(what, error).error(),
-                () -> errors.late(what, limitNanos));
+                runtime, limitNanos, work, error -> failure(what, error).error(), () -> errors.late(what, limitNanos));
     }
 
     private Failure failure(String what, Throwable error) {

@@ -178,7 +178,8 @@ public record Dialect(
      * @param begin the first statement of a session, by which the server ends the transaction of a client that vanished in the middle
      *     of it; null where transactions say so themselves, or nothing can
      */
-    public record Connecting(Map<String, String> defaults, @Nullable String begin) {
+    public record Connecting(
+            Map<String, String> defaults, @Nullable String begin) {
         /** Adds nothing to the URL. */
         public static final Connecting BY_URL = new Connecting(Map.of(), null);
 

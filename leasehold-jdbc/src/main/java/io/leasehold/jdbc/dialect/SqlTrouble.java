@@ -23,6 +23,10 @@ public enum SqlTrouble {
 
     /** The first line of what the database, or its driver, says: the rest are statements and positions. */
     public static String firstLine(SQLException error) {
-        return String.valueOf(error.getMessage()).lines().findFirst().orElse("no message").strip();
+        return String.valueOf(error.getMessage())
+                .lines()
+                .findFirst()
+                .orElse("no message")
+                .strip();
     }
 }

@@ -144,10 +144,10 @@ final class LockFile {
         return switch (trouble) {
             case DAMAGED ->
                 unavailable(
-                        "is damaged or no SQLite database" + said + "; stop its users, then move it away: a new one is made",
+                        "is damaged or no SQLite database" + said
+                                + "; stop its users, then move it away: a new one is made",
                         e);
-            case ACCESS, READ_ONLY ->
-                access("may not be written" + said + "; this user needs the right to", e);
+            case ACCESS, READ_ONLY -> access("may not be written" + said + "; this user needs the right to", e);
             case FULL -> unavailable("has no space left to grow" + said, e);
             case CONTENTION -> unavailable("stayed locked by another process" + said, e);
             case UNREACHABLE, INTERRUPTED, OTHER -> unavailable("cannot be opened" + said, e);

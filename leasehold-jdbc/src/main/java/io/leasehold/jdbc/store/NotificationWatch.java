@@ -179,8 +179,7 @@ final class NotificationWatch implements Waking {
         Waiter waiter = waiters.remove(owner);
         if (waiter != null) {
             waiter.names()
-                    .forEach(name ->
-                            waitersByName.computeIfPresent(name, (n, count) -> count == 1 ? null : count - 1));
+                    .forEach(name -> waitersByName.computeIfPresent(name, (n, count) -> count == 1 ? null : count - 1));
         }
     }
 
