@@ -1,6 +1,7 @@
 package io.leasehold.spi;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
@@ -8,6 +9,7 @@ import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.quorum.HandClock;
 import io.leasehold.spi.toolkit.Failure;
+import io.leasehold.spi.toolkit.TimeLimit;
 import io.leasehold.spi.toolkit.TimedReplies;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -96,6 +98,58 @@ final class TimedRepliesTest {
             assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN);
             assertThat(failed.error()).hasMessage("release of [order:1] was not answered within 1000");
         });
+    }
+
+    @Test
+    void anAttemptThatIsToldBusyIsEnded() {
+        List<String> ended = new ArrayList<>();
+        AcquireReply busy = new AcquireReply.Busy(null, 7, List.of());
+        assertThat(replies.acquire(acquire(), () -> CompletableFuture.completedFuture(busy), () -> ended.add("busy")))
+                .isCompletedWithValue(busy);
+        assertThat(ended).containsExactly("busy");
+        AcquireReply queued = new AcquireReply.Queued(null, 7, List.of());
+        assertThat(replies.acquire(acquire(), () -> CompletableFuture.completedFuture(queued), () -> ended.add("no")))
+                .isCompletedWithValue(queued);
+        assertThat(replies.acquire(acquire(), TimedRepliesTest::broken, () -> ended.add("no")))
+                .isDone();
+        assertThat(ended).hasSize(1);
+    }
+
+    @Test
+    void anAdministrativeRequestFailsWithTheStoresWords() {
+        assertThat(replies.orFail("list", LIMIT, () -> CompletableFuture.completedFuture(7)))
+                .isCompletedWithValue(7);
+        assertThat(clock.armed()).isZero();
+        assertThatThrownBy(() ->
+                        replies.orFail("list", LIMIT, TimedRepliesTest::broken).join())
+                .hasCauseInstanceOf(StoreAccessException.class)
+                .hasMessageContaining("list failed: broken");
+        CompletableFuture<Integer> late = replies.orFail("list", LIMIT, CompletableFuture::new);
+        clock.pass(Duration.ofNanos(LIMIT - 1));
+        assertThat(late).isNotDone();
+        clock.pass(Duration.ofNanos(1));
+        assertThatThrownBy(late::join).hasMessageContaining("list was not answered within 1000");
+    }
+
+    @Test
+    void whoWaitsForAnAnswerIsToldOfItsFailureAsItIs() {
+        assertThat(TimeLimit.<Integer>await(clock, CompletableFuture.completedFuture(7), "asking"))
+                .isEqualTo(7);
+        StoreAccessException known = new StoreAccessException("no right", null);
+        assertThatThrownBy(() -> TimeLimit.await(clock, CompletableFuture.failedFuture(known), "asking"))
+                .isSameAs(known);
+        assertThatThrownBy(() -> TimeLimit.await(clock, broken(), "asking"))
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContainingAll("asking failed", "broken");
+    }
+
+    @Test
+    void aThreadThatIsInterruptedWhileItWaitsStaysInterrupted() {
+        clock.interruptsNextWait = true;
+        assertThatThrownBy(() -> TimeLimit.await(clock, new CompletableFuture<>(), "asking"))
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessage("interrupted while asking");
+        assertThat(Thread.interrupted()).isTrue();
     }
 
     private static AcquireRequest acquire() {

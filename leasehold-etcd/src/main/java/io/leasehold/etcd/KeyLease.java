@@ -23,12 +23,12 @@ final class KeyLease {
     /** When the request was sent that granted or last extended it. */
     private long fromNanos;
 
-    /** Until a put is answered, the key may be under this one or under the current one. */
+    /** The lease that a put under way names; the key may be under it or under the current one. */
     private EtcdCalls.@Nullable Leased next;
 
     private long nextFromNanos;
 
-    /** Until then at the latest lives what was ever granted or extended; it never goes back. */
+    /** The latest end of whatever was granted or extended; it never goes back. */
     private long goneAtNanos;
 
     KeyLease(EtcdCalls etcd, LockRuntime runtime, EtcdUri uri) {

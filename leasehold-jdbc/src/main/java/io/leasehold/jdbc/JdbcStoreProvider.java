@@ -28,10 +28,10 @@ public final class JdbcStoreProvider implements StoreProvider {
     private static final String OPTION = "synchronous=";
     private static final Pattern USER_BEFORE_HOST = Pattern.compile("(postgresql|mariadb)://[^/?]*@");
 
-    /** As parameters, after whatever drivers put before them, or before the host. */
+    /** User or password as parameters, after whatever drivers put before them, or before the host. */
     private static final Pattern NAMED_LOGIN = Pattern.compile("(?i)[?&;(,:](user|password)=|^[^/]*//[^/?;]*@");
 
-    /** As Oracle's driver takes them; in a path of H2 the same characters mean nothing. */
+    /** User and password as Oracle's driver takes them; in a path of H2 the same characters mean nothing. */
     private static final Pattern LOGIN_BEFORE_HOST = Pattern.compile("^[^/?;]*:[^:/?;@]+/[^@]*@");
 
     /** For {@link java.util.ServiceLoader}. */
@@ -80,7 +80,7 @@ public final class JdbcStoreProvider implements StoreProvider {
         String rest = uri.rest();
         SqlDialect ours = dialect(rest);
         if (ours != null) {
-            return JdbcStores.connect(uri.text(), uri.redacted(), ours, credentials, runtime);
+            return JdbcStores.connect(uri.text(), uri.redacted(), ours.statements(), credentials, runtime);
         }
         String subprotocol = rest.substring(0, Math.max(0, rest.indexOf(':'))).toLowerCase(Locale.ROOT);
         for (DialectProvider provider : ServiceLoader.load(DialectProvider.class)) {

@@ -45,7 +45,7 @@ public final class SqliteStore {
         return home(System.getenv("HOME"), System.getProperty("user.home", ""));
     }
 
-    /** As every shell and most programs have it: the variable decides, and the table of users only where there is none. */
+    /** The home of every shell and most programs: the variable decides, and the table of users only where there is none. */
     static Path home(@Nullable String variable, String ofTheUser) {
         String home = variable != null && variable.startsWith("/") ? variable : ofTheUser;
         if (home.isBlank() || home.equals("?")) {
@@ -97,7 +97,7 @@ public final class SqliteStore {
         SqliteFile opener = new SqliteFile(file, synchronous, fileSystems, dialect, schema, clock.origin(), runtime);
         try {
             KeptConnection connection = KeptConnection.toFile(opener);
-            return LeaseTableStore.start(
+            return connection.orClose(() -> LeaseTableStore.start(
                     new StoreSettings(
                             description,
                             dialect,
@@ -110,15 +110,15 @@ public final class SqliteStore {
                             },
                             opener.beginLife(),
                             retention),
-                    runtime);
+                    runtime));
         } catch (SQLException e) {
             throw new StoreUnavailableException("lock file " + file + " cannot be opened (" + e.getMessage() + ")", e);
         }
     }
 
     /**
-     * Without the machine's monotonic clock a step of the wall clock can end a lease early, and a boot goes unnoticed,
-     * after which tokens might repeat that were not yet on the disk.
+     * The guarantees with this clock. A step of the wall clock can end a lease early, and does not tell a boot, after which
+     * tokens might repeat that were not yet on the disk.
      */
     static Guarantees guarantees(MachineClock clock, Synchronous synchronous) {
         boolean knowsBoot = clock.kind().equals("boot");

@@ -61,7 +61,7 @@ class H2TckTest implements BackendTck {
 
             @Override
             public LockStore openForgetful(LockRuntime runtime) {
-                return JdbcStores.connect(uri(), "forgetful", SqlDialect.H2, runtime, Duration.ZERO);
+                return JdbcStores.connect(uri(), "forgetful", SqlDialect.H2.statements(), null, runtime, Duration.ZERO);
             }
 
             @Override

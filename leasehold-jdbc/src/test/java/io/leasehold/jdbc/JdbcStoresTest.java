@@ -10,6 +10,7 @@ import io.leasehold.CredentialsProvider;
 import io.leasehold.Guarantee;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.H2Dialect;
 import io.leasehold.jdbc.dialect.SqliteDialect;
 import io.leasehold.spi.AcquireReply;
@@ -32,6 +33,8 @@ import org.junit.jupiter.api.Timeout;
 @Tag("quick")
 @Timeout(60)
 class JdbcStoresTest {
+
+    private static final Dialect H2 = H2Dialect.dialect();
 
     private final String plain = "jdbc:h2:mem:" + UUID.randomUUID();
     private final String url = plain + ";DB_CLOSE_DELAY=-1";
@@ -67,26 +70,25 @@ class JdbcStoresTest {
     @Test
     void aDataSourceLeadsToAStoreInEachOfItsForms() throws Exception {
         assertWorks(JdbcStores.over(source(), SqlDialect.H2, runtime), plain);
-        assertWorks(JdbcStores.over(source(), H2Dialect.dialect(), runtime), plain);
+        assertWorks(JdbcStores.over(source(), H2, runtime), plain);
         assertWorks(JdbcStores.over(source(), SqlDialect.H2).apply(runtime), plain);
-        assertWorks(JdbcStores.over(source(), H2Dialect.dialect()).apply(runtime), plain);
+        assertWorks(JdbcStores.over(source(), H2).apply(runtime), plain);
     }
 
     @Test
     void aUrlLeadsToAStoreWithTheLogInOfItsProvider() throws Exception {
         CredentialsProvider right = () -> Credentials.of("ann", "right");
-        assertWorks(JdbcStores.connect(url, "the store", SqlDialect.H2, right, runtime), "the store");
-        assertWorks(JdbcStores.connect(url, "the store", H2Dialect.dialect(), right, runtime), "the store");
+        assertWorks(JdbcStores.connect(url, "the store", H2, right, runtime), "the store");
         for (Credentials wrong : new Credentials[] {Credentials.of("ann", "wrong"), Credentials.of("bob", "right")}) {
-            assertThatThrownBy(() -> JdbcStores.connect(url, "the store", SqlDialect.H2, () -> wrong, runtime))
+            assertThatThrownBy(() -> JdbcStores.connect(url, "the store", H2, () -> wrong, runtime))
                     .isInstanceOf(StoreAccessException.class)
                     .hasMessageContaining("the store refuses this user");
         }
-        assertThatThrownBy(() -> JdbcStores.connect(url, "the store", SqlDialect.H2, null, runtime))
+        assertThatThrownBy(() -> JdbcStores.connect(url, "the store", H2, null, runtime))
                 .isInstanceOf(StoreAccessException.class);
         String named = url + ";USER=ann;PASSWORD=right";
-        assertWorks(JdbcStores.connect(named, "the store", SqlDialect.H2, null, runtime), "the store");
-        assertWorks(JdbcStores.connect(named, "the store", SqlDialect.H2, runtime, Duration.ofHours(1)), "the store");
+        assertWorks(JdbcStores.connect(named, "the store", H2, null, runtime), "the store");
+        assertWorks(JdbcStores.connect(named, "the store", H2, null, runtime, Duration.ofHours(1)), "the store");
     }
 
     @Test
@@ -101,8 +103,7 @@ class JdbcStoresTest {
 
     @Test
     void aUrlThatNoDriverTakesNamesTheOneThatIsMissing() {
-        assertThatThrownBy(() ->
-                        JdbcStores.connect("jdbc:nothing:x?password=pssst", "the store", SqlDialect.H2, null, runtime))
+        assertThatThrownBy(() -> JdbcStores.connect("jdbc:nothing:x?password=pssst", "the store", H2, null, runtime))
                 .isInstanceOf(StoreUnavailableException.class)
                 .hasMessageContainingAll("the store cannot be opened", "com.h2database:h2")
                 .hasMessageNotContaining("pssst");

@@ -42,6 +42,8 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
 
     /** The node of the lock is gone again before one is made below it. */
     boolean keepsNoLock;
+    /** So many sessions cannot be ended: there is no thread for it. */
+    int failsToClose;
     /** How long it takes to answer the end of a session; never longer than its client waits. */
     CompletableFuture<Void> toClose = CompletableFuture.completedFuture(null);
 
@@ -288,6 +290,9 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
         @Override
         public CompletableFuture<?> close(int patienceMillis) {
             asked.add("close " + askedMillis);
+            if (failsToClose-- > 0) {
+                throw new OutOfMemoryError("made by the test");
+            }
             closed = true;
             nodes.values().removeIf(node -> node.session() == id);
             return toClose;

@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;
+import org.apache.zookeeper.client.ZKClientConfig;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -100,5 +101,17 @@ class ZooKeeperUriTest {
         ZooKeeperUri.KeyFile identity = Objects.requireNonNull(tls.keyFile("identity"));
         assertThat(identity.path()).isEqualTo(file);
         assertThat(identity.password()).isNull();
+    }
+
+    /** Another user of the driver may set it for the whole process; a waiter would then miss what happens over a reconnection. */
+    @Test
+    void watchesAreSetAgainOverAReconnection() {
+        System.setProperty(ZKClientConfig.DISABLE_AUTO_WATCH_RESET, "true");
+        try {
+            assertThat(Driver.config(parse("zk://h")).getBoolean(ZKClientConfig.DISABLE_AUTO_WATCH_RESET))
+                    .isFalse();
+        } finally {
+            System.clearProperty(ZKClientConfig.DISABLE_AUTO_WATCH_RESET);
+        }
     }
 }

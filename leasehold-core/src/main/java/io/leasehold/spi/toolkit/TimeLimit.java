@@ -1,9 +1,11 @@
 package io.leasehold.spi.toolkit;
 
 import io.leasehold.LockStoreException;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
@@ -56,6 +58,26 @@ public final class TimeLimit {
                         error -> CompletableFuture.failedFuture(failed.apply(error)),
                         () -> CompletableFuture.failedFuture(late.get()))
                 .thenCompose(answer -> answer);
+    }
+
+    /**
+     * Waits for an answer. Keeps the interrupt of a thread that is interrupted meanwhile.
+     *
+     * @param what the request, for messages: {@code connecting to zk://h}
+     * @throws LockStoreException if it fails, or the thread is interrupted
+     */
+    public static <T> T await(LockRuntime runtime, CompletableFuture<T> answer, String what) {
+        try {
+            runtime.await(answer);
+            return answer.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new StoreUnavailableException("interrupted while " + what, e);
+        } catch (CompletionException e) {
+            throw Failure.unwrapped(e) instanceof LockStoreException known
+                    ? known
+                    : new StoreUnavailableException(what + " failed: " + e.getCause(), e);
+        }
     }
 
     private static <T> CompletableFuture<T> start(Supplier<CompletableFuture<T>> work) {

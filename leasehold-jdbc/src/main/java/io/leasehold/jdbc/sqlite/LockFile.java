@@ -140,24 +140,18 @@ final class LockFile {
 
     /** The error for the caller when opening fails. */
     LockStoreException refusal(SqlTrouble trouble, SQLException e) {
+        String said = " (" + SqlTrouble.firstLine(e) + ")";
         return switch (trouble) {
             case DAMAGED ->
                 unavailable(
-                        "is damaged or no SQLite database (" + firstLine(e)
-                                + "); stop its users, then move it away: a new one is made",
+                        "is damaged or no SQLite database" + said
+                                + "; stop its users, then move it away: a new one is made",
                         e);
-            case ACCESS, READ_ONLY ->
-                access("may not be written (" + firstLine(e) + "); this user needs the right to", e);
-            case FULL -> unavailable("has no space left to grow (" + firstLine(e) + ")", e);
-            case CONTENTION -> unavailable("stayed locked by another process (" + firstLine(e) + ")", e);
-            case UNREACHABLE, INTERRUPTED, OTHER -> unavailable("cannot be opened (" + firstLine(e) + ")", e);
+            case ACCESS, READ_ONLY -> access("may not be written" + said + "; this user needs the right to", e);
+            case FULL -> unavailable("has no space left to grow" + said, e);
+            case CONTENTION -> unavailable("stayed locked by another process" + said, e);
+            case UNREACHABLE, INTERRUPTED, OTHER -> unavailable("cannot be opened" + said, e);
         };
-    }
-
-    private static String firstLine(SQLException e) {
-        String message = String.valueOf(e.getMessage());
-        int end = message.indexOf('\n');
-        return end < 0 ? message : message.substring(0, end);
     }
 
     private StoreUnavailableException unavailable(String what, @Nullable Throwable cause) {

@@ -2,8 +2,11 @@ package io.leasehold.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.jdbc.dialect.Dialect;
+import io.leasehold.jdbc.dialect.SqliteDialect;
 import io.leasehold.jdbc.store.KeptConnection;
 import java.sql.SQLException;
+import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import org.junit.jupiter.api.Tag;
@@ -11,8 +14,12 @@ import org.junit.jupiter.api.Test;
 
 /** How long each database may say nothing, and what of a driver's words is repeated. */
 @Tag("quick")
-class ServerWaitsTest {
+class ConnectingTest {
 
+    private static final Dialect POSTGRESQL = SqlDialect.POSTGRESQL.statements();
+    private static final Dialect MARIADB = SqlDialect.MARIADB.statements();
+    private static final Dialect MYSQL = SqlDialect.MYSQL.statements();
+    private static final Dialect H2 = SqlDialect.H2.statements();
     private static final String POSTGRES = "jdbc:postgresql://db/x";
 
     private static Properties properties(Map<String, String> of) {
@@ -23,39 +30,37 @@ class ServerWaitsTest {
 
     @Test
     void anAnswerIsWaitedForLongerThanAStatementMayWaitForARowAndShorterThanARequestLasts() {
-        assertThat(ServerWaits.of(SqlDialect.POSTGRESQL))
+        assertThat(JdbcStores.patience(POSTGRESQL))
                 .isEqualTo(new KeptConnection.Patience(500_000_000L, 2_500_000_000L));
         KeptConnection.Patience bounded = new KeptConnection.Patience(2_500_000_000L, 2_500_000_000L);
-        assertThat(ServerWaits.of(SqlDialect.MARIADB)).isEqualTo(bounded);
-        assertThat(ServerWaits.of(SqlDialect.MYSQL)).isEqualTo(bounded);
-        assertThat(ServerWaits.of(SqlDialect.H2)).isEqualTo(bounded);
-        assertThat(ServerWaits.of(null)).isEqualTo(bounded);
-        assertThat(ServerWaits.OPENING_NANOS).isEqualTo(10_000_000_000L);
+        for (Dialect other : List.of(MARIADB, MYSQL, H2)) {
+            assertThat(JdbcStores.patience(other)).isEqualTo(bounded);
+        }
     }
 
     @Test
     void onlyMariaDbIsToldToEndTheTransactionsOfClientsThatVanished() {
-        assertThat(ServerWaits.sessionLimit(SqlDialect.MARIADB)).isEqualTo("SET SESSION idle_transaction_timeout = 5");
-        for (SqlDialect other : new SqlDialect[] {SqlDialect.POSTGRESQL, SqlDialect.MYSQL, SqlDialect.H2, null}) {
-            assertThat(ServerWaits.sessionLimit(other)).isNull();
+        assertThat(MARIADB.connecting().begin()).isEqualTo("SET SESSION idle_transaction_timeout = 5");
+        for (Dialect other : List.of(POSTGRESQL, MYSQL, H2, SqliteDialect.dialect(true))) {
+            assertThat(other.connecting().begin()).isNull();
         }
     }
 
     @Test
     void aDriverIsToldToGiveUpWhereItsUrlSaysNothingOfIt() {
-        assertThat(ServerWaits.defaults(SqlDialect.POSTGRESQL, POSTGRES))
+        assertThat(JdbcStores.defaults(POSTGRESQL, POSTGRES))
                 .isEqualTo(properties(Map.of("connectTimeout", "5", "socketTimeout", "10", "tcpKeepAlive", "true")));
         Properties millis =
                 properties(Map.of("connectTimeout", "5000", "socketTimeout", "10000", "tcpKeepAlive", "true"));
-        assertThat(ServerWaits.defaults(SqlDialect.MARIADB, "jdbc:mariadb://db/x"))
-                .isEqualTo(millis);
-        assertThat(ServerWaits.defaults(SqlDialect.MYSQL, "jdbc:mysql://db/x")).isEqualTo(millis);
-        assertThat(ServerWaits.defaults(SqlDialect.H2, "jdbc:h2:tcp://db/x"))
+        assertThat(JdbcStores.defaults(MARIADB, "jdbc:mariadb://db/x")).isEqualTo(millis);
+        assertThat(JdbcStores.defaults(MYSQL, "jdbc:mysql://db/x")).isEqualTo(millis);
+        assertThat(JdbcStores.defaults(H2, "jdbc:h2:tcp://db/x"))
                 .isEqualTo(properties(Map.of("NETWORK_TIMEOUT", "2500")));
-        assertThat(ServerWaits.defaults(null, "jdbc:other://db/x")).isEmpty();
-        assertThat(ServerWaits.defaults(SqlDialect.POSTGRESQL, POSTGRES + "?SocketTimeout=3&tcpKeepAlive=false"))
+        assertThat(JdbcStores.defaults(SqliteDialect.dialect(true), "jdbc:other://db/x"))
+                .isEmpty();
+        assertThat(JdbcStores.defaults(POSTGRESQL, POSTGRES + "?SocketTimeout=3&tcpKeepAlive=false"))
                 .isEqualTo(properties(Map.of("connectTimeout", "5")));
-        assertThat(ServerWaits.defaults(SqlDialect.H2, "jdbc:h2:tcp://db/x;network_timeout=9"))
+        assertThat(JdbcStores.defaults(H2, "jdbc:h2:tcp://db/x;network_timeout=9"))
                 .isEmpty();
     }
 
