@@ -76,7 +76,9 @@ final class NodeReleaseRaceTest {
             List.of(
                     member("first", CompletableFuture.completedFuture(new ReleaseReply.Released())),
                     member("deciding", null),
-                    member("failing", CompletableFuture.completedFuture(ScriptedSet.unreleased(FailureKind.PERMANENT)))),
+                    member(
+                            "failing",
+                            CompletableFuture.completedFuture(ScriptedSet.unreleased(FailureKind.PERMANENT)))),
             QuorumSettings.standard(),
             timers);
 
