@@ -278,7 +278,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         entry.held = new Held(owner, place.holderId(), tokens.first(), nowNanos + place.claimNanos());
         entry.fence = tokens.last();
         line.remove();
-        HandOver handOver = new HandOver(name, owner.attemptId(), tokens);
+        HandOver handOver = new HandOver(name, owner.attemptId(), tokens, serverMicros());
         signals.add(listener -> listener.handedOver(handOver));
     }
 

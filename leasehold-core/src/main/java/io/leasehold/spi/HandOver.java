@@ -10,8 +10,9 @@ import java.util.Objects;
  * @param name the lock
  * @param attemptId the {@link OwnerToken#attemptId()} of the waiter
  * @param tokens the fencing tokens that the node reserved for it, and has stored as its fence
+ * @param serverMicros the node's clock at the hand-over
  */
-public record HandOver(LockName name, String attemptId, TokenRange tokens) {
+public record HandOver(LockName name, String attemptId, TokenRange tokens, long serverMicros) {
 
     /** Refuses nulls. */
     public HandOver {

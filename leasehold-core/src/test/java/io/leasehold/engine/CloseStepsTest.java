@@ -147,7 +147,7 @@ final class CloseStepsTest {
         asked.answer().complete(new AcquireReply.Queued(null, 1, List.of()));
         store.ear()
                 .handedOver(new HandOver(
-                        asked.request().name(), asked.request().owner().attemptId(), TokenRange.of(20, 1)));
+                        asked.request().name(), asked.request().owner().attemptId(), TokenRange.of(20, 1), 1));
         assertThat(store.acquires()).hasSize(2);
         assertThat(granted(wanted).fencingToken()).isEqualTo(9);
     }

@@ -227,7 +227,7 @@ final class LocalQueuesTest {
     // ---- what the store pushes
 
     private static HandOver handOver(OwnerToken owner) {
-        return new HandOver(NAME, owner.attemptId(), TokenRange.of(700, 4));
+        return new HandOver(NAME, owner.attemptId(), TokenRange.of(700, 4), 0);
     }
 
     @Test

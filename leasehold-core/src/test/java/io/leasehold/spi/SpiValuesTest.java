@@ -310,7 +310,7 @@ final class SpiValuesTest {
             @Override
             public void reconnected() {}
         };
-        simple.handedOver(new HandOver(NAME, "attempt", TokenRange.of(1, 1)));
+        simple.handedOver(new HandOver(NAME, "attempt", TokenRange.of(1, 1), 1));
         assertThat(woken).containsExactly(NAME);
         assertThat(OwnerToken.draw(clock)).isNotEqualTo(OwnerToken.draw(clock));
         assertThat(new NodeReply.Quarantined(4_000_000, new Incarnation("life"), 1).reason())

@@ -53,7 +53,7 @@ public final class Messages {
         }
         try {
             TokenRange tokens = new TokenRange(Long.parseLong(parts[3]), Long.parseLong(parts[4]));
-            return Optional.of(new HandOver(name, parts[1], tokens));
+            return Optional.of(new HandOver(name, parts[1], tokens, Long.parseLong(parts[2])));
         } catch (IllegalArgumentException e) {
             return Optional.empty();
         }

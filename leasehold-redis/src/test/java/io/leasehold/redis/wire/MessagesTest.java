@@ -35,7 +35,7 @@ final class MessagesTest {
         assertThat(Messages.wakeUp(taken, KEYS)).isEmpty();
 
         String handed = "handed attempt 17 3 5 lock:{a b}";
-        assertThat(Messages.handOver(handed, KEYS)).contains(new HandOver(NAME, "attempt", new TokenRange(3, 5)));
+        assertThat(Messages.handOver(handed, KEYS)).contains(new HandOver(NAME, "attempt", new TokenRange(3, 5), 17));
         assertThat(Messages.wakeUp(handed, KEYS)).isEmpty();
         assertThat(Messages.takenAway(handed, KEYS)).isEmpty();
     }
@@ -55,6 +55,7 @@ final class MessagesTest {
                 "handed attempt 17 3 5 other",
                 "handed attempt 17 5 3 lock:{a b}",
                 "handed attempt 17 0 3 lock:{a b}",
+                "handed attempt x 3 5 lock:{a b}",
                 "handed attempt 17 x 5 lock:{a b}",
                 "handing attempt 17 3 5 lock:{a b}",
             })
