@@ -113,8 +113,8 @@ final class NodeClocks {
         if (comparable.size() < quorum) {
             return;
         }
-        long median =
-                Quorum.lowerMedian(comparable.stream().map(ClockSamples::offsetMicros).toList());
+        long median = Quorum.lowerMedian(
+                comparable.stream().map(ClockSamples::offsetMicros).toList());
         for (ClockSamples one : comparable) {
             long skew = one.offsetMicros() - median;
             if (Math.abs(skew) > maxSkewMicros) {
@@ -132,8 +132,7 @@ final class NodeClocks {
         long sinceAtNanos = 0;
         for (ClockSamples one : samples) {
             if (isRecent(one.jumped, one.jumpedAtNanos, nowNanos) && ownClockPaused(one, nowNanos)) {
-                sinceAtNanos =
-                        stoodStill && one.jumpedAtNanos - sinceAtNanos > 0 ? sinceAtNanos : one.jumpedAtNanos;
+                sinceAtNanos = stoodStill && one.jumpedAtNanos - sinceAtNanos > 0 ? sinceAtNanos : one.jumpedAtNanos;
                 stoodStill = true;
             }
         }

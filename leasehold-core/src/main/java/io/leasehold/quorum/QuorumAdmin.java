@@ -60,9 +60,9 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
 
     @Override
     public CompletableFuture<Void> announce(ClientRecord record, long keepNanos) {
-        return NodeAnswers.gather(nodes, node -> node.operations()
-                        .announce(record, keepNanos)
-                        .thenApply(done -> true))
+        return NodeAnswers.gather(
+                        nodes,
+                        node -> node.operations().announce(record, keepNanos).thenApply(done -> true))
                 .thenApply(done -> null);
     }
 
@@ -75,12 +75,11 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
     /** A record at one node alone is a normal remainder that its ttl removes; only one without an end is a leak. */
     @Override
     public CompletableFuture<List<Leak>> leaks() {
-        return NodeAnswers.gather(nodes, node -> node.operations().leaks())
-                .thenApply(answers -> {
-                    LinkedHashSet<Leak> all = new LinkedHashSet<>();
-                    answers.forEach(all::addAll);
-                    return List.copyOf(all);
-                });
+        return NodeAnswers.gather(nodes, node -> node.operations().leaks()).thenApply(answers -> {
+            LinkedHashSet<Leak> all = new LinkedHashSet<>();
+            answers.forEach(all::addAll);
+            return List.copyOf(all);
+        });
     }
 
     /** Reports the progress of the first node: the others scan at the same time. */

@@ -342,6 +342,7 @@ final class InMemoryNodeRulesTest {
         assertThat(told.attemptId()).isEqualTo(first.attemptId());
         assertThat(told.tokens().first()).isEqualTo(micros());
         assertThat(told.tokens().last()).isEqualTo(micros() + 2);
+        assertThat(told.serverMicros()).isEqualTo(micros());
         assertThat(node.admin().describe(NAME).join().orElseThrow().holder())
                 .isEqualTo(new Holder("host/1/a", Duration.ofSeconds(2), OptionalLong.of(micros())));
         assertThat(node.admin().waiters(NAME, 10).join())
