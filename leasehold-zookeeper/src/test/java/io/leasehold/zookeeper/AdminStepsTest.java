@@ -279,6 +279,7 @@ final class AdminStepsTest {
         runtime.runFor(Duration.ofSeconds(10).minusMillis(1));
         assertThat(late).isNotDone();
         runtime.runFor(Duration.ofMillis(1));
+        assertThat(late).isDone();
         assertThatThrownBy(late::join).hasMessageContaining("diagnosis at zk://h:2181/c was not answered");
     }
 }
