@@ -26,7 +26,7 @@ import redis.clients.jedis.util.Pool;
 final class ClientSettings implements JedisDriver.Ways {
 
     private static final Logger LOG = LoggerFactory.getLogger(ClientSettings.class);
-    private static final CommandArguments READWRITE = new CommandArguments(new Named("READWRITE"));
+    private static final CommandArguments READWRITE = new CommandArguments(new CommandName("READWRITE"));
 
     private final Function<String, Pool<Connection>> pools;
     private final boolean ofCluster;

@@ -12,10 +12,12 @@ import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.simulator.proxy.TcpProxy;
 import io.leasehold.spi.StoreUri;
+import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -209,6 +211,22 @@ final class JedisDriverTest {
         }
         slow.close();
         assertThatThrownBy(() -> slow.connect(at(1)).get(60, TimeUnit.SECONDS)).hasMessageContaining("closed");
+    }
+
+    /** As where the system has no more threads: who asked for a connection is told, and not whoever happened to ask. */
+    @Test
+    void aThreadThatCannotBeStartedIsAFailureLikeOthers() throws Exception {
+        JedisThreads threads = new JedisThreads("the test");
+        Field connecting = JedisThreads.class.getDeclaredField("connecting");
+        connecting.setAccessible(true);
+        ((ThreadPoolExecutor) connecting.get(threads)).setThreadFactory(work -> {
+            throw new OutOfMemoryError("unable to create native thread");
+        });
+        CompletableFuture<Object> refused = new CompletableFuture<>();
+        threads.connect(() -> {}, refused);
+        assertThat(refused).isCompletedExceptionally();
+        assertThatThrownBy(() -> refused.get(60, TimeUnit.SECONDS)).hasMessageContaining("native thread");
+        threads.close();
     }
 
     @Test

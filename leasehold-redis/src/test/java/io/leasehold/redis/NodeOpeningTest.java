@@ -1,19 +1,28 @@
 package io.leasehold.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.Credentials;
 import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.node.DurabilityCheck;
 import io.leasehold.redis.node.SettingsOrigin;
 import io.leasehold.redis.store.NodeOpening;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
+import io.leasehold.redis.topology.Driver;
 import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.StoreUri;
 import io.lettuce.core.RedisException;
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -42,6 +51,26 @@ final class NodeOpeningTest {
         assertThat(outcome(false, new StoreUnavailableException("cut", null)).isCutOff())
                 .isFalse();
         assertThat(outcome(true, null).isCutOff()).isFalse();
+    }
+
+    /** Its threads would stay: nobody else knows the driver. */
+    @Test
+    void anOpeningThatCannotEvenBeginEndsItsDriver() {
+        LockRuntime runtime = new SystemLockRuntime();
+        List<String> called = new ArrayList<>();
+        Driver driver = (Driver) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {Driver.class}, (self, method, given) -> {
+                    called.add(method.getName());
+                    if (method.getName().equals("logInWith")) {
+                        throw new InternalError("no memory");
+                    }
+                    return null;
+                });
+        Deployment where = Deployment.parse(StoreUri.parse("redis://127.0.0.1"))
+                .credentials(() -> Credentials.of("app", "s3cret"));
+        assertThatThrownBy(() -> new NodeOpening(where, driver, runtime)).hasMessage("no memory");
+        assertThat(called).containsExactly("logInWith", "close");
+        runtime.close();
     }
 
     @Test

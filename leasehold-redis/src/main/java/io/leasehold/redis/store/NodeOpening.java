@@ -67,13 +67,18 @@ public final class NodeOpening {
         }
     }
 
-    /** Begins to connect, over a driver that is closed with the node. */
+    /** Begins to connect, over a driver that is closed with the node; at once where this fails. */
     public NodeOpening(Deployment where, Driver driver, LockRuntime runtime) {
         this.where = where;
         this.runtime = runtime;
         this.errors = where.errors();
-        this.topology = Topologies.of(where, driver, errors, runtime);
-        this.outcome = topology.open().handle(this::opened).thenCompose(outcome -> outcome);
+        try {
+            this.topology = Topologies.of(where, driver, errors, runtime);
+            this.outcome = topology.open().handle(this::opened).thenCompose(outcome -> outcome);
+        } catch (RuntimeException | Error e) {
+            driver.close();
+            throw e;
+        }
     }
 
     private CompletableFuture<Outcome> opened(@Nullable Void open, @Nullable Throwable error) {
@@ -140,7 +145,7 @@ public final class NodeOpening {
             DurabilityCheck durability = await(outcome.thenCompose(NodeOpening::known));
             warnOfEviction(where.toString(), durability);
             return node(NodeSettings.standard(RedisGuarantees.of(where.kind(), durability.durable())));
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             close();
             throw e;
         }
@@ -153,7 +158,7 @@ public final class NodeOpening {
             EfficiencyStore store = new EfficiencyStore(where.toString(), where.keys(), topology, errors, runtime);
             await(store.detect());
             return store;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             close();
             throw e;
         }
@@ -219,7 +224,7 @@ public final class NodeOpening {
         }
     }
 
-    /** Gives it up. */
+    /** Ends the connections, of an opening that came to nothing. */
     public void close() {
         topology.close();
     }

@@ -70,25 +70,24 @@ final class ClusterTopology implements Topology {
     private CompletableFuture<Void> linked() {
         List<Connections> all = members.all();
         CompletableFuture<?>[] links = all.stream()
-                .map(member -> member.open().handle((link, error) -> {
-                    if (error != null) {
-                        member.keepTrying();
-                    }
-                    return link;
-                }))
+                .map(member -> member.open().handle((link, error) -> link))
                 .toArray(CompletableFuture<?>[]::new);
         CompletableFuture<Void> answered = CompletableFuture.allOf(links);
         LockRuntime.Timer patience = runtime.schedule(OPEN_NANOS, () -> answered.complete(null));
         return answered.thenApply(done -> {
             patience.cancel();
-            if (all.stream().noneMatch(member -> member.current() != null)) {
+            List<Connections> missing =
+                    all.stream().filter(member -> member.current() == null).toList();
+            // Also those whose first try is still under way, since it may hang.
+            missing.forEach(Connections::keepTrying);
+            if (missing.size() == all.size()) {
                 throw all.stream()
                         .map(Connections::failure)
                         .filter(Objects::nonNull)
                         .findFirst()
                         .orElseGet(() -> new StoreUnavailableException("no master of " + where + " answers", null));
             }
-            if (all.stream().anyMatch(member -> member.current() == null)) {
+            if (!missing.isEmpty()) {
                 // The node that told us may not have heard of its successor yet.
                 look();
             }
@@ -114,7 +113,8 @@ final class ClusterTopology implements Topology {
         CompletableFuture<SlotTable> read;
         try {
             read = reader.latest(members.live(), members.others(), members.table());
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
+            // The next look does not depend on this one.
             read = CompletableFuture.failedFuture(e);
         }
         read.whenComplete(this::looked);
@@ -255,7 +255,7 @@ final class ClusterTopology implements Topology {
         return null;
     }
 
-    /** A node says who serves a slot: believed at once; the whole table is read to be sure. */
+    /** Believes a node that says who serves a slot, at once, and reads the whole table to be sure. */
     private void moved(int slot, String master) {
         members.adopt(slot, master).forEach(members::connect);
         look();

@@ -1,5 +1,6 @@
 package io.leasehold.redis.topology;
 
+import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.toolkit.CredentialsDesk;
 import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
@@ -15,9 +16,7 @@ import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.protocol.ProtocolVersion;
-import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
-import io.lettuce.core.sentinel.api.StatefulRedisSentinelConnection;
 import java.io.File;
 import java.time.Duration;
 import java.util.Collections;
@@ -131,19 +130,9 @@ public final class LettuceDriver implements Driver {
     @Override
     public CompletableFuture<RedisConnection> connect(RedisUri server) {
         return connectOnce(server)
-                .handle((connection, error) -> {
-                    if (error == null) {
-                        return CompletableFuture.completedFuture(connection);
-                    }
-                    Throwable root = error;
-                    while (root.getCause() != null) {
-                        root = root.getCause();
-                    }
-                    return root instanceof RedisConnectionException
-                            ? connectOnce(server)
-                            : CompletableFuture.<StatefulRedisConnection<String, String>>failedFuture(error);
-                })
-                .thenCompose(f -> f)
+                .exceptionallyCompose(error -> RedisErrors.reasonOf(error) instanceof RedisConnectionException
+                        ? connectOnce(server)
+                        : CompletableFuture.failedFuture(error))
                 .handle((connection, error) -> LettuceDriver.<RedisConnection>made(
                         connection == null ? null : new LettuceConnection(connection, this::end), error))
                 .thenCompose(f -> f);
@@ -157,30 +146,14 @@ public final class LettuceDriver implements Driver {
 
     @Override
     public CompletableFuture<PushConnection> connectForPushes(RedisUri server) {
-        return connectForPushesOnce(server)
+        return connected(server, uri -> forPushes.connectPubSubAsync(StringCodec.UTF8, uri))
                 .handle((connection, error) -> LettuceDriver.<PushConnection>made(
                         connection == null ? null : new LettucePushes(connection, this::end), error))
                 .thenCompose(f -> f);
     }
 
-    @Override
-    public CompletableFuture<RedisConnection> connectToSentinel(RedisUri sentinel) {
-        return connectToSentinelOnce(sentinel)
-                .handle((connection, error) -> LettuceDriver.<RedisConnection>made(
-                        connection == null ? null : new LettuceConnection(connection, this::end), error))
-                .thenCompose(f -> f);
-    }
-
     CompletableFuture<StatefulRedisConnection<String, String>> connectOnce(RedisUri server) {
         return connected(server, uri -> client.connectAsync(StringCodec.UTF8, uri));
-    }
-
-    CompletableFuture<StatefulRedisPubSubConnection<String, String>> connectForPushesOnce(RedisUri server) {
-        return connected(server, uri -> forPushes.connectPubSubAsync(StringCodec.UTF8, uri));
-    }
-
-    CompletableFuture<StatefulRedisSentinelConnection<String, String>> connectToSentinelOnce(RedisUri sentinel) {
-        return connected(sentinel, uri -> client.connectSentinelAsync(StringCodec.UTF8, uri));
     }
 
     /** None is begun after the close, and one that comes after it is ended: on borrowed threads it would stay. */

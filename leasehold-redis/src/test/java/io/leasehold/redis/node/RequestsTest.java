@@ -19,7 +19,6 @@ import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -59,7 +58,7 @@ final class RequestsTest {
                             "set",
                             LIMIT_NANOS,
                             "key",
-                            (link, then) -> link.send(PlainCommand.set("key", "late", 60_000), then),
+                            PlainCommand.set("key", "late", 60_000),
                             (done, link) -> done,
                             failure -> failure.kind());
 
@@ -103,9 +102,7 @@ final class RequestsTest {
                                 "get",
                                 TimeUnit.SECONDS.toNanos(60),
                                 "set",
-                                (link, then) -> link.send(
-                                        new PlainCommand<>("GET", new String[] {"set"}, items -> (String) items.get(0)),
-                                        then),
+                                new PlainCommand<>("GET", new String[] {"set"}, items -> (String) items.get(0)),
                                 (reply, link) -> FailureKind.UNKNOWN,
                                 Failure::kind))
                         .toList();
@@ -129,25 +126,22 @@ final class RequestsTest {
                     new Class<?>[] {Topology.class},
                     (proxy, method, arguments) ->
                             method.getName().equals("detour") ? way : method.invoke(topology, arguments));
-            AtomicInteger sent = new AtomicInteger();
+            SERVER.redis().configResetstat();
             CompletableFuture<FailureKind> answer = new Requests(moving, errors, runtime)
                     .<String, FailureKind>send(
                             "get",
                             TimeUnit.MILLISECONDS.toNanos(200),
                             "set",
-                            (link, then) -> {
-                                sent.incrementAndGet();
-                                link.send(
-                                        new PlainCommand<>("GET", new String[] {"set"}, items -> (String) items.get(0)),
-                                        then);
-                            },
+                            new PlainCommand<>("GET", new String[] {"set"}, items -> (String) items.get(0)),
                             (reply, link) -> FailureKind.PERMANENT,
                             Failure::kind);
             assertThat(answer.get(60, TimeUnit.SECONDS)).isEqualTo(FailureKind.UNKNOWN);
 
             way.complete(new Topology.Detour(topology.connected().get(0), false));
 
-            assertThat(sent).hasValue(1);
+            // Requests of one link are carried out in their order.
+            topology.connected().get(0).ask(PlainCommand.TIME).get(60, TimeUnit.SECONDS);
+            assertThat(SERVER.redis().info("commandstats")).contains("cmdstat_get:calls=1,");
         });
     }
 }

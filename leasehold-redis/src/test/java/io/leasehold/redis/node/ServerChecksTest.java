@@ -223,6 +223,7 @@ class ServerChecksTest {
         is(finding("buffers", config(key, "pubsub 1" + rest), info()), Grade.WARNING, "is 1 bytes behind");
         is(finding("buffers", config(key, "pubsub 0 0 0"), info()), Grade.GOOD, "has room");
         is(finding("buffers", config(key, "normal 5 5 5 pubsub"), info()), Grade.GOOD, "has room");
+        is(finding("buffers", config(key, "pubsub 32mb" + rest), info()), Grade.GOOD, "has room");
     }
 
     @Test

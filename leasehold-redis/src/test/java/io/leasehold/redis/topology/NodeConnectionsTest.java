@@ -24,6 +24,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -343,8 +344,12 @@ final class NodeConnectionsTest {
     }
 
     private static CompletableFuture<Acknowledged> acknowledged(Link link) {
+        return acknowledged(link, () -> true);
+    }
+
+    private static CompletableFuture<Acknowledged> acknowledged(Link link, BooleanSupplier wanted) {
         CompletableFuture<Acknowledged> answer = new CompletableFuture<>();
-        link.runAcknowledged(LuaScript.INSPECT, KEYS, new String[0], (reply, error) -> {
+        link.runAcknowledged(new ScriptCall(LuaScript.INSPECT, KEYS, new String[0]), wanted, (reply, error) -> {
             if (error == null) {
                 answer.complete(reply);
             } else {
@@ -414,8 +419,12 @@ final class NodeConnectionsTest {
     // ---- one link
 
     private static CompletableFuture<List<Object>> run(Link link) {
+        return run(link, () -> true);
+    }
+
+    private static CompletableFuture<List<Object>> run(Link link, BooleanSupplier wanted) {
         CompletableFuture<List<Object>> answer = new CompletableFuture<>();
-        link.run(new ScriptCall(LuaScript.INSPECT, KEYS, new String[0]), () -> true, (reply, error) -> {
+        link.run(new ScriptCall(LuaScript.INSPECT, KEYS, new String[0]), wanted, (reply, error) -> {
             if (error == null) {
                 answer.complete(reply);
             } else {

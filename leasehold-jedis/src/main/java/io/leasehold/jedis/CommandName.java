@@ -5,9 +5,9 @@ import redis.clients.jedis.commands.ProtocolCommand;
 
 /** A command by its name, whether Jedis knows it or not. */
 @SuppressWarnings("ArrayRecordComponent") // compared by none
-record Named(String word, byte[] bytes) implements ProtocolCommand {
+record CommandName(String word, byte[] bytes) implements ProtocolCommand {
 
-    Named(String word) {
+    CommandName(String word) {
         this(word, word.getBytes(StandardCharsets.US_ASCII));
     }
 
