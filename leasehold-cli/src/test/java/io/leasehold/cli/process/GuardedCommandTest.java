@@ -65,7 +65,7 @@ class GuardedCommandTest {
                 command.check();
             });
             ending.start();
-            GuardedCommand.Ended ended = command.await(complaint -> {});
+            GuardedCommand.Ended ended = command.await();
             ending.join();
 
             assertThat(ProcessTable.ofThisSystem().rows())
@@ -91,7 +91,7 @@ class GuardedCommandTest {
             endsAtNanos.set(System.nanoTime());
             command.check();
 
-            GuardedCommand.Ended ended = command.await(complaint -> {});
+            GuardedCommand.Ended ended = command.await();
 
             assertThat(ended.exitCode()).isEqualTo(128 + 9);
             assertThat(ended.endedForLease()).isTrue();
@@ -109,7 +109,7 @@ class GuardedCommandTest {
             ProcessHandle sleeper = onlySleeper();
             Thread.currentThread().interrupt();
 
-            assertThatThrownBy(() -> command.await(complaint -> {})).isInstanceOf(InterruptedException.class);
+            assertThatThrownBy(() -> command.await()).isInstanceOf(InterruptedException.class);
 
             assertThat(ProcessTable.ofThisSystem().row(sleeper.pid())).isEmpty();
         }
@@ -127,7 +127,7 @@ class GuardedCommandTest {
         try (GuardedCommand command = GuardedCommand.prepare(settings, lookup)) {
             command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
 
-            assertThat(command.await(complaint -> {}).exitCode()).isZero();
+            assertThat(command.await().exitCode()).isZero();
         }
     }
 
@@ -149,7 +149,7 @@ class GuardedCommandTest {
                             .group())
                     .isEqualTo(adopter.pid());
             onlySleeper().destroyForcibly();
-            command.await(complaint -> {});
+            command.await();
         }
     }
 
@@ -176,7 +176,7 @@ class GuardedCommandTest {
         try (GuardedCommand command = GuardedCommand.prepare(settings, lookup)) {
             command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
 
-            GuardedCommand.Ended ended = command.await(complaint -> {});
+            GuardedCommand.Ended ended = command.await();
 
             assertThat(ended.exitCode()).isEqualTo(3);
             assertThat(ended.leftBehind()).isEqualTo(1);
@@ -199,7 +199,7 @@ class GuardedCommandTest {
             });
             killing.start();
 
-            GuardedCommand.Ended ended = command.await(complaint -> {});
+            GuardedCommand.Ended ended = command.await();
             killing.interrupt();
             killing.join();
 
@@ -223,7 +223,7 @@ class GuardedCommandTest {
             }
             onlySleeper().destroyForcibly();
 
-            GuardedCommand.Ended ended = command.await(complaint -> {});
+            GuardedCommand.Ended ended = command.await();
 
             assertThat(ended.unguarded()).isFalse();
             assertThat(ended.exitCode()).isEqualTo(128 + 9);
@@ -243,7 +243,7 @@ class GuardedCommandTest {
             ProcessHandle sleeper = onlySleeper();
             ours("leasehold-reaper").forEach(ProcessHandle::destroyForcibly);
 
-            GuardedCommand.Ended ended = command.await(complaint -> {});
+            GuardedCommand.Ended ended = command.await();
 
             assertThat(ended.unguarded()).isTrue();
             assertThat(ended.survivors()).isEmpty();
