@@ -13,7 +13,9 @@ public final class Durations {
     /** The exact duration with its units: {@code 50ms}, {@code 1.5s}, {@code 30s}, {@code 1h30m}. */
     public static String text(Duration duration) {
         if (duration.isNegative()) {
-            return "-" + text(duration.negated());
+            // The longest one has no opposite.
+            boolean longest = duration.getSeconds() == Long.MIN_VALUE;
+            return longest ? duration.toString() : "-" + text(duration.negated());
         }
         if (duration.isZero()) {
             return "0s";

@@ -184,6 +184,55 @@ class GuardedCommandTest {
         }
     }
 
+    /** {@code timeout}, as an interactive shell does for each job, puts its command into a group of its own. */
+    @ParameterizedTest
+    @EnumSource(Containment.class)
+    void endsWhatWasLeftBehindInAGroupOfItsOwn(Containment strongest) throws Exception {
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        assumeTrue(
+                lookup.find("timeout") instanceof CommandLookup.Result.Found,
+                "timeout is not here: apt-get install coreutils");
+        String script = "cd '" + directory + "'\ntimeout 300 sh -c 'echo $$ >pid; mv pid left; exec sleep 300' &\n"
+                + "until [ -e left ]; do sleep 0.01; done";
+        GuardedCommand.Settings settings = new GuardedCommand.Settings(
+                TypedWords.ofTexts(List.of("/bin/sh", "-c", script)), OnLost.TERM, GRACE, TTL, strongest);
+        try (GuardedCommand command = GuardedCommand.prepare(settings, lookup)) {
+            command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
+
+            GuardedCommand.Ended ended = command.await();
+
+            long left = Long.parseLong(Files.readString(directory.resolve("left")).strip());
+            assertThat(ProcessTable.ofThisSystem().row(left)).isEmpty();
+            assertThat(ended.leftBehind()).as("timeout and its sleep").isEqualTo(2);
+            assertThat(ended.exitCode()).isZero();
+        }
+    }
+
+    /** A daemon says by that that it means to stay. */
+    @Test
+    void leavesWhatMadeASessionOfItsOwn() throws Exception {
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        assumeTrue(
+                lookup.find("setsid") instanceof CommandLookup.Result.Found,
+                "setsid is not here: apt-get install util-linux");
+        String script = "cd '" + directory + "'\nsetsid sh -c 'echo $$ >pid; mv pid daemon; exec sleep 300' &\n"
+                + "until [ -e daemon ]; do sleep 0.01; done";
+        GuardedCommand.Settings settings = new GuardedCommand.Settings(
+                TypedWords.ofTexts(List.of("/bin/sh", "-c", script)), OnLost.TERM, GRACE, TTL, Containment.REMEMBERED);
+        try (GuardedCommand command = GuardedCommand.prepare(settings, lookup)) {
+            command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
+
+            GuardedCommand.Ended ended = command.await();
+
+            ProcessHandle daemon = ProcessHandle.of(
+                            Long.parseLong(Files.readString(directory.resolve("daemon")).strip()))
+                    .orElseThrow();
+            assertThat(daemon.isAlive()).isTrue();
+            daemon.destroyForcibly();
+            assertThat(ended.leftBehind()).isZero();
+        }
+    }
+
     /** Nothing would end the command if this process were killed now. */
     @Test
     void endsWhatCannotBeGuardedAnyMore() throws Exception {
