@@ -14,7 +14,7 @@ public final class Durations {
     public static String text(Duration duration) {
         if (duration.isNegative()) {
             // The longest one has no opposite.
-            boolean longest = duration.getSeconds() == Long.MIN_VALUE;
+            boolean longest = duration.toSeconds() == Long.MIN_VALUE;
             return longest ? duration.toString() : "-" + text(duration.negated());
         }
         if (duration.isZero()) {

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -78,7 +79,7 @@ class SignalForwarderTest {
         AtomicInteger most = new AtomicInteger();
         signals.handTo(signal -> {
             most.accumulateAndGet(inside.incrementAndGet(), Math::max);
-            Thread.yield();
+            LockSupport.parkNanos(1_000);
             inside.decrementAndGet();
         });
         List<Thread> arriving = new ArrayList<>();

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whatever fails is one line and an exit code that says so; what was meant is suggested; no secret is in it. */
 @Tag("quick")
-class FailuresTest {
+class FailureLinesTest {
 
     private final ByteArrayOutputStream out = new ByteArrayOutputStream();
     private final ByteArrayOutputStream err = new ByteArrayOutputStream();
