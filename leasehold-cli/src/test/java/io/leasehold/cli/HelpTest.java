@@ -59,6 +59,34 @@ class HelpTest {
         root.getSubcommands().values().forEach(HelpTest::assertFits);
     }
 
+    @Test
+    void describesCommandsAndOptionsInSentences() {
+        PrintStream nowhere = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);
+        CommandLine root = Main.commandLine(new Invocation(new Terminal(nowhere, nowhere), Map.of()));
+        assertSentences(root.getCommandSpec());
+        root.getSubcommands().values().forEach(command -> assertSentences(command.getCommandSpec()));
+    }
+
+    private static void assertSentences(CommandLine.Model.CommandSpec command) {
+        if (command.usageMessage().hidden()) {
+            return;
+        }
+        assertSentence(command.name(), command.usageMessage().description());
+        command.options().stream()
+                .filter(option -> !option.hidden())
+                .forEach(option -> assertSentence(command.name() + " " + option.longestName(), option.description()));
+        command.positionalParameters().stream()
+                .filter(parameter -> !parameter.hidden())
+                .forEach(parameter ->
+                        assertSentence(command.name() + " " + parameter.paramLabel(), parameter.description()));
+    }
+
+    private static void assertSentence(String of, String[] description) {
+        assertThat(String.join(" ", description).replace("%n", " ").strip())
+                .as(of)
+                .matches("\\p{Lu}.*\\.");
+    }
+
     private static void assertFits(CommandLine command) {
         String name = command.getCommandSpec().qualifiedName();
         List<String> lines =

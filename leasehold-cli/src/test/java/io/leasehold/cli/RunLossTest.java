@@ -160,7 +160,7 @@ class RunLossTest {
     void anUnreachableStoreEndsTheCommandInTime() {
         try (RedisServer redis = RedisServer.start()) {
             cli.with("LEASEHOLD_STORE", redis.uri());
-            try (StartedCli run = cli.start("run", "--ttl=3s", "--grace=1s", "job", "--", command)) {
+            try (StartedCli run = cli.start("run", "--quiet", "--ttl=3s", "--grace=1s", "job", "--", command)) {
                 awaitBeats(run, "child", "grandchild");
                 redis.freeze();
 
@@ -199,7 +199,7 @@ class RunLossTest {
             cli.with("LEASEHOLD_STORE", redis.uri());
             String command = "touch ready; until [ -e forced ]; do sleep 0.05; done; sleep 4; exit 3";
             try (StartedCli run =
-                    cli.start("run", "--ttl=3s", "--on-lost=ignore", "job", "--", "sh", "-c", command)) {
+                    cli.start("run", "--quiet", "--ttl=3s", "--on-lost=ignore", "job", "--", "sh", "-c", command)) {
                 Await.until(run::err, () -> Files.exists(directory.resolve("ready")));
                 try (LockClient locks = Leasehold.connect(redis.uri())) {
                     assertThat(locks.admin().forceRelease(LockName.exactly("job"), null))

@@ -148,6 +148,23 @@ class RunTerminalTest {
     }
 
     @Test
+    void aWaiterSaysWhomItWaitsForAndClearsThat() throws Exception {
+        StartedCli.Setup cli =
+                new StartedCli.Setup(directory).with("LEASEHOLD_STORE", "sqlite:" + directory.resolve("locks.db"));
+        try (StartedCli holder = cli.start("run", "job", "--", "sh", "-c", "touch ready; until [ -e end ]; do sleep 0.1; done")) {
+            Await.until(holder::err, () -> Files.exists(directory.resolve("ready")));
+            try (Pty pty = new Pty(run("job", "--", "echo", "done"))) {
+                Await.until(pty::screen, () -> pty.screen().contains("/" + holder.pid() + "/"));
+                assertThat(pty.screen()).contains("waiting for job: held by ");
+                Files.createFile(directory.resolve("end"));
+
+                assertThat(pty.exitCode()).as(pty::screen).isZero();
+                assertThat(pty.screen()).contains("\r\033[Kdone");
+            }
+        }
+    }
+
+    @Test
     void theCommandMayReadFromTheTerminal() throws Exception {
         String command =
                 StartedCli.script(directory, "asks", "touch ready; read -r word </dev/tty; echo \"got $word\"");

@@ -38,7 +38,7 @@ public final class StoreLookup {
         String artefact = artefact(uri.scheme());
         throw new IllegalArgumentException("store URI \"" + uri.redacted() + "\": "
                 + (artefact == null
-                        ? "the scheme \"" + uri.scheme() + "\" is not known"
+                        ? "the scheme \"" + uri.scheme() + "\" is not known" + SchemeSuggestion.after(uri.scheme())
                         : "add the artefact io.leasehold:" + artefact + " for the scheme \"" + uri.scheme() + "\""));
     }
 

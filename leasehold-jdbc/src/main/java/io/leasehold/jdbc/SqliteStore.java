@@ -80,8 +80,23 @@ public final class SqliteStore {
         return open(path, synchronous, fileSystems, runtime, StoreSettings.RETENTION);
     }
 
+    /** As {@link #open(Path, LockRuntime)}, but makes neither a file nor a directory nor a table. */
+    static LockStore openExisting(Path path, Synchronous synchronous, LockRuntime runtime) {
+        return open(path, synchronous, FileSystems.real(), runtime, StoreSettings.RETENTION, false);
+    }
+
     static LockStore open(
             Path path, Synchronous synchronous, FileSystems fileSystems, LockRuntime runtime, Duration retention) {
+        return open(path, synchronous, fileSystems, runtime, retention, true);
+    }
+
+    private static LockStore open(
+            Path path,
+            Synchronous synchronous,
+            FileSystems fileSystems,
+            LockRuntime runtime,
+            Duration retention,
+            boolean create) {
         Objects.requireNonNull(path, "path");
         Objects.requireNonNull(runtime, "runtime");
         Path file = path.toAbsolutePath().normalize();
@@ -95,6 +110,9 @@ public final class SqliteStore {
         MachineClock clock = new MachineClock(runtime, BootOrigin.find(runtime));
         SchemaCheck schema = new SchemaCheck(dialect, runtime, clock.kind(), "lock file " + file);
         SqliteFile opener = new SqliteFile(file, synchronous, fileSystems, dialect, schema, clock.origin(), runtime);
+        if (!create) {
+            opener.requireExisting();
+        }
         try {
             KeptConnection connection = KeptConnection.toFile(opener);
             return connection.orClose(() -> LeaseTableStore.start(

@@ -9,7 +9,9 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
+import java.io.IOException;
 import java.nio.charset.Charset;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
@@ -67,6 +69,21 @@ class JdbcStoreProviderTest {
     }
 
     @Test
+    void aFileThatIsNotToBeMadeMustBeThere() throws InterruptedException, IOException {
+        Path file = directory.resolve("none/locks.db");
+        Path empty = Files.createFile(directory.resolve("empty.db"));
+        for (Path none : List.of(file, empty)) {
+            assertThatThrownBy(() -> Leasehold.connect("sqlite:" + none + "?create=false"))
+                    .isInstanceOf(StoreUnavailableException.class)
+                    .hasMessage("there is no store at " + none + ": no lock was ever taken there");
+        }
+        assertThat(file.getParent()).doesNotExist();
+        assertThat(empty).isEmptyFile();
+        assertLocks("sqlite:" + file, Guarantee.Scope.MACHINE);
+        assertLocks("sqlite:" + file + "?create=false&synchronous=full", Guarantee.Scope.MACHINE);
+    }
+
+    @Test
     void h2UrlsLeadToTheirDatabase() throws InterruptedException {
         assertLocks("jdbc:h2:mem:" + UUID.randomUUID(), Guarantee.Scope.PROCESS);
         assertLocks("jdbc:h2:file:" + directory.resolve("h2"), Guarantee.Scope.PROCESS);
@@ -81,6 +98,8 @@ class JdbcStoreProviderTest {
         "'sqlite: ', blank",
         "sqlite:x.db?mode=ro, unknown option",
         "sqlite:x.db?synchronous=off, unknown option",
+        "sqlite:x.db?create=maybe, unknown option",
+        "sqlite:x.db?create=false&mode=ro, unknown option",
         "jdbc:oracle:thin:db, docs/stores/own-dialect.md",
         "jdbc:sqlserver://db;databaseName=x, no dialect for jdbc:sqlserver:…",
         "jdbc:db2://db/x, this version keeps locks in",

@@ -21,7 +21,7 @@ import picocli.CommandLine.Option;
 @Command(
         name = "doctor",
         description = {
-            "Grades the store: what is wrong with it for locks, why, and what to paste.",
+            "Checks whether the store is safe for locks and prints a fix for each problem.",
             "Exits 0 if all is good, 1 with warnings, 78 if locks are not safe."
         })
 public final class DoctorCommand implements Callable<Integer> {
@@ -29,7 +29,7 @@ public final class DoctorCommand implements Callable<Integer> {
     private final Invocation invocation;
     private final StoreOption store;
 
-    @Option(names = "--json", description = "One line of JSON for each check.")
+    @Option(names = "--json", description = "Writes one line of JSON for each check.")
     private boolean json;
 
     /** A command of this invocation. */

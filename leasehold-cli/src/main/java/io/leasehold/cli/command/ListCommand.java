@@ -6,7 +6,6 @@ import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
 import io.leasehold.cli.output.Table;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,6 +19,8 @@ import picocli.CommandLine.Parameters;
 @Command(name = "ls", description = "Lists the locks that are held now.")
 public final class ListCommand implements Callable<Integer> {
 
+    static final String GLOB = "Only locks whose names match GLOB; * matches any text, ? one character.";
+
     private final Invocation invocation;
     private final StoreOption store;
 
@@ -27,13 +28,13 @@ public final class ListCommand implements Callable<Integer> {
             index = "0",
             arity = "0..1",
             paramLabel = "GLOB",
-            description = "Only names like this: * and ? stand for any text.")
+            description = GLOB)
     private String glob = "*";
 
-    @Option(names = "--limit", paramLabel = "N", description = "At most N (default 1000).")
+    @Option(names = "--limit", paramLabel = "N", description = "Lists at most N locks (1000).")
     private int limit = 1000;
 
-    @Option(names = "--json", description = "One line of JSON for each lock.")
+    @Option(names = "--json", description = "Writes one line of JSON for each lock.")
     private boolean json;
 
     /** A command of this invocation. */
@@ -47,24 +48,30 @@ public final class ListCommand implements Callable<Integer> {
         if (limit < 1) {
             throw new IllegalArgumentException("--limit is " + limit + "; it must be at least 1");
         }
-        List<HeldLock> held;
-        try (LockClient locks = StoreAccess.open(invocation, store);
+        Listing listing;
+        try (LockClient locks = StoreAccess.openExisting(invocation, store);
                 Progress progress = Progress.of(locks.admin(), invocation.terminal())) {
-            held = locks.admin().list(glob, limit);
+            listing = Listing.of(locks.admin(), glob, limit);
         }
+        print(listing.held());
+        if (listing.isCut()) {
+            invocation.terminal().complain(listing.remark());
+        }
+        return ExitCode.OK.code();
+    }
+
+    private void print(List<HeldLock> held) {
         if (json) {
             held.forEach(lock -> invocation.terminal().printJson(json(lock)));
-            return ExitCode.OK.code();
+            return;
         }
         Table table = new Table("LOCK", "HOLDER", "TOKEN", "LEFT");
-        List<HeldLock> rows = new ArrayList<>(held);
-        rows.forEach(lock -> table.row(
+        held.forEach(lock -> table.row(
                 lock.name().text(),
                 lock.holder().id(),
                 HolderView.token(lock.holder()),
                 HolderView.remaining(lock.holder())));
         invocation.terminal().print(table.lines());
-        return ExitCode.OK.code();
     }
 
     private static Map<String, @Nullable Object> json(HeldLock lock) {

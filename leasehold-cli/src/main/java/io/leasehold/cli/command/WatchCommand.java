@@ -1,5 +1,6 @@
 package io.leasehold.cli.command;
 
+import io.leasehold.Durations;
 import io.leasehold.LockClient;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
@@ -36,17 +37,17 @@ public final class WatchCommand implements Callable<Integer> {
             index = "0",
             arity = "0..1",
             paramLabel = "GLOB",
-            description = "Only names like this: * and ? stand for any text.")
+            description = ListCommand.GLOB)
     private String glob = "*";
 
     @Option(
             names = "--interval",
             paramLabel = "DUR",
             converter = DurationConverter.class,
-            description = "Between two polls (default 2s).")
+            description = "The time between two polls (2s).")
     private Duration interval = Duration.ofSeconds(2);
 
-    @Option(names = "--limit", paramLabel = "N", description = "At most N locks (default 1000).")
+    @Option(names = "--limit", paramLabel = "N", description = "Shows at most N locks (1000).")
     private int limit = 1000;
 
     @Option(names = "--count", paramLabel = "N", description = "Ends after N polls.")
@@ -55,11 +56,13 @@ public final class WatchCommand implements Callable<Integer> {
     @Option(
             names = "--metrics",
             paramLabel = "PORT",
-            description = "Serves Prometheus at 127.0.0.1:PORT/metrics; looks for leaks every minute.")
+            description = "Serves Prometheus at 127.0.0.1:PORT/metrics, and looks for leaks every minute.")
     private @Nullable Integer metricsPort;
 
-    @Option(names = "--json", description = "One line of JSON for each change.")
+    @Option(names = "--json", description = "Writes one line of JSON for each change.")
     private boolean json;
+
+    private boolean cutBefore;
 
     /** A command of this invocation. */
     public WatchCommand(Invocation invocation, StoreOption store) {
@@ -71,9 +74,9 @@ public final class WatchCommand implements Callable<Integer> {
     public Integer call() throws InterruptedException {
         if (limit < 1 || count < 1 || interval.compareTo(MIN_INTERVAL) < 0) {
             throw new IllegalArgumentException(
-                    "--limit and --count must be at least 1, --interval at least " + MIN_INTERVAL.toMillis() + "ms");
+                    "--limit and --count must be at least 1, --interval at least " + Durations.text(MIN_INTERVAL));
         }
-        try (LockClient locks = StoreAccess.open(invocation, store);
+        try (LockClient locks = StoreAccess.openExisting(invocation, store);
                 MetricsEndpoint endpoint = metricsPort == null
                         ? null
                         : MetricsEndpoint.ofStore(checkedPort(metricsPort), invocation.terminal())) {
@@ -97,8 +100,13 @@ public final class WatchCommand implements Callable<Integer> {
 
     private void poll(LockClient locks, WatchView view, @Nullable MetricsEndpoint endpoint) {
         try {
-            List<HeldLock> held = locks.admin().list(glob, limit);
-            view.show(locks.storeDescription(), held);
+            Listing listing = Listing.of(locks.admin(), glob, limit);
+            if (listing.isCut() && !cutBefore) {
+                invocation.terminal().complain(listing.remark());
+            }
+            cutBefore = listing.isCut();
+            List<HeldLock> held = listing.held();
+            view.show(locks.storeDescription(), listing);
             if (endpoint != null) {
                 endpoint.storeAnswered(held.size());
                 endpoint.lookForLeaksSometimes(locks);

@@ -26,7 +26,7 @@ interface WatchView {
     }
 
     /** The store answered. */
-    void show(String store, List<HeldLock> held);
+    void show(String store, Listing listing);
 
     /** The store did not answer. */
     void storeIsDown(String why);
@@ -49,10 +49,10 @@ interface WatchView {
         }
 
         @Override
-        public void show(String store, List<HeldLock> held) {
-            last = held;
+        public void show(String store, Listing listing) {
+            last = listing.held();
             lastStore = store;
-            draw(store + "  " + now() + "  " + held.size() + " held");
+            draw(store + "  " + now() + "  " + (listing.isCut() ? "more than " : "") + last.size() + " held");
         }
 
         @Override
@@ -87,15 +87,23 @@ interface WatchView {
         }
 
         @Override
-        public void show(String store, List<HeldLock> held) {
+        public void show(String store, Listing listing) {
             if (down) {
                 down = false;
                 event("store-up", null, null, "the store answers again: " + store);
             }
             Map<String, Holder> now = new TreeMap<>();
-            held.forEach(lock -> now.put(lock.name().text(), lock.holder()));
+            listing.held().forEach(lock -> now.put(lock.name().text(), lock.holder()));
             before.forEach((name, holder) -> {
-                if (!now.containsKey(name)) {
+                if (now.containsKey(name)) {
+                    return;
+                }
+                if (!listing.covers(name)) {
+                    // Whether it is still held is not known. What is kept of such locks is bounded.
+                    if (now.size() < 2 * listing.held().size()) {
+                        now.put(name, holder);
+                    }
+                } else {
                     event("freed", name, holder, "- " + name + "  was " + HolderView.sentence(holder));
                 }
             });

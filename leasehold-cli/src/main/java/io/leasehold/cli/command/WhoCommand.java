@@ -17,8 +17,9 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "who",
         description = {
-            "Tells who holds a lock, since when, from where, for how long, who waits, whether the",
-            "holder is alive and what can be done. Exits 1 and prints nothing if it is free."
+            "Tells who holds a lock, since when, from where, for how long, who waits,",
+            "whether the holder is alive and what can be done. Exits 1 and prints nothing",
+            "if the lock is free."
         })
 public final class WhoCommand implements Callable<Integer> {
 
@@ -29,10 +30,10 @@ public final class WhoCommand implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init")
     private String name;
 
-    @Option(names = "--id", description = "The holder's id and nothing else.")
+    @Option(names = "--id", description = "Prints the holder's id and nothing else.")
     private boolean id;
 
-    @Option(names = "--json", description = "As one line of JSON.")
+    @Option(names = "--json", description = "Writes one line of JSON.")
     private boolean json;
 
     /** A command of this invocation. */
@@ -45,7 +46,7 @@ public final class WhoCommand implements Callable<Integer> {
     public Integer call() {
         LockName lock = LockName.exactly(name);
         LockView view;
-        try (LockClient locks = StoreAccess.open(invocation, store)) {
+        try (LockClient locks = StoreAccess.openExisting(invocation, store)) {
             view = LockView.of(locks, lock);
         }
         Holder holder = view.holder();

@@ -5,7 +5,9 @@ import java.io.FileOutputStream;
 import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.io.OutputStreamWriter;
 import java.io.PrintStream;
+import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.function.Supplier;
@@ -85,7 +87,17 @@ public final class Terminal {
         checkWritten();
     }
 
-    private void checkWritten() {
+    /** Standard output for text of a library, which asks afterwards whether it {@linkplain #checkWritten was written}. */
+    public PrintWriter writer() {
+        return new PrintWriter(new OutputStreamWriter(out, StandardCharsets.UTF_8), true);
+    }
+
+    /**
+     * Checks that all was written to standard output.
+     *
+     * @throws OutputGoneException if it was not
+     */
+    public void checkWritten() {
         if (out.checkError()) {
             String why = whyNotWritten.get();
             throw new OutputGoneException("standard output cannot be written: " + why, why.equals("Broken pipe"));

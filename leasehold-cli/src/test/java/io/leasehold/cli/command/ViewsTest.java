@@ -8,9 +8,11 @@ import io.leasehold.Holder;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.Finding;
 import io.leasehold.admin.LockAdmin;
 import io.leasehold.admin.QueuedWaiter;
+import io.leasehold.cli.DurationConverter;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.output.Json;
 import io.leasehold.cli.output.Terminal;
@@ -22,12 +24,15 @@ import java.lang.reflect.Proxy;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -141,6 +146,86 @@ class ViewsTest {
         assertThat(view(101).lines()).hasSize(101).last().asString().endsWith("and more");
     }
 
+    private static Holder holder(String id) {
+        return new Holder(id, Duration.ofSeconds(9), OptionalLong.of(7), Holder.Ends.BY_TTL);
+    }
+
+    /** The health of a holder that reported so long ago, or never. */
+    private static String health(@Nullable Instant reportedAt, boolean reported) {
+        ClientRecord record =
+                new ClientRecord("host/1/a", "host", 1, "", Instant.EPOCH, List.of(), reportedAt);
+        LockView view = new LockView(
+                LockName.of("busy"), holder("host/1/a"), reported ? new ClientView(record, null) : null, null);
+        return view.advice(holder("host/1/a")).get(0);
+    }
+
+    @Test
+    void aHolderIsCalledAliveOnlyAsLongAsItReports() {
+        Instant now = Instant.now();
+        assertThat(health(now, true)).startsWith("health    alive: its client last reported ");
+        assertThat(health(now.minusSeconds(11), true))
+                .matches("health    its client has been silent for 1[1-5]s \\(it reports every 5s\\); unless it renews,.*");
+        assertThat(health(null, true)).isEqualTo("health    alive: its client reported within the last 16s");
+        assertThat(health(now.minusSeconds(60), true)).as("the clocks differ").contains("alive: its client reported within");
+        assertThat(health(now.plusSeconds(60), true)).as("the clocks differ").contains("alive: its client reported within");
+        assertThat(health(null, false))
+                .isEqualTo("health    no report from its client: it may be gone, the hold may be under a second old, or this"
+                        + " store keeps no reports; unless it renews, the lock is free in 9.0s");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"100ms,0,101", "100ms,99,2", "100ms,100,0", "0s,0,0", "1h,0,250", "1h,3599900,101"})
+    void waitLooksForTheLastTimeWhenItsPatienceEnds(String patience, long waitedMillis, long pause) {
+        Duration most = new DurationConverter().convert(patience);
+        assertThat(WaitCommand.pauseMillis(most, waitedMillis * 1_000_000)).isEqualTo(pause);
+        assertThat(WaitCommand.pauseMillis(null, waitedMillis * 1_000_000)).isEqualTo(250);
+    }
+
+    @Test
+    void aWaitingLineSaysForWhomAndHowLongOnOneLine() {
+        assertThat(WaitingLine.text("x", ": held by host/1/a", Duration.ofMillis(72_900)))
+                .isEqualTo("waiting for x: held by host/1/a, 1m12s");
+        assertThat(WaitingLine.text("x", "", Duration.ofSeconds(2))).isEqualTo("waiting for x, 2s");
+        assertThat(WaitingLine.text("x".repeat(200), ": held by host/1/a", Duration.ofSeconds(2)))
+                .hasSize(79)
+                .startsWith("waiting for xxx")
+                .endsWith("\u2026: held by host/1/a, 2s");
+    }
+
+    private static List<LockAdmin.HeldLock> locks(String... names) {
+        return Stream.of(names)
+                .map(name -> new LockAdmin.HeldLock(LockName.of(name), holder("host/1/" + name)))
+                .toList();
+    }
+
+    private static Listing listing(int limit, String... names) {
+        LockAdmin admin = answering(
+                LockAdmin.class, (self, method, arguments) -> locks(names).stream()
+                        .limit((Integer) arguments[1])
+                        .toList());
+        return Listing.of(admin, "*", limit);
+    }
+
+    @Test
+    void whatIsBeyondTheLimitIsNotToldAsFreed() {
+        ByteArrayOutputStream said = new ByteArrayOutputStream();
+        PrintStream stream = new PrintStream(said, true, StandardCharsets.UTF_8);
+        WatchView view = new WatchView.Changes(new Terminal(stream, stream), false);
+        assertThat(listing(2, "b", "c").isCut()).isFalse();
+        view.show("store", listing(2, "b", "c"));
+        view.show("store", listing(2, "a", "b", "c"));
+        assertThat(listing(2, "a", "b", "c").remark()).isEqualTo("more than 2: raise --limit to see the rest");
+        assertThat(said.toString(StandardCharsets.UTF_8))
+                .contains("+ a", "+ b", "+ c")
+                .doesNotContain("- c");
+        view.show("store", listing(2, "a", "c", "d"));
+        view.show("store", listing(2, "a", "c"));
+        assertThat(said.toString(StandardCharsets.UTF_8)).contains("- b").doesNotContain("- c", "- d");
+        assertThat(said.toString(StandardCharsets.UTF_8).split("\\+ c", -1)).as("told once").hasSize(2);
+        view.show("store", listing(2));
+        assertThat(said.toString(StandardCharsets.UTF_8)).contains("- a", "- c");
+    }
+
     private static String scrape(MetricsEndpoint endpoint) throws IOException {
         URI address = URI.create("http://127.0.0.1:" + endpoint.port() + "/metrics");
         try (var body = address.toURL().openStream()) {
@@ -149,7 +234,7 @@ class ViewsTest {
     }
 
     @Test
-    void aLookForLeaksThatFailsIsToldByTheMetersAndEndsNothing() throws Exception {
+    void aLookForLeaksThatFailsIsToldAndSaysNothingOfTheStore() throws Exception {
         AtomicBoolean down = new AtomicBoolean(true);
         AtomicInteger looks = new AtomicInteger();
         LockAdmin admin = answering(LockAdmin.class, (self, method, arguments) -> {
@@ -159,12 +244,15 @@ class ViewsTest {
             }
             return List.of();
         });
-        PrintStream nowhere = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);
-        try (MetricsEndpoint endpoint = MetricsEndpoint.ofStore(0, new Terminal(nowhere, nowhere))) {
+        ByteArrayOutputStream said = new ByteArrayOutputStream();
+        PrintStream stream = new PrintStream(said, true, StandardCharsets.UTF_8);
+        try (MetricsEndpoint endpoint = MetricsEndpoint.ofStore(0, new Terminal(stream, stream))) {
             endpoint.storeAnswered(3);
             assertThat(scrape(endpoint)).contains("distributed_lock_store_up 1", "distributed_lock_store_held 3");
             endpoint.lookForLeaksSometimes(client(admin));
-            assertThat(scrape(endpoint)).contains("distributed_lock_store_up 0");
+            assertThat(scrape(endpoint)).as("it has just answered").contains("distributed_lock_store_up 1");
+            assertThat(said.toString(StandardCharsets.UTF_8))
+                    .contains("the search for leaks failed: the store is down; trying again");
             down.set(false);
             endpoint.storeAnswered(4);
             endpoint.lookForLeaksSometimes(client(admin));

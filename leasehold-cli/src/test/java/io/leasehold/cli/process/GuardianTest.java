@@ -165,7 +165,7 @@ class GuardianTest {
         long endsAtNanos = System.nanoTime() + validity.toNanos();
         try (GuardedCommand command = GuardedCommand.prepare(settings, new CommandLookup(System.getenv("PATH")))) {
             command.start(Map.of(), () -> endsAtNanos - System.nanoTime());
-            GuardedCommand.Ended ended = command.await(complaint -> {});
+            GuardedCommand.Ended ended = command.await();
             assumeTrue(!ended.endedForLease(), "the machine is too busy to run a command within " + validity);
             Thread.sleep(validity.plusSeconds(2).toMillis());
 

@@ -10,6 +10,7 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -63,6 +64,22 @@ final class LockFile {
         if (!Files.isWritable(directory)) {
             throw access("needs a directory in which this user may write: SQLite keeps its log beside the file", null);
         }
+    }
+
+    /** Refuses a file that is not there, or was made and never used. Does not open it. */
+    void requireExisting() {
+        try {
+            if (Files.size(path) > 0) {
+                return;
+            }
+        } catch (NoSuchFileException e) {
+            // As one that is empty.
+        } catch (AccessDeniedException e) {
+            throw access("may not be looked at by this user", e);
+        } catch (IOException e) {
+            throw unavailable("cannot be looked at: " + e.getMessage(), e);
+        }
+        throw new StoreUnavailableException("there is no store at " + path + ": no lock was ever taken there", null);
     }
 
     private void makeDirectories(Path directory) throws IOException {

@@ -76,6 +76,15 @@ public final class SqliteFile implements KeptConnection.Opener {
         this.runtime = runtime;
     }
 
+    /**
+     * Makes sure that the file is there.
+     *
+     * @throws StoreUnavailableException if it is not, or has never been used
+     */
+    public void requireExisting() {
+        lockFile.requireExisting();
+    }
+
     /** Begins the life to which this store's holds are bound; the file must have been opened. */
     public Lives beginLife() {
         return LifeFile.begin(path, runtime);

@@ -237,7 +237,7 @@ record ServerChecks(
 
     private Finding restart() {
         long seconds = number("uptime_in_seconds");
-        if (seconds < RECENT_SECONDS) {
+        if (seconds < RECENT_SECONDS && !wasDurableAtItsStart()) {
             return Finding.warning(
                     "restart",
                     node + " was started " + seconds + " s ago: "
@@ -247,6 +247,14 @@ record ServerChecks(
                     null);
         }
         return Finding.good("restart", node + " has been up for " + seconds + " s");
+    }
+
+    /** Settings that were made since the start say nothing of what it kept before. */
+    private boolean wasDurableAtItsStart() {
+        return origin == SettingsOrigin.START
+                && configured("appendonly", "no").equals("yes")
+                && configured("appendfsync", "everysec").equals("always")
+                && configured("no-appendfsync-on-rewrite", "no").equals("no");
     }
 
     private Finding clock() {

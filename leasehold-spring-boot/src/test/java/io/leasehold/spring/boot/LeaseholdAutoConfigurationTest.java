@@ -180,7 +180,7 @@ class LeaseholdAutoConfigurationTest {
                         context -> assertThat(
                                         analysis(context.getStartupFailure()).getDescription())
                                 .startsWith(
-                                        "The properties leasehold.defaults.* do not go together: lock options: ttl is PT0.001S"));
+                                        "The properties leasehold.defaults.* do not go together: lock options: ttl is 1ms"));
         inMemory.withPropertyValues("leasehold.require.scope=network")
                 .run(context -> assertThat(analysis(context.getStartupFailure()).getDescription())
                         .contains("required was Scope NETWORK"));
