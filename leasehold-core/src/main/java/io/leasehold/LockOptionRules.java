@@ -24,7 +24,8 @@ final class LockOptionRules {
     static void require(LockOptions options) {
         Duration ttl = options.ttl();
         if (ttl.compareTo(MIN_TTL) < 0 || ttl.compareTo(LARGEST_TTL) > 0) {
-            throw refused("ttl is " + text(ttl) + "; it must be between " + text(MIN_TTL) + " and " + text(LARGEST_TTL));
+            throw refused(
+                    "ttl is " + text(ttl) + "; it must be between " + text(MIN_TTL) + " and " + text(LARGEST_TTL));
         }
         Duration delay = options.lockDelay();
         if (delay.isNegative() || delay.compareTo(LARGEST_TTL.minus(ttl)) > 0) {
@@ -36,13 +37,13 @@ final class LockOptionRules {
         }
         Duration interval = options.renewalInterval();
         if (interval != null && interval.compareTo(MIN_INTERVAL) < 0) {
-            throw refused("renewal every " + text(interval) + " would keep the store busy; at least "
-                    + text(MIN_INTERVAL));
+            throw refused(
+                    "renewal every " + text(interval) + " would keep the store busy; at least " + text(MIN_INTERVAL));
         }
         if (interval != null && interval.compareTo(options.validity().dividedBy(2)) > 0) {
-            throw refused(
-                    "renewal every " + text(interval) + " leaves no room for a failed renewal: two intervals must fit into"
-                            + " ttl − drift = " + text(options.validity()));
+            throw refused("renewal every " + text(interval)
+                    + " leaves no room for a failed renewal: two intervals must fit into" + " ttl − drift = "
+                    + text(options.validity()));
         }
         // The last renewal may be one interval earlier than it would have to be to reach maxHold.
         Duration longest = interval == null ? ttl : options.maxHold().minus(interval);
@@ -59,9 +60,8 @@ final class LockOptionRules {
         }
         if (options.nodeTimeout().compareTo(Duration.ofMillis(1)) < 0
                 || options.nodeTimeout().compareTo(ttl.dividedBy(2)) > 0) {
-            throw refused(
-                    "nodeTimeout is " + text(options.nodeTimeout()) + "; it must be between 1ms and half the ttl of "
-                            + text(ttl));
+            throw refused("nodeTimeout is " + text(options.nodeTimeout())
+                    + "; it must be between 1ms and half the ttl of " + text(ttl));
         }
         if (options.longestCheckable().isNegative()
                 || options.longestCheckable().isZero()) {

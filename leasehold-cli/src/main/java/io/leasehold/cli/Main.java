@@ -169,7 +169,8 @@ public final class Main implements Runnable {
         @Override
         public int handleParseException(ParameterException problem, String[] arguments) {
             CommandSpec command = problem.getCommandLine().getCommandSpec();
-            String why = withoutSecrets(String.valueOf(problem.getMessage()), arguments) + VerbSuggestion.after(problem);
+            String why =
+                    withoutSecrets(String.valueOf(problem.getMessage()), arguments) + VerbSuggestion.after(problem);
             return told(
                     new Failure(ExitCode.USAGE, why + " (see " + command.qualifiedName() + " --help)"),
                     command,

@@ -31,11 +31,14 @@ final class VerbSuggestion {
             return "";
         }
         CommandLine line = unmatched.getCommandLine();
-        String known = line.getParent() == null ? OTHER_NAMES.get(unmatched.getUnmatched().get(0)) : null;
+        String known = line.getParent() == null
+                ? OTHER_NAMES.get(unmatched.getUnmatched().get(0))
+                : null;
         List<String> near = known != null ? List.of(known) : unmatched.getSuggestions();
         for (String one : near) {
             CommandLine verb = line.getSubcommands().get(one);
-            boolean shown = verb == null || !verb.getCommandSpec().usageMessage().hidden();
+            boolean shown =
+                    verb == null || !verb.getCommandSpec().usageMessage().hidden();
             if (shown) {
                 return "; did you mean " + one + "?";
             }

@@ -116,7 +116,9 @@ class RunContainmentTest {
                 assertThat(second.exitCode()).as(second::err).isZero();
                 long next = event == Event.RELEASED_BY_FORCE ? endOfLease : beats("second")[0];
                 for (String name : escaped) {
-                    assertThat(lastBeat(name)).as(name + " beside the next holder").isLessThan(next);
+                    assertThat(lastBeat(name))
+                            .as(name + " beside the next holder")
+                            .isLessThan(next);
                 }
             }
             first.signal("CONT");

@@ -73,7 +73,9 @@ class RunSignalTest {
                 assertThat(waiter.errLines())
                         .singleElement()
                         .asString()
-                        .contains("stopped by SIG" + signal + " while waiting for lock \"job\"", "was not run and nothing is held");
+                        .contains(
+                                "stopped by SIG" + signal + " while waiting for lock \"job\"",
+                                "was not run and nothing is held");
                 assertThat(directory.resolve("ran")).doesNotExist();
                 holder.signal("TERM");
                 assertThat(next.exitCode()).isZero();

@@ -151,7 +151,8 @@ class RunTerminalTest {
     void aWaiterSaysWhomItWaitsForAndClearsThat() throws Exception {
         StartedCli.Setup cli =
                 new StartedCli.Setup(directory).with("LEASEHOLD_STORE", "sqlite:" + directory.resolve("locks.db"));
-        try (StartedCli holder = cli.start("run", "job", "--", "sh", "-c", "touch ready; until [ -e end ]; do sleep 0.1; done")) {
+        try (StartedCli holder =
+                cli.start("run", "job", "--", "sh", "-c", "touch ready; until [ -e end ]; do sleep 0.1; done")) {
             Await.until(holder::err, () -> Files.exists(directory.resolve("ready")));
             try (Pty pty = new Pty(run("job", "--", "echo", "done"))) {
                 Await.until(pty::screen, () -> pty.screen().contains("/" + holder.pid() + "/"));

@@ -188,7 +188,8 @@ class RunTest {
     @Test
     void refusesToWaitForItself() {
         String program = String.join(" ", StartedCli.javaCommand()) + " run ";
-        StartedCli outer = cli.run("run", "job", "--", "sh", "-c", program + "other -- " + program + "job -- touch ran");
+        StartedCli outer =
+                cli.run("run", "job", "--", "sh", "-c", program + "other -- " + program + "job -- touch ran");
 
         assertThat(outer.exitCode()).as(outer::err).isEqualTo(ExitCode.USAGE.code());
         assertThat(outer.errLines())
@@ -196,7 +197,8 @@ class RunTest {
                 .asString()
                 .contains("this run is inside a run that holds lock \"job\"");
         assertThat(directory.resolve("ran")).doesNotExist();
-        assertThat(cli.run("run", "job", "--", "sh", "-c", program + "-n -E 9 job -- true").exitCode())
+        assertThat(cli.run("run", "job", "--", "sh", "-c", program + "-n -E 9 job -- true")
+                        .exitCode())
                 .as("does not wait")
                 .isEqualTo(9);
     }

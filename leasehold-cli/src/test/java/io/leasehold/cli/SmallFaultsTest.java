@@ -109,7 +109,8 @@ class SmallFaultsTest {
     void aLookMakesNoStore(String words) throws IOException {
         Path missing = directory.resolve("no/such/locks.db");
         Path empty = Files.createFile(directory.resolve("empty.db"));
-        for (String uri : List.of("sqlite:" + missing, "jdbc:sqlite:" + missing, "sqlite:" + empty + "?synchronous=full")) {
+        for (String uri :
+                List.of("sqlite:" + missing, "jdbc:sqlite:" + missing, "sqlite:" + empty + "?synchronous=full")) {
             StartedCli look = cli.with("LEASEHOLD_STORE", uri).run(words.split(" "));
 
             assertThat(look.exitCode()).as(look::err).isEqualTo(ExitCode.STORE_UNAVAILABLE.code());

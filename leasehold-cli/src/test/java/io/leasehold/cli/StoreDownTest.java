@@ -31,8 +31,8 @@ class StoreDownTest {
                 "jdbc:postgresql://127.0.0.1:PORT/locks?user=app",
             })
     void isOneLine(String uri) {
-        StartedCli.Setup cli = new StartedCli.Setup(directory)
-                .with("LEASEHOLD_STORE", uri.replace("PORT", Integer.toString(CLOSED)));
+        StartedCli.Setup cli =
+                new StartedCli.Setup(directory).with("LEASEHOLD_STORE", uri.replace("PORT", Integer.toString(CLOSED)));
         for (String words : new String[] {"ls", "run -w 1s job -- touch ran"}) {
             StartedCli started = cli.run(words.split(" "));
 

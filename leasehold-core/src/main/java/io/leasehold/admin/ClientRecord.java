@@ -81,8 +81,8 @@ public record ClientRecord(
     /** The encoding at stores: fields separated by tabs, one line for the client and one for each hold. */
     public String encoded() {
         StringBuilder text = new StringBuilder();
-        List<String> head = new ArrayList<>(List.of(
-                VERSION, holderId, host, Long.toString(pid), application, Long.toString(since.toEpochMilli())));
+        List<String> head = new ArrayList<>(
+                List.of(VERSION, holderId, host, Long.toString(pid), application, Long.toString(since.toEpochMilli())));
         if (reportedAt != null) {
             head.add(Long.toString(reportedAt.toEpochMilli()));
         }

@@ -114,7 +114,8 @@ public final class JdbcStoreProvider implements StoreProvider {
         String path = options < 0 ? rest : rest.substring(0, options);
         Synchronous synchronous = Synchronous.NORMAL;
         boolean create = true;
-        for (String option : options < 0 ? new String[0] : rest.substring(options + 1).split("&", -1)) {
+        for (String option :
+                options < 0 ? new String[0] : rest.substring(options + 1).split("&", -1)) {
             switch (option) {
                 case SYNCHRONOUS + "normal" -> synchronous = Synchronous.NORMAL;
                 case SYNCHRONOUS + "full" -> synchronous = Synchronous.FULL;

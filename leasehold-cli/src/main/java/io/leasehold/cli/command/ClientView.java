@@ -57,7 +57,8 @@ record ClientView(ClientRecord record, ClientRecord.@Nullable ClientHold hold) {
             return null;
         }
         Duration age = Duration.between(reportedAt, now);
-        boolean clocksDiffer = age.compareTo(ClientRecord.INTERVAL.negated()) < 0 || age.compareTo(ClientRecord.KEPT) > 0;
+        boolean clocksDiffer =
+                age.compareTo(ClientRecord.INTERVAL.negated()) < 0 || age.compareTo(ClientRecord.KEPT) > 0;
         return clocksDiffer ? null : age.isNegative() ? Duration.ZERO : age;
     }
 

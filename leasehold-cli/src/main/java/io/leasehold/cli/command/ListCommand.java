@@ -24,11 +24,7 @@ public final class ListCommand implements Callable<Integer> {
     private final Invocation invocation;
     private final StoreOption store;
 
-    @Parameters(
-            index = "0",
-            arity = "0..1",
-            paramLabel = "GLOB",
-            description = GLOB)
+    @Parameters(index = "0", arity = "0..1", paramLabel = "GLOB", description = GLOB)
     private String glob = "*";
 
     @Option(names = "--limit", paramLabel = "N", description = "Lists at most N locks (1000).")

@@ -14,7 +14,9 @@ record Listing(List<HeldLock> held, boolean isCut) {
 
     static Listing of(LockAdmin admin, String glob, int limit) {
         List<HeldLock> found = admin.list(glob, limit == Integer.MAX_VALUE ? limit : limit + 1);
-        return found.size() > limit ? new Listing(List.copyOf(found.subList(0, limit)), true) : new Listing(found, false);
+        return found.size() > limit
+                ? new Listing(List.copyOf(found.subList(0, limit)), true)
+                : new Listing(found, false);
     }
 
     /** Whether a lock with this name would be in the list if it were held. */

@@ -140,8 +140,9 @@ final class LockedRun {
 
     /** Warns that a process of the command may escape; returns whether the command may start. */
     private boolean mayStartUncontained() {
-        String why = "this host offers neither a control group nor a usable perl: a process that clears its environment,"
-                + " starts its own session and loses its parent could outlive the lock";
+        String why =
+                "this host offers neither a control group nor a usable perl: a process that clears its environment,"
+                        + " starts its own session and loses its parent could outlive the lock";
         if (request.requireContainment()) {
             report.ended(Outcome.NOT_STARTED, ExitCode.UNSAFE.code(), why + "; --require-containment refuses to start");
             return false;

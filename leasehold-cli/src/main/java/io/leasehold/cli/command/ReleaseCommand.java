@@ -48,7 +48,10 @@ public final class ReleaseCommand implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init")
     private String name;
 
-    @Option(names = "--holder", paramLabel = "ID", description = "Releases only if this, as who prints it, is the holder.")
+    @Option(
+            names = "--holder",
+            paramLabel = "ID",
+            description = "Releases only if this, as who prints it, is the holder.")
     private @Nullable String holder;
 
     @Option(names = "--force", description = "Releases whoever holds it.")

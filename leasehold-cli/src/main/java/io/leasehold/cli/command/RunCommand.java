@@ -78,7 +78,10 @@ public final class RunCommand implements Callable<Integer> {
             description = "Waits at most this long.")
     private @Nullable Duration wait;
 
-    @Option(names = "--on-busy", paramLabel = "fail|skip", description = "Exits 75 (fail) or 0 (skip) if it stays busy.")
+    @Option(
+            names = "--on-busy",
+            paramLabel = "fail|skip",
+            description = "Exits 75 (fail) or 0 (skip) if it stays busy.")
     private @Nullable OnBusy onBusy;
 
     @Option(

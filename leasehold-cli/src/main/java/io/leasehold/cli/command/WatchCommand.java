@@ -33,11 +33,7 @@ public final class WatchCommand implements Callable<Integer> {
     private final Invocation invocation;
     private final StoreOption store;
 
-    @Parameters(
-            index = "0",
-            arity = "0..1",
-            paramLabel = "GLOB",
-            description = ListCommand.GLOB)
+    @Parameters(index = "0", arity = "0..1", paramLabel = "GLOB", description = ListCommand.GLOB)
     private String glob = "*";
 
     @Option(

@@ -152,8 +152,7 @@ class ViewsTest {
 
     /** The health of a holder that reported so long ago, or never. */
     private static String health(@Nullable Instant reportedAt, boolean reported) {
-        ClientRecord record =
-                new ClientRecord("host/1/a", "host", 1, "", Instant.EPOCH, List.of(), reportedAt);
+        ClientRecord record = new ClientRecord("host/1/a", "host", 1, "", Instant.EPOCH, List.of(), reportedAt);
         LockView view = new LockView(
                 LockName.of("busy"), holder("host/1/a"), reported ? new ClientView(record, null) : null, null);
         return view.advice(holder("host/1/a")).get(0);
@@ -164,13 +163,19 @@ class ViewsTest {
         Instant now = Instant.now();
         assertThat(health(now, true)).startsWith("health    alive: its client last reported ");
         assertThat(health(now.minusSeconds(11), true))
-                .matches("health    its client has been silent for 1[1-5]s \\(it reports every 5s\\); unless it renews,.*");
+                .matches(
+                        "health    its client has been silent for 1[1-5]s \\(it reports every 5s\\); unless it renews,.*");
         assertThat(health(null, true)).isEqualTo("health    alive: its client reported within the last 16s");
-        assertThat(health(now.minusSeconds(60), true)).as("the clocks differ").contains("alive: its client reported within");
-        assertThat(health(now.plusSeconds(60), true)).as("the clocks differ").contains("alive: its client reported within");
+        assertThat(health(now.minusSeconds(60), true))
+                .as("the clocks differ")
+                .contains("alive: its client reported within");
+        assertThat(health(now.plusSeconds(60), true))
+                .as("the clocks differ")
+                .contains("alive: its client reported within");
         assertThat(health(null, false))
-                .isEqualTo("health    no report from its client: it may be gone, the hold may be under a second old, or this"
-                        + " store keeps no reports; unless it renews, the lock is free in 9.0s");
+                .isEqualTo(
+                        "health    no report from its client: it may be gone, the hold may be under a second old, or this"
+                                + " store keeps no reports; unless it renews, the lock is free in 9.0s");
     }
 
     @ParameterizedTest
@@ -200,9 +205,9 @@ class ViewsTest {
 
     private static Listing listing(int limit, String... names) {
         LockAdmin admin = answering(
-                LockAdmin.class, (self, method, arguments) -> locks(names).stream()
-                        .limit((Integer) arguments[1])
-                        .toList());
+                LockAdmin.class,
+                (self, method, arguments) ->
+                        locks(names).stream().limit((Integer) arguments[1]).toList());
         return Listing.of(admin, "*", limit);
     }
 
@@ -221,7 +226,9 @@ class ViewsTest {
         view.show("store", listing(2, "a", "c", "d"));
         view.show("store", listing(2, "a", "c"));
         assertThat(said.toString(StandardCharsets.UTF_8)).contains("- b").doesNotContain("- c", "- d");
-        assertThat(said.toString(StandardCharsets.UTF_8).split("\\+ c", -1)).as("told once").hasSize(2);
+        assertThat(said.toString(StandardCharsets.UTF_8).split("\\+ c", -1))
+                .as("told once")
+                .hasSize(2);
         view.show("store", listing(2));
         assertThat(said.toString(StandardCharsets.UTF_8)).contains("- a", "- c");
     }

@@ -31,7 +31,15 @@ class CommandLookupTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"#!/bin/sh\n", "#! /bin/sh\n", "#!\t/bin/sh  -e \n", "#!/bin/sh -e\r\n", "plain text\n", "#!relative\n"})
+    @ValueSource(
+            strings = {
+                "#!/bin/sh\n",
+                "#! /bin/sh\n",
+                "#!\t/bin/sh  -e \n",
+                "#!/bin/sh -e\r\n",
+                "plain text\n",
+                "#!relative\n"
+            })
     void aScriptWhoseInterpreterIsThereIsFound(String text) throws IOException {
         assertThat(find(text)).isInstanceOf(CommandLookup.Result.Found.class);
     }
@@ -39,16 +47,19 @@ class CommandLookupTest {
     @Test
     void anInterpreterThatIsNotThereIsNamed() throws IOException {
         assertThat(find("#!/no/such/thing -x\n"))
-                .isInstanceOfSatisfying(CommandLookup.Result.NotFound.class, none -> assertThat(none.reason())
-                        .contains("\"/no/such/thing\", which does not exist"));
+                .isInstanceOfSatisfying(
+                        CommandLookup.Result.NotFound.class,
+                        none -> assertThat(none.reason()).contains("\"/no/such/thing\", which does not exist"));
     }
 
     /** The kernel looks for a program whose name ends with it. */
     @Test
     void aCarriageReturnIsAPartOfTheInterpretersName() throws IOException {
         assertThat(find("#!/bin/sh\r\necho\r\n"))
-                .isInstanceOfSatisfying(CommandLookup.Result.NotFound.class, none -> assertThat(none.reason())
-                        .contains("first line ends with a carriage return", "dos2unix"));
+                .isInstanceOfSatisfying(
+                        CommandLookup.Result.NotFound.class,
+                        none -> assertThat(none.reason())
+                                .contains("first line ends with a carriage return", "dos2unix"));
     }
 
     /** In every locale: where this JVM can spell the name it finds it, and elsewhere the start decides. */

@@ -201,7 +201,8 @@ class GuardedCommandTest {
 
             GuardedCommand.Ended ended = command.await();
 
-            long left = Long.parseLong(Files.readString(directory.resolve("left")).strip());
+            long left =
+                    Long.parseLong(Files.readString(directory.resolve("left")).strip());
             assertThat(ProcessTable.ofThisSystem().row(left)).isEmpty();
             assertThat(ended.leftBehind()).as("timeout and its sleep").isEqualTo(2);
             assertThat(ended.exitCode()).isZero();
@@ -224,8 +225,8 @@ class GuardedCommandTest {
 
             GuardedCommand.Ended ended = command.await();
 
-            ProcessHandle daemon = ProcessHandle.of(
-                            Long.parseLong(Files.readString(directory.resolve("daemon")).strip()))
+            ProcessHandle daemon = ProcessHandle.of(Long.parseLong(
+                            Files.readString(directory.resolve("daemon")).strip()))
                     .orElseThrow();
             assertThat(daemon.isAlive()).isTrue();
             daemon.destroyForcibly();

@@ -16,7 +16,8 @@ class ProcessTableTest {
 
     @Test
     void readsTheRowsOfPsWithoutZombiesAndWithoutPsItself() {
-        assertThat(ProcessTable.Ps.parsed("    1     0     1     1 Ss\n   20     1    18    17 S\n  21 20 18 17 Z+\n 22 1 22 17 R\n", 22))
+        assertThat(ProcessTable.Ps.parsed(
+                        "    1     0     1     1 Ss\n   20     1    18    17 S\n  21 20 18 17 Z+\n 22 1 22 17 R\n", 22))
                 .containsExactly(new Row(1, 0, 1, 1, 0), new Row(20, 1, 18, 17, 0));
     }
 
