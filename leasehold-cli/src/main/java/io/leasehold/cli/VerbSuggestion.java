@@ -6,10 +6,10 @@ import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/** What was probably meant by a verb or an option that does not exist. */
+/** A question about the verb or the option that was probably meant by one that does not exist. */
 final class VerbSuggestion {
 
-    /** What other programs call it. */
+    /** The names that other programs have for our verbs. */
     private static final Map<String, String> OTHER_NAMES = Map.of(
             "list", "ls",
             "locks", "ls",

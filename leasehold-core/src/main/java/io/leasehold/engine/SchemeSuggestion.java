@@ -7,7 +7,7 @@ import java.util.ServiceLoader;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
-/** What was probably meant by the scheme of a store URI that nobody knows. */
+/** A question about the scheme that was probably meant by one that no provider knows. */
 final class SchemeSuggestion {
 
     /** More changes make another word of it. */

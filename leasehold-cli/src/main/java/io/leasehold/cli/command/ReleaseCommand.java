@@ -54,7 +54,7 @@ public final class ReleaseCommand implements Callable<Integer> {
             description = "Releases only if this, as who prints it, is the holder.")
     private @Nullable String holder;
 
-    @Option(names = "--force", description = "Releases whoever holds it.")
+    @Option(names = "--force", description = "Takes the lock from any holder.")
     private boolean force;
 
     @Option(names = "--yes", description = "Takes the lock away.")

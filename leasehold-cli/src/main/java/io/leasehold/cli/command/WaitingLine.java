@@ -57,7 +57,7 @@ final class WaitingLine implements AutoCloseable {
         }
     }
 
-    /** Looks on a thread of its own: a grant must not wait for a store that is slow to answer a question. */
+    /** Asks on a thread of its own: a grant must not wait for a store that is slow to answer a question. */
     private synchronized void look() {
         if (looking) {
             return;

@@ -153,7 +153,7 @@ public final class GuardedCommand implements AutoCloseable {
             Map<String, @Nullable String> environment, LongSupplier remainingNanos, boolean ownSession)
             throws IOException {
         awaitReady();
-        // A signal of before reached no command, whoever else it reached.
+        // A signal that came before did not reach the command.
         if (witness != null) {
             witness.forget();
         }
