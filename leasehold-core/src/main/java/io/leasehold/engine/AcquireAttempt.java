@@ -199,7 +199,7 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
         }
     }
 
-    /** Leaves the queue for good: whoever withdraws the attempt now waits for its undos at most. */
+    /** Leaves the queue for good: a caller that withdraws the attempt now waits for its undos at most. */
     private void leave() {
         try {
             queues.leave(this);

@@ -185,7 +185,7 @@ final class JedisWire {
         return writing;
     }
 
-    /** What is sent next: from now on it counts as sent. */
+    /** Takes the next command, which counts as sent from now on. */
     private synchronized @Nullable Outbound next() {
         Outbound first = ending ? null : unwritten.poll();
         if (first != null) {

@@ -27,7 +27,7 @@ final class RedisAdmin implements StoreAdmin {
 
     private static final int KEYS_PER_STEP = 100;
     private static final int INSPECTIONS_AT_ONCE = 20;
-    /** A lock that changes hands as often while it is being taken is taken from whoever has it then, who finds out by itself. */
+    /** A lock that changes hands as often while it is being taken is taken from its holder of that moment, which finds out by itself. */
     private static final int MAX_LOOKS = 5;
     /** A script keeps everybody else waiting. */
     private static final int WAITERS_AT_ONCE = 1_000;

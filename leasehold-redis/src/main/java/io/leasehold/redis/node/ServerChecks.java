@@ -63,7 +63,7 @@ record ServerChecks(
         return parsed(info.getOrDefault(key, "0"));
     }
 
-    /** What a server says in place of a number says nothing: zero. */
+    /** Reads a number; text in place of one counts as zero. */
     private static long parsed(String number) {
         try {
             return Long.parseLong(number);

@@ -77,7 +77,7 @@ final class Handshake {
                 });
     }
 
-    /** Who accepts a connection and then says nothing is tried again. */
+    /** Limits the time of an answer: a server that accepts a connection and then says nothing is tried again. */
     private <T> CompletableFuture<T> answered(Supplier<CompletableFuture<T>> question, String what) {
         return TimeLimit.of(
                         question,

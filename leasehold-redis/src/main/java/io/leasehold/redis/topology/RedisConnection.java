@@ -75,7 +75,7 @@ public interface RedisConnection {
         throw new UnsupportedOperationException("waitReplicas needs Lettuce");
     }
 
-    /** What who asked is told in place of an answer that mattered to nobody any more: it was not sent, or not sent again. */
+    /** The failure of a command that was given up before it was sent, or sent again. */
     static CancellationException givenUp() {
         return new CancellationException("given up before it could be sent again");
     }
