@@ -44,16 +44,17 @@ final class SystemLockRuntimeTest {
     void timersRunInOrderOnceAndAlsoAfterOneThatFailed() throws Exception {
         List<Integer> ran = Collections.synchronizedList(new ArrayList<>());
         CountDownLatch last = new CountDownLatch(1);
-        runtime.schedule(30 * MS, () -> {
+        // Far enough apart for a machine that is busy between two of these calls.
+        runtime.schedule(1_500 * MS, () -> {
             ran.add(3);
             last.countDown();
         });
-        runtime.schedule(15 * MS, () -> {
+        runtime.schedule(750 * MS, () -> {
             ran.add(2);
             throw made();
         });
         runtime.schedule(-5, () -> ran.add(1));
-        LockRuntime.Timer cancelled = runtime.schedule(20 * MS, () -> ran.add(9));
+        LockRuntime.Timer cancelled = runtime.schedule(1_000 * MS, () -> ran.add(9));
         cancelled.cancel();
         assertThat(last.await(30, TimeUnit.SECONDS)).isTrue();
         assertThat(ran).containsExactly(1, 2, 3);
