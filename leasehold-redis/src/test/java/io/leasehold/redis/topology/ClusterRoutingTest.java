@@ -634,7 +634,9 @@ final class ClusterRoutingTest {
 
         runtime.passes(hour);
         int before = sweeps();
-        until("it was looked at twice", () -> sweeps() >= before + 2 || one.channels().isEmpty());
+        until(
+                "it was looked at twice",
+                () -> sweeps() >= before + 2 || one.channels().isEmpty());
         assertThat(one.channels()).as("a fifth more, and 3 s").hasSize(1);
 
         runtime.passes(hour / 5 + TimeUnit.SECONDS.toNanos(4));
