@@ -203,7 +203,7 @@ final class ConnectionStepsTest {
         assertThat(answer(subscriptions.started(""))).isFalse();
         assertThat(runtime.delays()).contains(ANSWER_NANOS);
         until("it is tried again", () -> subscriptions.isLive(""));
-        assertThat(tries).hasValue(2);
+        assertThat(tries.get()).as("on a busy machine the second may be late, too").isGreaterThanOrEqualTo(2);
         subscriptions.close();
     }
 
