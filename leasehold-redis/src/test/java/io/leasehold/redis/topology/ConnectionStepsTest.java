@@ -203,7 +203,9 @@ final class ConnectionStepsTest {
         assertThat(answer(subscriptions.started(""))).isFalse();
         assertThat(runtime.delays()).contains(ANSWER_NANOS);
         until("it is tried again", () -> subscriptions.isLive(""));
-        assertThat(tries.get()).as("on a busy machine the second may be late, too").isGreaterThanOrEqualTo(2);
+        assertThat(tries.get())
+                .as("on a busy machine the second may be late, too")
+                .isGreaterThanOrEqualTo(2);
         subscriptions.close();
     }
 
