@@ -87,7 +87,7 @@ public final class Main implements Runnable {
         }
         Failures failures = new Failures(invocation);
         try {
-            CommandLine line = commandLine(invocation);
+            CommandLine line = commandLine(arguments, invocation);
             int code = line.execute(arguments);
             if (code == ExitCode.OK.code()) {
                 // Help is written by picocli, which looks at no failure.
@@ -100,6 +100,15 @@ public final class Main implements Runnable {
         } catch (RuntimeException | Error e) {
             return failures.told(Failure.internal(e));
         }
+    }
+
+    /** The command line for these arguments: where they begin with {@code run}, the others are not read, since each costs time at a start. */
+    static CommandLine commandLine(String[] arguments, Invocation invocation) {
+        if (arguments.length == 0 || !arguments[0].equals("run")) {
+            return commandLine(invocation);
+        }
+        Main main = new Main();
+        return configured(new CommandLine(main).addSubcommand(new RunCommand(invocation, main.store)), invocation);
     }
 
     /** The complete command line; the test of the manual and the completion script read it, too. */
@@ -128,6 +137,10 @@ public final class Main implements Runnable {
         }
         line.addSubcommand(new CompletionCommand(invocation))
                 .addSubcommand(new WarmUpCommand(providers, arguments -> run(arguments, invocation)));
+        return configured(line, invocation);
+    }
+
+    private static CommandLine configured(CommandLine line, Invocation invocation) {
         line.setExpandAtFiles(false);
         line.setCaseInsensitiveEnumValuesAllowed(true);
         line.setUsageHelpWidth(80);

@@ -59,6 +59,20 @@ class HelpTest {
         root.getSubcommands().values().forEach(HelpTest::assertFits);
     }
 
+    /** Each command costs time at a start; {@code run} is the one that starts often. */
+    @Test
+    void aRunReadsNoOtherCommandAndHelpsAsEver() {
+        PrintStream nowhere = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);
+        Invocation invocation = new Invocation(new Terminal(nowhere, nowhere), Map.of());
+        CommandLine one = Main.commandLine(new String[] {"run", "--help"}, invocation);
+        CommandLine all = Main.commandLine(new String[] {"--store", "memory:", "run"}, invocation);
+
+        assertThat(one.getSubcommands()).containsOnlyKeys("run");
+        assertThat(all.getSubcommands()).hasSizeGreaterThan(10);
+        assertThat(one.getSubcommands().get("run").getUsageMessage(CommandLine.Help.Ansi.OFF))
+                .isEqualTo(all.getSubcommands().get("run").getUsageMessage(CommandLine.Help.Ansi.OFF));
+    }
+
     @Test
     void describesCommandsAndOptionsInSentences() {
         PrintStream nowhere = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);
