@@ -28,7 +28,8 @@ class FlightRecorderStartTest {
     void aClientLoadsNoDescriptionsOfEvents() throws IOException, InterruptedException {
         Path log = folder.resolve("classes");
 
-        assertThat(exitCode(List.of("-Xlog:class+load:file=" + log), Unrecorded.class)).isZero();
+        assertThat(exitCode(List.of("-Xlog:class+load:file=" + log), Unrecorded.class))
+                .isZero();
 
         assertThat(Files.readString(log))
                 .contains(ActiveLease.class.getName() + " ")
