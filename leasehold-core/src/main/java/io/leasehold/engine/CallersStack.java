@@ -1,12 +1,20 @@
 package io.leasehold.engine;
 
+import io.leasehold.StoreUnavailableException;
 import java.util.Arrays;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Replaces the frames of a failure from another thread by those of the calling thread, which show the call that failed. The
  * original frames are kept in a suppressed {@link MadeElsewhere}.
  */
 public final class CallersStack {
+
+    private static final Logger LOG = LoggerFactory.getLogger(CallersStack.class);
+
+    /** Far more causes than any driver has: causes can form a circle. */
+    private static final int MAX_DEPTH = 20;
 
     private CallersStack() {}
 
@@ -35,6 +43,31 @@ public final class CallersStack {
         // Without the frame of this method.
         failure.setStackTrace(Arrays.copyOfRange(here, Math.min(1, here.length), here.length));
         return failure;
+    }
+
+    /**
+     * What a caller is told of a store that cannot be reached: the message, the caller's frames, and the root of the causes in one line. The
+     * frames of drivers and of other threads say nothing that the message does not; they are logged at debug.
+     */
+    public static StoreUnavailableException brief(StoreUnavailableException failure) {
+        LOG.debug("the store cannot be reached; in full:", failure);
+        Throwable root = failure.getCause();
+        for (int depth = 0; root != null && root.getCause() != null && depth < MAX_DEPTH; depth++) {
+            root = root.getCause();
+        }
+        if (root != null) {
+            root.setStackTrace(new StackTraceElement[0]);
+        }
+        StoreUnavailableException brief =
+                new StoreUnavailableException(String.valueOf(failure.getMessage()), failure.votes(), root);
+        for (Throwable closing : failure.getSuppressed()) {
+            if (!(closing instanceof MadeElsewhere)) {
+                brief.addSuppressed(closing);
+            }
+        }
+        StackTraceElement[] here = new Throwable().getStackTrace();
+        brief.setStackTrace(Arrays.copyOfRange(here, Math.min(1, here.length), here.length));
+        return brief;
     }
 
     /** Whether a stack passes through the method that called here, with the same callers. */
