@@ -46,7 +46,7 @@ public final class CallersStack {
     }
 
     /**
-     * What a caller is told of a store that cannot be reached: the message, the caller's frames, and the root of the causes in one line. The
+     * Returns what a caller is told of a store that cannot be reached: its message, the caller's frames, and the root of the causes in one line. The
      * frames of drivers and of other threads say nothing that the message does not; they are logged at debug.
      */
     public static StoreUnavailableException brief(StoreUnavailableException failure) {

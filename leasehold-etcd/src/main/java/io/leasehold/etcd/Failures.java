@@ -11,6 +11,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.toolkit.Failure;
 import io.leasehold.spi.toolkit.TimedReplies;
+import java.io.IOException;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
@@ -98,7 +99,12 @@ final class Failures implements TimedReplies.Errors {
             case RESOURCE_EXHAUSTED ->
                 Failure.unavailable(
                         FailureKind.NO_EFFECT, at + "the cluster has no room or is overloaded: " + said, cause);
-            default -> Failure.unavailable(FailureKind.UNKNOWN, at + code + ": " + said, cause);
+            default -> {
+                // The driver says "UNAVAILABLE: io exception"; what happened is at the end of its causes.
+                IOException io = find(IOException.class, cause);
+                yield Failure.unavailable(
+                        FailureKind.UNKNOWN, at + (io == null ? code + ": " + said : Failure.reason(io)), cause);
+            }
         };
     }
 
