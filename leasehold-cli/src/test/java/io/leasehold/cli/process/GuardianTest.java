@@ -3,6 +3,7 @@ package io.leasehold.cli.process;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.leasehold.cli.StartedCli;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -75,6 +76,25 @@ class GuardianTest {
         assertThat(headless.waitFor(5, TimeUnit.SECONDS)).as("it was ended").isTrue();
     }
 
+    /** Nobody collects it: waiting for it would be without an end. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void countsWhatHasEndedAndWasNotCollectedAsEnded(boolean awk) throws IOException, InterruptedException {
+        Path life = directory.resolve("life");
+        Files.writeString(life, "c");
+        Process parent = Zombies.start(directory.resolve("pid"));
+        long zombie = Long.parseLong(Files.readString(directory.resolve("pid")));
+        Process guardian = guardian(awk ? List.of() : List.of("env", "PATH=" + StartedCli.pathWithout("awk")));
+        try (OutputStream pipe = guardian.getOutputStream()) {
+            String lines = "child " + zombie + " 1 " + zombie + "\nlife " + life + "\n";
+            pipe.write(lines.getBytes(StandardCharsets.US_ASCII));
+        }
+
+        assertThat(guardian.waitFor(1, TimeUnit.MINUTES)).isTrue();
+        assertThat(life).hasContent("ce");
+        parent.destroyForcibly().waitFor();
+    }
+
     /** The command has used up what processes there may be, so that a look fails at once, or half-way. */
     @ParameterizedTest
     @ValueSource(ints = {0, 2, 4})
@@ -125,7 +145,7 @@ class GuardianTest {
         CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
         try (Guardian guardian =
                 Guardian.start(RunMark.create(), Duration.ofSeconds(1), SessionStarter.find(lookup), null)) {
-            ProcessHandle first = ProcessHandle.current().children().findFirst().orElseThrow();
+            ProcessHandle first = onlyGuardian();
             new Signals().send("STOP", List.of(first.pid()));
             while (first.isAlive()) {
                 guardian.deadline(guardian.now(), TimeUnit.HOURS.toNanos(1));
@@ -136,13 +156,20 @@ class GuardianTest {
         }
     }
 
+    /** Not any child: other tests of this process may have left some. */
+    private static ProcessHandle onlyGuardian() {
+        List<ProcessHandle> guardians = GuardedCommandTest.ours("leasehold-guardian");
+        assertThat(guardians).hasSize(1);
+        return guardians.get(0);
+    }
+
     /** It notices neither the end of its pipe nor a deadline; its pipe takes hours to be full. */
     @Test
     void replacesOneThatWasStopped() throws IOException {
         CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
         try (Guardian guardian =
                 Guardian.start(RunMark.create(), Duration.ofSeconds(1), SessionStarter.find(lookup), null)) {
-            ProcessHandle first = ProcessHandle.current().children().findFirst().orElseThrow();
+            ProcessHandle first = onlyGuardian();
             new Signals().send("STOP", List.of(first.pid()));
             while (first.isAlive()) {
                 assertThat(guardian.revive()).isTrue();
