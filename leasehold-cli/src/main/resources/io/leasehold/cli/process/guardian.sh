@@ -155,7 +155,7 @@ look_without_proc() {
       if (lives) print "-" group ":"
       for (pid in parent) {
         for (at = pid; at in parent && at != root && at > 1; at = parent[at]) {}
-        if ((root != "" && at == root) || pid in member) print pid ":"
+        if ((root > 1 && at == root) || pid in member) print pid ":"
       }
       print "."
     }'

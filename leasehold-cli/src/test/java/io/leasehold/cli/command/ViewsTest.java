@@ -250,6 +250,10 @@ class ViewsTest {
                 .hasSize(79)
                 .startsWith("waiting for xxx")
                 .endsWith("\u2026: held by host/1/a, 2s");
+        assertThat(WaitingLine.text("nightly-report", ": held by host/1/" + "a".repeat(100), Duration.ofSeconds(2)))
+                .hasSize(79)
+                .startsWith("waiting for nightly-rep\u2026: held by host/1/aaa")
+                .endsWith("a\u2026, 2s");
     }
 
     private static List<LockAdmin.HeldLock> locks(String... names) {
