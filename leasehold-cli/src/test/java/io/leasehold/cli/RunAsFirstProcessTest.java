@@ -54,7 +54,8 @@ class RunAsFirstProcessTest {
     @ParameterizedTest
     @ValueSource(strings = {"cgroup", "reaper", "remembered"})
     void aCommandEndsAndTheLockIsFree(String way) {
-        String command = "(sleep 0.1 &)\n(trap '' TERM; echo >left; sleep 300) &\nuntil [ -e left ]; do sleep 0.01; done\nexit 3";
+        String command =
+                "(sleep 0.1 &)\n(trap '' TERM; echo >left; sleep 300) &\nuntil [ -e left ]; do sleep 0.01; done\nexit 3";
         try (StartedCli run =
                 asFirst(way).start("run", "--ttl=10m", "--grace=1s", "--json", "job", "--", "sh", "-c", command)) {
             assertThat(run.exitCode()).as(run::err).isEqualTo(3);

@@ -99,8 +99,10 @@ class WatchTerminalTest {
 
     @Test
     void givesTheTerminalBackWhileItIsStopped() throws Exception {
-        String java = StartedCli.script(directory, "watching", "exec " + String.join(" ", StartedCli.javaCommand())
-                + " watch --interval 100ms");
+        String java = StartedCli.script(
+                directory,
+                "watching",
+                "exec " + String.join(" ", StartedCli.javaCommand()) + " watch --interval 100ms");
         try (Pty pty = pty("bash --norc -i", Map.of())) {
             pty.type("stty -g >before; " + java + "\r");
             Await.until(pty::screen, () -> pty.screen().contains("0 held"));
@@ -113,8 +115,7 @@ class WatchTerminalTest {
             pty.type("q");
             Await.until(
                     pty::screen,
-                    () -> pty.screen().lastIndexOf(GIVES_IT_BACK)
-                            > pty.screen().lastIndexOf(TAKES_THE_SCREEN));
+                    () -> pty.screen().lastIndexOf(GIVES_IT_BACK) > pty.screen().lastIndexOf(TAKES_THE_SCREEN));
             pty.type("echo code=$?; stty -g >after; exit\r");
 
             pty.exitCode();
@@ -154,7 +155,8 @@ class WatchTerminalTest {
     void hasNoColoursWhereTheyAreNotWanted(String variable, String value) throws Exception {
         try (LockClient locks = Leasehold.connect(store);
                 Lease lease = locks.named("job").acquire();
-                Pty pty = pty(around("doctor; " + String.join(" ", StartedCli.javaCommand()) + " who job"),
+                Pty pty = pty(
+                        around("doctor; " + String.join(" ", StartedCli.javaCommand()) + " who job"),
                         Map.of(variable, value))) {
             pty.exitCode();
             assertThat(pty.screen()).contains("GRADE", "health").doesNotContain("\033");

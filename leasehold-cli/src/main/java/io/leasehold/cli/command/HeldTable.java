@@ -37,7 +37,10 @@ record HeldTable(List<Row> rows) {
      * @param since when it was taken, by the holder's clock; null if that is not known
      * @param waiters how many wait, one more than {@value #MOST_WAITERS} for any number above that; null if it is not known
      */
-    record Row(HeldLock lock, @Nullable Instant since, @Nullable Integer waiters) {
+    record Row(
+            HeldLock lock,
+            @Nullable Instant since,
+            @Nullable Integer waiters) {
 
         /** How many wait. */
         String waiting() {
@@ -61,7 +64,9 @@ record HeldTable(List<Row> rows) {
                             .flatMap(client -> client.holdOf(lock.name()))
                             .map(ClientRecord.ClientHold::since)
                             .orElse(null);
-                    waiters = queues ? admin.waiters(lock.name(), MOST_WAITERS + 1).size() : null;
+                    waiters = queues
+                            ? admin.waiters(lock.name(), MOST_WAITERS + 1).size()
+                            : null;
                 } catch (LockStoreException refused) {
                     // The list itself was allowed, and is worth more than this.
                     asks = false;

@@ -118,7 +118,8 @@ final class LockedRun {
             command.complainTo(complaints);
             String word = request.command().command().texts().get(0);
             Leasehold.Builder client = StoreAccess.client(invocation, request.storeUri())
-                    .label(RunLabel.of(System.getProperty("user.name", ""), word).text())
+                    .label(RunLabel.of(System.getProperty("user.name", ""), word)
+                            .text())
                     .defaults(request.options());
             Integer port = request.metricsPort();
             try (MetricsEndpoint endpoint = port == null

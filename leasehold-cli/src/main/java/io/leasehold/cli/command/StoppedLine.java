@@ -26,8 +26,7 @@ final class StoppedLine {
         }
         OnLost onLost = request.command().onLost();
         return TerminalStop.surrounded(
-                () -> notes.accept(text(request.lock(), lease.remainingValidity(), LocalTime.now(), onLost)),
-                () -> {});
+                () -> notes.accept(text(request.lock(), lease.remainingValidity(), LocalTime.now(), onLost)), () -> {});
     }
 
     static String text(LockName lock, Duration left, LocalTime now, OnLost onLost) {

@@ -113,7 +113,8 @@ public final class Terminal {
         String cut = safe.codePointCount(0, safe.length()) <= columns
                 ? safe
                 : safe.substring(0, safe.offsetByCodePoints(0, columns));
-        out.println(line.style() == Style.PLAIN || !colours() ? cut : line.style().on(cut));
+        out.println(
+                line.style() == Style.PLAIN || !colours() ? cut : line.style().on(cut));
         checkWritten();
     }
 

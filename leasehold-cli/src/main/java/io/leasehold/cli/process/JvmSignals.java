@@ -44,7 +44,8 @@ final class JvmSignals {
     static void leaveToTheSystem(String name, Runnable work) {
         try {
             Class<?> handlerType = Class.forName("sun.misc.SignalHandler");
-            Object before = set(name, handlerType, handlerType.getField("SIG_DFL").get(null));
+            Object before =
+                    set(name, handlerType, handlerType.getField("SIG_DFL").get(null));
             try {
                 work.run();
             } finally {

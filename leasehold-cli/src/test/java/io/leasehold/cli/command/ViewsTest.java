@@ -98,9 +98,12 @@ class ViewsTest {
         assertThat(RunLabel.in("host/1/cafe/" + label.text())).isEqualTo(label);
         assertThat(Json.of(HolderView.json(holder("host/1/cafe/run.alice.job.sh"))))
                 .endsWith("\"user\":\"alice\",\"command\":\"job.sh\"}");
-        assertThat(RunLabel.of("a.b@c", "x").text()).as("the first dot ends the user").isEqualTo("run.a_b_c.x");
+        assertThat(RunLabel.of("a.b@c", "x").text())
+                .as("the first dot ends the user")
+                .isEqualTo("run.a_b_c.x");
         assertThat(RunLabel.of("u".repeat(100), "c".repeat(100)).text()).hasSize(64);
-        for (String other : List.of("host/1/cafe", "host/1/cafe/billing", "host/1/cafe/run.", "run.a.b", "far/run.a.b")) {
+        for (String other :
+                List.of("host/1/cafe", "host/1/cafe/billing", "host/1/cafe/run.", "run.a.b", "far/run.a.b")) {
             assertThat(RunLabel.in(other)).as(other).isNull();
         }
     }
@@ -135,8 +138,9 @@ class ViewsTest {
     void aStoppedRunSaysWhenItsLeaseEnds() {
         assertThat(StoppedLine.text(
                         LockName.of("job"), Duration.ofMillis(27_300), LocalTime.of(23, 59, 50), OnLost.TERM))
-                .isEqualTo("stopped: the lease on \"job\" ends in 27.3s, at 00:00:17, unless this goes on before (fg, bg);"
-                        + " the command is killed shortly before");
+                .isEqualTo(
+                        "stopped: the lease on \"job\" ends in 27.3s, at 00:00:17, unless this goes on before (fg, bg);"
+                                + " the command is killed shortly before");
         assertThat(StoppedLine.text(LockName.of("job"), Duration.ofSeconds(3), LocalTime.NOON, OnLost.IGNORE))
                 .endsWith("(fg, bg); the command is left alone (--on-lost=ignore)");
     }

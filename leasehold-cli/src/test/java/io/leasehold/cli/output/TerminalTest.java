@@ -57,7 +57,8 @@ class TerminalTest {
     void hasColoursWhereTheUserWantsThem() {
         assertThat(Terminal.hasColours(Map.of("TERM", "xterm"))).isTrue();
         assertThat(Terminal.hasColours(Map.of("TERM", "xterm", "NO_COLOR", ""))).isTrue();
-        assertThat(Terminal.hasColours(Map.of("TERM", "xterm", "NO_COLOR", "1"))).isFalse();
+        assertThat(Terminal.hasColours(Map.of("TERM", "xterm", "NO_COLOR", "1")))
+                .isFalse();
         assertThat(Terminal.hasColours(Map.of("TERM", "dumb"))).isFalse();
         assertThat(Terminal.hasColours(Map.of())).isFalse();
     }
