@@ -7,6 +7,7 @@ import io.leasehold.cli.process.OnLost;
 import io.leasehold.cli.process.TerminalStop;
 import java.time.Duration;
 import java.time.LocalTime;
+import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.util.Locale;
 import java.util.function.Consumer;
@@ -26,7 +27,12 @@ final class StoppedLine {
         }
         OnLost onLost = request.command().onLost();
         return TerminalStop.surrounded(
-                () -> notes.accept(text(request.lock(), lease.remainingValidity(), LocalTime.now(), onLost)), () -> {});
+                () -> notes.accept(text(request.lock(), lease.remainingValidity(), now(), onLost)), () -> {});
+    }
+
+    /** By the clock on the wall of whoever types Ctrl-Z. */
+    private static LocalTime now() {
+        return LocalTime.now(ZoneId.systemDefault());
     }
 
     static String text(LockName lock, Duration left, LocalTime now, OnLost onLost) {
