@@ -30,7 +30,7 @@ final class StoppedLine {
                 () -> notes.accept(text(request.lock(), lease.remainingValidity(), now(), onLost)), () -> {});
     }
 
-    /** By the clock on the wall of whoever types Ctrl-Z. */
+    /** The time of the operator at the keyboard. */
     private static LocalTime now() {
         return LocalTime.now(ZoneId.systemDefault());
     }

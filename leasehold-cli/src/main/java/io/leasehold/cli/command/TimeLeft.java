@@ -45,7 +45,7 @@ final class TimeLeft implements LongSupplier {
 
     private static @Nullable LossCause cause(Lease lease) {
         try {
-            // Knows it before whoever is called back.
+            // It knows the cause before a callback does.
             lease.ensureValidFor(Duration.ZERO);
             return null;
         } catch (LeaseLostException lost) {

@@ -3,7 +3,7 @@ package io.leasehold.cli.output;
 /**
  * A line of output.
  *
- * @param style what its colour says
+ * @param style its meaning
  * @param text any text
  */
 public record Line(Style style, String text) {}

@@ -1,6 +1,6 @@
 package io.leasehold.cli.output;
 
-/** What a line says by its colour, on a terminal that has colours. */
+/** The meaning of a line, which a terminal with colours shows by one. */
 public enum Style {
     /** Nothing. */
     PLAIN(""),

@@ -188,7 +188,7 @@ final class StartedCommand {
                 return Integer.parseInt(title.group(2));
             }
         }
-        // Not by its handle, which waits until somebody collects it.
+        // Not by its handle, which waits until the command is collected.
         while (isAdopterGone()) {
             TimeUnit.MILLISECONDS.sleep(POLL_MILLIS);
         }
