@@ -18,7 +18,9 @@ final class LiveTable implements WatchView {
     private final Terminal terminal;
     private final Screen screen;
     private final TerminalStop stops;
+    /** What was drawn last, without the hint to the key that quits. */
     private volatile List<Line> last = List.of();
+
     private List<Line> rows = List.of();
     private Set<String> before = Set.of();
     private boolean shownBefore;
@@ -37,7 +39,7 @@ final class LiveTable implements WatchView {
 
     private void comeBack() {
         screen.enter();
-        screen.draw(last);
+        drawLast();
     }
 
     @Override
@@ -50,17 +52,13 @@ final class LiveTable implements WatchView {
         before = now;
         shownBefore = true;
         String held = (listing.isCut() ? "more than " : "") + table.rows().size() + " held";
-        draw(new Line(Style.HEADING, store + "  " + WatchView.now() + "  " + held + quits()));
+        draw(new Line(Style.HEADING, store + "  " + WatchView.now() + "  " + held));
     }
 
     /** Names one hold of one lock. */
     private static String hold(HeldTable.Row row) {
         return row.lock().name().text() + " " + row.lock().holder().id() + " "
                 + row.lock().holder().fencingToken();
-    }
-
-    private String quits() {
-        return screen.hasKeyboard() ? "  (q quits)" : "";
     }
 
     @Override
@@ -73,6 +71,14 @@ final class LiveTable implements WatchView {
         lines.add(heading);
         lines.addAll(rows);
         last = lines;
+        drawLast();
+    }
+
+    private void drawLast() {
+        List<Line> lines = new ArrayList<>(last);
+        if (!lines.isEmpty() && screen.hasKeyboard()) {
+            lines.set(0, new Line(lines.get(0).style(), lines.get(0).text() + "  (q quits)"));
+        }
         screen.draw(lines);
     }
 
