@@ -289,19 +289,17 @@ final class LockedRun {
                             lostSentence(lease) + " before the command was started");
             return false;
         }
-        try {
+        GuardedCommand.Ended ended;
+        try (TerminalStop stops = StoppedLine.tell(request, lease, notes)) {
             command.start(
                     ChildEnvironment.of(
                             lease, locks.holderId(), request.options().ttl(), invocation.environment()),
                     TimeLeft.of(lease, request.command().grace()));
+            signals.handTo(command::deliver);
+            ended = command.await();
         } catch (IOException e) {
             notStarted(e);
             return false;
-        }
-        signals.handTo(command::deliver);
-        GuardedCommand.Ended ended;
-        try (TerminalStop stops = StoppedLine.tell(request, lease, notes)) {
-            ended = command.await();
         }
         signals.handTo(null);
         report.commandEnded(ended.exitCode(), ended.leftBehind());
