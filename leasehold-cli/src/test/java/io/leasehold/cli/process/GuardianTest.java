@@ -46,7 +46,7 @@ class GuardianTest {
         Process alive = new ProcessBuilder("sleep", "300").start();
         Process guardian = guardianAsNobody();
         try (OutputStream pipe = guardian.getOutputStream()) {
-            String lines = "child " + alive.pid() + " " + start(alive) + "\nlife " + life + "\n";
+            String lines = "child " + alive.pid() + " " + start(alive.pid()) + "\nlife " + life + "\n";
             pipe.write(lines.getBytes(StandardCharsets.US_ASCII));
         }
 
@@ -110,32 +110,37 @@ class GuardianTest {
         Path life = directory.resolve("life");
         Files.writeString(life, "c");
         new ProcessBuilder("chmod", "-R", "a+rwX", directory.toString()).start().waitFor();
-        List<String> many = new ArrayList<>(List.of("setsid"));
+        // What nobody collects would count, too, for ever.
+        List<String> many = new ArrayList<>(Zombies.belowOneThatCollectsOrphans());
+        many.add("setsid");
         many.addAll(asUser);
         many.addAll(List.of(
                 "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do sleep 300 & done; echo >'" + directory + "/runs'; wait"));
-        Process command = new ProcessBuilder(many).start();
+        Process adopter = new ProcessBuilder(many).start();
         while (!Files.exists(directory.resolve("runs"))) {
             Thread.sleep(5);
         }
-        List<ProcessHandle> all = new ArrayList<>(command.descendants().toList());
-        all.add(command.toHandle());
+        List<ProcessHandle> all = adopter.descendants().toList();
         assertThat(all).hasSize(10);
+        long command = adopter.children().findFirst().orElseThrow().pid();
 
         // Ten, and the guardian itself.
         List<String> limited = new ArrayList<>(asUser);
         limited.addAll(List.of("prlimit", "--nproc=" + (11 + spare)));
         Process guardian = guardian(limited);
         try (OutputStream pipe = guardian.getOutputStream()) {
-            String lines =
-                    "child " + command.pid() + " " + start(command) + " " + command.pid() + "\nlife " + life + "\n";
+            String lines = "child " + command + " " + start(command) + " " + command + "\nlife " + life + "\n";
             pipe.write(lines.getBytes(StandardCharsets.US_ASCII));
         }
         assertThat(guardian.waitFor(1, TimeUnit.MINUTES)).isTrue();
-        boolean lives = all.stream().anyMatch(ProcessHandle::isAlive);
+        List<Long> alive = ProcessTable.ofThisSystem().rows().stream()
+                .map(ProcessTable.Row::pid)
+                .toList();
+        List<Long> living =
+                ProcessTree.pids(all).stream().filter(alive::contains).toList();
         all.forEach(ProcessHandle::destroyForcibly);
 
-        assertThat(lives).as("something lives").isFalse();
+        assertThat(living).as("what lives").isEmpty();
         assertThat(life).hasContent("ce");
     }
 
@@ -223,7 +228,7 @@ class GuardianTest {
         }
     }
 
-    private static long start(Process process) throws IOException {
-        return ProcessTable.ofThisSystem().row(process.pid()).orElseThrow().start();
+    private static long start(long pid) throws IOException {
+        return ProcessTable.ofThisSystem().row(pid).orElseThrow().start();
     }
 }

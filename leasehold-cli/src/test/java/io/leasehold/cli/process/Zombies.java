@@ -23,6 +23,20 @@ public final class Zombies {
             sys.exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status))
             """;
 
+    /** Takes what loses its parent, and waits for all of it. */
+    private static final String COLLECTS = """
+            import ctypes, os, sys
+            if ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) != 0:
+                sys.exit(99)
+            if os.fork() == 0:
+                os.execvp(sys.argv[1], sys.argv[1:])
+            try:
+                while True:
+                    os.wait()
+            except ChildProcessError:
+                pass
+            """;
+
     private static final String MAKES_ONE = """
             import os, sys, time
             child = os.fork()
@@ -43,6 +57,12 @@ public final class Zombies {
     public static List<String> belowOneThatCollectsNoOrphans() {
         needsPython();
         return List.of("python3", "-c", ADOPTS);
+    }
+
+    /** The same below a process that collects all, so that nothing remains and counts, whatever process 1 does. */
+    static List<String> belowOneThatCollectsOrphans() {
+        needsPython();
+        return List.of("python3", "-c", COLLECTS);
     }
 
     /** Starts a process with a zombie, which is alone in its group; its id is written to the file. */
