@@ -18,7 +18,7 @@ final class LiveTable implements WatchView {
     private final Terminal terminal;
     private final Screen screen;
     private final TerminalStop stops;
-    /** What was drawn last, without the hint to the key that quits. */
+    /** The lines drawn last, without the hint to the key that quits. */
     private volatile List<Line> last = List.of();
 
     private List<Line> rows = List.of();
