@@ -156,6 +156,24 @@ class RunLossTest {
         }
     }
 
+    /** An operator took the lock away, and the fence stands: the command may end in good order. */
+    @Test
+    void aForcedReleaseAsksTheCommandToEnd() {
+        String tidy = StartedCli.script(
+                directory, "tidy", "trap 'touch tidied; exit 5' TERM\ntouch ready\nwhile :; do sleep 0.05; done");
+        try (StartedCli run = cli.start("run", "--ttl=10m", "--json", "job", "--", tidy)) {
+            Await.until(run::err, () -> Files.exists(directory.resolve("ready")));
+            // Within the first second it would hear of it at its next renewal, from the store alone.
+            Await.until(run::err, () -> cli.run("who", "job").out().contains("renewals"));
+            assertThat(cli.run("release", "job", "--force", "--yes").exitCode()).isZero();
+
+            assertThat(run.exitCode()).isEqualTo(ExitCode.LEASE_LOST.code());
+            assertThat(directory.resolve("tidied")).exists();
+            assertThat(run.err())
+                    .contains("\"outcome\":\"lost\"", "\"commandExitCode\":5", "\"lossCause\":\"FORCE_RELEASED\"");
+        }
+    }
+
     @Test
     void anUnreachableStoreEndsTheCommandInTime() {
         try (RedisServer redis = RedisServer.start()) {

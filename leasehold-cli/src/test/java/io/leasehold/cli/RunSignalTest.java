@@ -10,6 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Signals reach the command, and end a wait without leaving anything held. */
 @Tag("full")
@@ -43,6 +44,21 @@ class RunSignalTest {
             assertThat(run.exitCode()).isEqualTo(code);
             // A shell may say that its own child, which had the signal, too, was terminated.
             assertThat(run.err()).doesNotContain("leasehold:");
+        }
+    }
+
+    /** As by {@code nohup}. */
+    @ParameterizedTest
+    @ValueSource(strings = {"INT", "TERM", "HUP", "USR1"})
+    void whatWasIgnoredStaysSoForTheCommandToo(String signal) {
+        String ignores = StartedCli.script(
+                directory,
+                "ignores",
+                "trap '' " + signal + "\nexec "
+                        + String.join(" ", StartedCli.javaCommand()).replaceFirst("^env --default-signal ", "")
+                        + " run job -- sh -c 'kill -" + signal + " $$; exit 3'");
+        try (StartedCli run = cli.startScript(ignores)) {
+            assertThat(run.exitCode()).as(run::err).isEqualTo(3);
         }
     }
 

@@ -64,7 +64,9 @@ record ClientView(ClientRecord record, ClientRecord.@Nullable ClientHold hold) {
 
     List<String> lines() {
         List<String> lines = new ArrayList<>();
-        String application = record.application().isEmpty() ? "" : ", " + record.application();
+        // The label of a run is told apart.
+        boolean plain = record.application().isEmpty() || RunLabel.in(record.holderId()) != null;
+        String application = plain ? "" : ", " + record.application();
         lines.add("process   " + record.pid() + " on " + record.host() + application);
         ClientRecord.ClientHold known = hold;
         if (known != null) {

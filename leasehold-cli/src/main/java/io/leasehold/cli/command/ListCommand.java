@@ -1,13 +1,12 @@
 package io.leasehold.cli.command;
 
 import io.leasehold.LockClient;
-import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
-import io.leasehold.cli.output.Table;
+import io.leasehold.cli.output.Style;
+import java.time.Instant;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -16,7 +15,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code leasehold ls}: the locks that are held now. */
-@Command(name = "ls", description = "Lists the locks that are held now.")
+@Command(name = "ls", description = "Lists the locks that are held now: who runs what, since when, how many wait.")
 public final class ListCommand implements Callable<Integer> {
 
     static final String GLOB = "Only locks whose names match GLOB; * matches any text, ? one character.";
@@ -45,35 +44,34 @@ public final class ListCommand implements Callable<Integer> {
             throw new IllegalArgumentException("--limit is " + limit + "; it must be at least 1");
         }
         Listing listing;
+        HeldTable held;
         try (LockClient locks = StoreAccess.openExisting(invocation, store);
                 Progress progress = Progress.of(locks.admin(), invocation.terminal())) {
             listing = Listing.of(locks.admin(), glob, limit);
+            held = HeldTable.of(locks, listing.held());
         }
-        print(listing.held());
+        print(held);
         if (listing.isCut()) {
             invocation.terminal().complain(listing.remark());
         }
         return ExitCode.OK.code();
     }
 
-    private void print(List<HeldLock> held) {
+    private void print(HeldTable held) {
         if (json) {
-            held.forEach(lock -> invocation.terminal().printJson(json(lock)));
-            return;
+            held.rows().forEach(row -> invocation.terminal().printJson(json(row)));
+        } else {
+            held.lines(row -> Style.PLAIN).forEach(invocation.terminal()::print);
         }
-        Table table = new Table("LOCK", "HOLDER", "TOKEN", "LEFT");
-        held.forEach(lock -> table.row(
-                lock.name().text(),
-                lock.holder().id(),
-                HolderView.token(lock.holder()),
-                HolderView.remaining(lock.holder())));
-        invocation.terminal().print(table.lines());
     }
 
-    private static Map<String, @Nullable Object> json(HeldLock lock) {
+    private static Map<String, @Nullable Object> json(HeldTable.Row row) {
         Map<String, @Nullable Object> json = new LinkedHashMap<>();
-        json.put("lock", lock.name().text());
-        json.put("holder", HolderView.json(lock.holder()));
+        json.put("lock", row.lock().name().text());
+        json.put("holder", HolderView.json(row.lock().holder()));
+        Instant since = row.since();
+        json.put("since", since == null ? null : since.toString());
+        json.put("waiters", row.waiters());
         return json;
     }
 }

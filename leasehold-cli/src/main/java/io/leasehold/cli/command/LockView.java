@@ -64,6 +64,11 @@ record LockView(
             lines.add("holder    " + holder.id());
             lines.add("token     " + HolderView.token(holder));
             lines.add("left      " + HolderView.remaining(holder));
+            RunLabel label = RunLabel.in(holder.id());
+            if (label != null) {
+                lines.add("command   " + label.command());
+                lines.add("user      " + label.user());
+            }
             if (client != null) {
                 lines.addAll(client.lines());
             }
@@ -97,6 +102,12 @@ record LockView(
                 "next      leasehold wait " + name + "    (until it is free)",
                 "          leasehold release " + name + " --holder " + quoted(of.id())
                         + "    (a dry run; add --yes to take the lock away)");
+    }
+
+    /** Whether the client of the holder tells of itself as it should. */
+    boolean reportsInTime() {
+        Duration age = client == null ? null : client.age(Instant.now());
+        return client != null && (age == null || age.compareTo(LATE) < 0);
     }
 
     private String health(Holder of) {

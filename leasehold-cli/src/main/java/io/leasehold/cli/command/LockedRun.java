@@ -21,6 +21,7 @@ import io.leasehold.cli.process.CommandLookup;
 import io.leasehold.cli.process.ForwardedSignal;
 import io.leasehold.cli.process.GuardedCommand;
 import io.leasehold.cli.process.SignalForwarder;
+import io.leasehold.cli.process.TerminalStop;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -53,7 +54,7 @@ final class LockedRun {
      * @param atLeast the least time for which the lock is kept
      * @param metricsPort the port that serves meters, or null for none
      * @param requireContainment whether to refuse if a process of the command could escape
-     * @param showsWaiting whether a terminal is told whom the run waits for
+     * @param informs whether a terminal is told what merely informs: whom the run waits for, what a stop means
      */
     record Request(
             String storeUri,
@@ -66,7 +67,7 @@ final class LockedRun {
             Duration atLeast,
             @Nullable Integer metricsPort,
             boolean requireContainment,
-            boolean showsWaiting) {
+            boolean informs) {
 
         @Override
         public String toString() {
@@ -115,8 +116,11 @@ final class LockedRun {
             }
             command.warnings().forEach(notes);
             command.complainTo(complaints);
-            Leasehold.Builder client =
-                    StoreAccess.client(invocation, request.storeUri()).defaults(request.options());
+            String word = request.command().command().texts().get(0);
+            Leasehold.Builder client = StoreAccess.client(invocation, request.storeUri())
+                    .label(RunLabel.of(System.getProperty("user.name", ""), word)
+                            .text())
+                    .defaults(request.options());
             Integer port = request.metricsPort();
             try (MetricsEndpoint endpoint = port == null
                             ? null
@@ -224,7 +228,7 @@ final class LockedRun {
         signals.handTo(signal -> attempt.cancel(true));
         Attempt<Lease> result;
         try (WaitingLine line = new WaitingLine(locks.admin(), request.lock(), invocation.terminal())) {
-            result = request.showsWaiting() ? line.await(attempt) : attempt.get();
+            result = request.informs() ? line.await(attempt) : attempt.get();
         } catch (CancellationException withdrawn) {
             signalled();
             return null;
@@ -285,17 +289,18 @@ final class LockedRun {
                             lostSentence(lease) + " before the command was started");
             return false;
         }
-        try {
+        GuardedCommand.Ended ended;
+        try (TerminalStop stops = StoppedLine.tell(request, lease, notes)) {
             command.start(
                     ChildEnvironment.of(
                             lease, locks.holderId(), request.options().ttl(), invocation.environment()),
-                    () -> lease.remainingValidity().toNanos());
+                    TimeLeft.of(lease, request.command().grace()));
+            signals.handTo(command::deliver);
+            ended = command.await();
         } catch (IOException e) {
             notStarted(e);
             return false;
         }
-        signals.handTo(command::deliver);
-        GuardedCommand.Ended ended = command.await();
         signals.handTo(null);
         report.commandEnded(ended.exitCode(), ended.leftBehind());
         if (ended.unguarded() && lease.isValid()) {

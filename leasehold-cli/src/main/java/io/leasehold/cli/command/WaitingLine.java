@@ -21,6 +21,8 @@ final class WaitingLine implements AutoCloseable {
     /** A longer one would take several lines of the terminal, of which only the last could be replaced. */
     private static final int COLUMNS = 79;
 
+    private static final int LEAST_FOR_THE_LOCK = 24;
+
     private final LockAdmin admin;
     private final LockName lock;
     private final Terminal terminal;
@@ -93,7 +95,10 @@ final class WaitingLine implements AutoCloseable {
     }
 
     static String text(String lock, String holder, Duration waited) {
-        String end = holder + ", " + Durations.text(Duration.ofSeconds(waited.toSeconds()));
+        String time = ", " + Durations.text(Duration.ofSeconds(waited.toSeconds()));
+        // What it ends with is the label; of a longer line only a part would be replaced.
+        int most = COLUMNS - LEAST_FOR_THE_LOCK - time.length();
+        String end = (holder.length() <= most ? holder : holder.substring(0, most - 1) + "\u2026") + time;
         String start = "waiting for " + lock;
         int room = Math.max(0, COLUMNS - 1 - end.length());
         return start.length() <= room ? start + end : start.substring(0, room) + "\u2026" + end;

@@ -18,12 +18,12 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code leasehold watch}: polls and shows the held locks until it is interrupted. */
+/** {@code leasehold watch}: polls and shows the held locks until the user quits. */
 @Command(
         name = "watch",
         description = {
-            "Shows who holds what, live: in place on a terminal, else one line for each",
-            "change. Goes on when the store goes away, and says so."
+            "Shows who holds what, live: in place on a terminal, where q quits, else one",
+            "line for each change. Goes on when the store goes away, and says so."
         })
 public final class WatchCommand implements Callable<Integer> {
 
@@ -75,15 +75,17 @@ public final class WatchCommand implements Callable<Integer> {
         try (LockClient locks = StoreAccess.openExisting(invocation, store);
                 MetricsEndpoint endpoint = metricsPort == null
                         ? null
-                        : MetricsEndpoint.ofStore(checkedPort(metricsPort), invocation.terminal())) {
-            WatchView view = WatchView.of(json, invocation);
-            for (long poll = 1; ; poll++) {
+                        : MetricsEndpoint.ofStore(checkedPort(metricsPort), invocation.terminal());
+                WatchView view = WatchView.of(json, invocation)) {
+            for (long poll = 1; poll < count; poll++) {
                 poll(locks, view, endpoint);
-                if (poll >= count) {
+                if (view.awaitQuit(interval)) {
                     return ExitCode.OK.code();
                 }
-                Thread.sleep(interval.toMillis());
             }
+            poll(locks, view, endpoint);
+            view.leaveLast();
+            return ExitCode.OK.code();
         }
     }
 
@@ -102,7 +104,7 @@ public final class WatchCommand implements Callable<Integer> {
             }
             cutBefore = listing.isCut();
             List<HeldLock> held = listing.held();
-            view.show(locks.storeDescription(), listing);
+            view.show(locks, listing);
             if (endpoint != null) {
                 endpoint.storeAnswered(held.size());
                 endpoint.lookForLeaksSometimes(locks);

@@ -6,6 +6,9 @@ import io.leasehold.LockName;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
+import io.leasehold.cli.output.Line;
+import io.leasehold.cli.output.Style;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -56,7 +59,10 @@ public final class WhoCommand implements Callable<Integer> {
             invocation.terminal().print(holder.id());
         } else if (holder != null) {
             invocation.terminal().print(view.lines());
-            invocation.terminal().print(view.advice(holder));
+            List<String> advice = view.advice(holder);
+            Style health = view.reportsInTime() ? Style.GOOD : Style.WARNING;
+            invocation.terminal().print(new Line(health, advice.get(0)));
+            invocation.terminal().print(advice.subList(1, advice.size()));
         }
         return holder == null ? ExitCode.FOUND.code() : ExitCode.OK.code();
     }

@@ -157,9 +157,9 @@ public final class GuardedCommand implements AutoCloseable {
         if (witness != null) {
             witness.forget();
         }
-        StartedCommand started =
-                StartedCommand.start(enclosure, starts, sessions, ownSession, settings.command(), mark, environment);
         ProcessTable table = ProcessTable.ofThisSystem();
+        StartedCommand started = StartedCommand.start(
+                enclosure, starts, sessions, ownSession, settings.command(), mark, environment, table);
         ProcessTree all = new ProcessTree(table, signals, mark, started, group);
         tree = all;
         guardian.command(started, table);

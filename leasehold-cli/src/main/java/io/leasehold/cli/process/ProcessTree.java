@@ -68,7 +68,7 @@ final class ProcessTree {
         rows.forEach(row -> alive.add(row.pid()));
         seen.values().removeIf(process -> !alive.contains(process.pid()) || !process.isAlive());
         // Once the command itself was collected, another process may have its id.
-        boolean idIsOurs = command.isAlive() || !alive.contains(command.pid());
+        boolean idIsOurs = command.keepsId() || !alive.contains(command.pid());
         Set<Long> found = new HashSet<>();
         List<Row> unseen = new ArrayList<>();
         for (Row row : rows) {

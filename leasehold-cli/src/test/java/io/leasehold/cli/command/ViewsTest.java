@@ -15,7 +15,9 @@ import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.cli.DurationConverter;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.output.Json;
+import io.leasehold.cli.output.Style;
 import io.leasehold.cli.output.Terminal;
+import io.leasehold.cli.process.OnLost;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -25,6 +27,7 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.LocalTime;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -76,14 +79,70 @@ class ViewsTest {
         assertThat(HolderView.remaining(whole)).isEqualTo("12.3s");
         assertThat(HolderView.token(whole)).isEqualTo("7");
         assertThat(Json.of(HolderView.json(whole)))
-                .isEqualTo("{\"id\":\"host/1/a\",\"fencingToken\":7,\"remainingTtlMs\":12345,\"ends\":\"by-ttl\"}");
+                .isEqualTo("{\"id\":\"host/1/a\",\"fencingToken\":7,\"remainingTtlMs\":12345,\"ends\":\"by-ttl\","
+                        + "\"user\":null,\"command\":null}");
         assertThat(HolderView.sentence(new Holder("host/1/a", null, OptionalLong.of(7), Holder.Ends.NEVER)))
                 .isEqualTo("held by host/1/a (token 7)");
         assertThat(HolderView.sentence(new Holder("host/1/a", left, OptionalLong.empty(), Holder.Ends.BY_TTL)))
                 .isEqualTo("held by host/1/a (12.3s left)");
         assertThat(Json.of(HolderView.json(new Holder("host/1/a", null, OptionalLong.empty(), Holder.Ends.NEVER))))
-                .isEqualTo("{\"id\":\"host/1/a\",\"fencingToken\":null,\"remainingTtlMs\":null,\"ends\":\"never\"}");
+                .isEqualTo("{\"id\":\"host/1/a\",\"fencingToken\":null,\"remainingTtlMs\":null,\"ends\":\"never\","
+                        + "\"user\":null,\"command\":null}");
         assertThat(HolderView.sentence(null)).isEqualTo("held by another client");
+    }
+
+    @Test
+    void aRunIsShownWithItsUserAndItsCommand() {
+        RunLabel label = RunLabel.of("alice", "/usr/local/bin/nightly report");
+        assertThat(label.text()).isEqualTo("run.alice.nightly_report");
+        assertThat(RunLabel.in("host/1/cafe/" + label.text())).isEqualTo(label);
+        assertThat(Json.of(HolderView.json(holder("host/1/cafe/run.alice.job.sh"))))
+                .endsWith("\"user\":\"alice\",\"command\":\"job.sh\"}");
+        assertThat(RunLabel.of("a.b@c", "x").text())
+                .as("the first dot ends the user")
+                .isEqualTo("run.a_b_c.x");
+        assertThat(RunLabel.of("u".repeat(100), "c".repeat(100)).text()).hasSize(64);
+        for (String other :
+                List.of("host/1/cafe", "host/1/cafe/billing", "host/1/cafe/run.", "run.a.b", "far/run.a.b")) {
+            assertThat(RunLabel.in(other)).as(other).isNull();
+        }
+    }
+
+    @Test
+    void aTableAsksAboutTheFirstLocksAloneAndGoesWithoutWhatIsRefused() {
+        AtomicInteger asked = new AtomicInteger();
+        LockAdmin admin = answering(LockAdmin.class, (self, method, arguments) -> {
+            asked.incrementAndGet();
+            return method.getName().equals("client") ? Optional.empty() : List.of();
+        });
+        String[] names = IntStream.range(0, 150).mapToObj(i -> "lock" + i).toArray(String[]::new);
+        HeldTable table = HeldTable.of(client(admin), locks(names));
+        assertThat(asked).hasValue(200);
+        assertThat(table.rows().get(99).waiting()).isEqualTo("0");
+        assertThat(table.rows().get(100).waiting()).isEqualTo("-");
+
+        LockAdmin refusing = answering(LockAdmin.class, (self, method, arguments) -> {
+            asked.incrementAndGet();
+            throw new StoreUnavailableException("not now", null);
+        });
+        asked.set(0);
+        assertThat(HeldTable.of(client(refusing), locks("a", "b")).lines(row -> Style.PLAIN))
+                .hasSize(3)
+                .last()
+                .satisfies(line -> assertThat(line.text()).startsWith("b     -     -        -      -"));
+        assertThat(asked).hasValue(1);
+        assertThat(new HeldTable.Row(locks("a").get(0), null, 101).waiting()).isEqualTo("100+");
+    }
+
+    @Test
+    void aStoppedRunSaysWhenItsLeaseEnds() {
+        assertThat(StoppedLine.text(
+                        LockName.of("job"), Duration.ofMillis(27_300), LocalTime.of(23, 59, 50), OnLost.TERM))
+                .isEqualTo(
+                        "stopped: the lease on \"job\" ends in 27.3s, at 00:00:17, unless this goes on before (fg, bg);"
+                                + " the command is killed shortly before");
+        assertThat(StoppedLine.text(LockName.of("job"), Duration.ofSeconds(3), LocalTime.NOON, OnLost.IGNORE))
+                .endsWith("(fg, bg); the command is left alone (--on-lost=ignore)");
     }
 
     @Test
@@ -195,6 +254,10 @@ class ViewsTest {
                 .hasSize(79)
                 .startsWith("waiting for xxx")
                 .endsWith("\u2026: held by host/1/a, 2s");
+        assertThat(WaitingLine.text("nightly-report", ": held by host/1/" + "a".repeat(100), Duration.ofSeconds(2)))
+                .hasSize(79)
+                .startsWith("waiting for nightly-rep\u2026: held by host/1/aaa")
+                .endsWith("a\u2026, 2s");
     }
 
     private static List<LockAdmin.HeldLock> locks(String... names) {
@@ -215,21 +278,22 @@ class ViewsTest {
     void whatIsBeyondTheLimitIsNotToldAsFreed() {
         ByteArrayOutputStream said = new ByteArrayOutputStream();
         PrintStream stream = new PrintStream(said, true, StandardCharsets.UTF_8);
+        LockClient locks = client(answering(LockAdmin.class, (self, method, arguments) -> List.of()));
         WatchView view = new WatchView.Changes(new Terminal(stream, stream), false);
         assertThat(listing(2, "b", "c").isCut()).isFalse();
-        view.show("store", listing(2, "b", "c"));
-        view.show("store", listing(2, "a", "b", "c"));
+        view.show(locks, listing(2, "b", "c"));
+        view.show(locks, listing(2, "a", "b", "c"));
         assertThat(listing(2, "a", "b", "c").remark()).isEqualTo("more than 2: raise --limit to see the rest");
         assertThat(said.toString(StandardCharsets.UTF_8))
                 .contains("+ a", "+ b", "+ c")
                 .doesNotContain("- c");
-        view.show("store", listing(2, "a", "c", "d"));
-        view.show("store", listing(2, "a", "c"));
+        view.show(locks, listing(2, "a", "c", "d"));
+        view.show(locks, listing(2, "a", "c"));
         assertThat(said.toString(StandardCharsets.UTF_8)).contains("- b").doesNotContain("- c", "- d");
         assertThat(said.toString(StandardCharsets.UTF_8).split("\\+ c", -1))
                 .as("told once")
                 .hasSize(2);
-        view.show("store", listing(2));
+        view.show(locks, listing(2));
         assertThat(said.toString(StandardCharsets.UTF_8)).contains("- a", "- c");
     }
 

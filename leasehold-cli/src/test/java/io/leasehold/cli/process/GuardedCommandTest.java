@@ -309,7 +309,7 @@ class GuardedCommandTest {
         }
     }
 
-    private static List<ProcessHandle> ours(String name) {
+    static List<ProcessHandle> ours(String name) {
         return ProcessHandle.current()
                 .children()
                 .filter(child -> title(child.pid()).contains(name))

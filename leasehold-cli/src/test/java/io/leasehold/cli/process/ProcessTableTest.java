@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** What is read of {@code ps}, and of this machine. */
 @Tag("quick")
@@ -26,6 +27,23 @@ class ProcessTableTest {
     void takesTheGroupForASessionThatIsNotTold() {
         assertThat(ProcessTable.Ps.parsed("20 1 18 0 S\n21 1 19 ffffff8012345678 S\n", 0))
                 .containsExactly(new Row(20, 1, 18, 18, 0), new Row(21, 1, 19, 19, 0));
+    }
+
+    /** A handle takes it for alive. */
+    @Test
+    void leavesOutWhatHasEndedAndWasNotCollected(@TempDir Path directory) throws IOException, InterruptedException {
+        Path file = directory.resolve("pid");
+        Process parent = Zombies.start(file);
+        try {
+            long zombie = Long.parseLong(Files.readString(file));
+            assertThat(ProcessHandle.of(zombie)).get().matches(ProcessHandle::isAlive);
+
+            assertThat(ProcessTable.ofThisSystem().row(zombie)).isEmpty();
+            assertThat(ProcessTable.ofThisSystem().rows()).noneMatch(row -> row.pid() == zombie);
+            assertThat(new ProcessTable.Ps().row(zombie)).isEmpty();
+        } finally {
+            parent.destroyForcibly().waitFor();
+        }
     }
 
     @Test
