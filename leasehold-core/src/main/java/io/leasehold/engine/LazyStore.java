@@ -89,10 +89,11 @@ public final class LazyStore implements LockStore {
                     told = true;
                 }
             } catch (RuntimeException | Error e) {
-                kind = FailureKind.PERMANENT;
                 failure = e instanceof LockStoreException known
                         ? known
                         : new LockStoreException("store " + shown + " cannot be opened: " + e.getMessage(), e);
+                // Last: who reads it must not be told for good that the store has not been reached yet.
+                kind = FailureKind.PERMANENT;
                 LOG.error("the store {} cannot be opened, and trying again would not help", shown, e);
                 signals.reconnected();
                 return;

@@ -46,4 +46,16 @@ final class SchemeSuggestionTest {
         assertThat(SchemeSuggestion.edits("abc", "abc")).isZero();
         assertThat(SchemeSuggestion.edits("kitten", "sitting")).isEqualTo(3);
     }
+
+    @Test
+    void ofSeveralThatAreAsNearTheFirstIsMeantAndOfTwoLettersOneIsTooFew() {
+        assertThat(SchemeSuggestion.of("hat", List.of("bat", "cat"))).isEqualTo("bat");
+        assertThat(SchemeSuggestion.of("zz", List.of("zk"))).isNull();
+    }
+
+    @Test
+    void theQuestionNamesWhatTheClassPathKnows() {
+        assertThat(SchemeSuggestion.after("memroy")).isEqualTo("; did you mean memory:?");
+        assertThat(SchemeSuggestion.after("nowhere")).isEmpty();
+    }
 }

@@ -8,7 +8,10 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.URI;
+import java.nio.file.FileSystem;
 import java.nio.file.FileSystemLoopException;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -16,6 +19,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -326,5 +330,21 @@ class FencedFileTest {
         Path circle = directory.resolve("circle");
         Files.createSymbolicLink(circle, circle.getFileName());
         assertThatThrownBy(() -> FencedFile.at(circle)).isInstanceOf(FileSystemLoopException.class);
+    }
+
+    /** An archive is one: neither hard links nor permissions, and a directory that cannot be opened. */
+    @Test
+    void aFileSystemWithoutLinksAndPermissionsKeepsTheFenceToo() throws IOException {
+        URI archive = URI.create("jar:" + directory.resolve("disk.zip").toUri());
+        try (FileSystem without = FileSystems.newFileSystem(archive, Map.of("create", "true"))) {
+            Path inside = without.getPath("/balance");
+            FencedFile there = FencedFile.at(inside);
+            there.write(5, "10".getBytes(UTF_8));
+            assertThat(Files.readString(without.getPath("/balance.fence"))).isEqualTo("0000000000000005\n");
+            assertThatThrownBy(() -> there.read(4)).isInstanceOf(StaleTokenException.class);
+            there.write(6, "11".getBytes(UTF_8));
+            assertThat(Files.readString(inside)).isEqualTo("11");
+            assertThat(FencedFile.at(inside).read(6)).isPresent();
+        }
     }
 }

@@ -13,6 +13,10 @@ import java.io.IOException;
 import java.nio.charset.Charset;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -89,6 +93,29 @@ class JdbcStoreProviderTest {
         assertLocks("jdbc:h2:file:" + directory.resolve("h2"), Guarantee.Scope.PROCESS);
     }
 
+    /** What a loss of power may take is covered by a horizon, and where each commit is on the disk none is needed. */
+    @Test
+    void aFileHasATokenHorizonUnlessEachCommitWaitsForTheDisk() throws Exception {
+        for (String synchronous : List.of("normal", "full")) {
+            Path file = directory.resolve(synchronous + ".db");
+            assertLocks("sqlite:" + file + "?synchronous=" + synchronous, Guarantee.Scope.MACHINE);
+            try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + file);
+                    Statement statement = connection.createStatement();
+                    ResultSet row = statement.executeQuery("SELECT token_horizon > 0 FROM leasehold_store")) {
+                assertThat(row.next()).isTrue();
+                assertThat(row.getBoolean(1)).as(synchronous).isEqualTo(synchronous.equals("normal"));
+            }
+        }
+    }
+
+    @Test
+    void aDialectOnTheClassPathIsTakenByItsSubprotocol() throws InterruptedException {
+        try (LockClient client = Leasehold.connect("jdbc:sample:mem:" + UUID.randomUUID());
+                Lease lease = client.named("x").tryAcquire(Duration.ofSeconds(30))) {
+            assertThat(lease).isNotNull();
+        }
+    }
+
     @ParameterizedTest
     @CsvSource({
         "sqlite://host/locks.db, a host has no place",
@@ -99,6 +126,7 @@ class JdbcStoreProviderTest {
         "sqlite:x.db?mode=ro, unknown option",
         "sqlite:x.db?synchronous=off, unknown option",
         "sqlite:x.db?create=maybe, unknown option",
+        "sqlite:?create=maybe, unknown option",
         "sqlite:x.db?create=false&mode=ro, unknown option",
         "jdbc:oracle:thin:db, docs/stores/own-dialect.md",
         "jdbc:sqlserver://db;databaseName=x, no dialect for jdbc:sqlserver:…",
@@ -161,9 +189,16 @@ class JdbcStoreProviderTest {
                 .satisfies(e -> assertThat(Throwables.getStackTrace(e)).doesNotContain("pssst"));
     }
 
-    @Test
-    void aServerThatIsNotThereIsUnavailable() {
-        assertThatThrownBy(() -> Leasehold.connect("jdbc:h2:tcp://127.0.0.1:1/x;PASSWORD=pssst"))
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "jdbc:h2:tcp://127.0.0.1:1/x;PASSWORD=pssst",
+                "jdbc:postgresql://127.0.0.1:1/x?password=pssst",
+                "jdbc:mariadb://127.0.0.1:1/x?password=pssst",
+                "jdbc:mysql://127.0.0.1:1/x?password=pssst"
+            })
+    void aServerThatIsNotThereIsUnavailable(String uri) {
+        assertThatThrownBy(() -> Leasehold.connect(uri))
                 .isInstanceOf(StoreUnavailableException.class)
                 .hasMessageContaining("127.0.0.1:1")
                 .hasMessageNotContaining("pssst");

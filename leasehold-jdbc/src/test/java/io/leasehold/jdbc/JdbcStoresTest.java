@@ -14,13 +14,18 @@ import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.H2Dialect;
 import io.leasehold.jdbc.dialect.SqliteDialect;
 import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.testkit.virtual.VirtualRuntime;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
@@ -89,6 +94,57 @@ class JdbcStoresTest {
         String named = url + ";USER=ann;PASSWORD=right";
         assertWorks(JdbcStores.connect(named, "the store", H2, null, runtime), "the store");
         assertWorks(JdbcStores.connect(named, "the store", H2, null, runtime, Duration.ofHours(1)), "the store");
+    }
+
+    private void changePassword(String password) throws SQLException {
+        try (Statement statement = kept.createStatement()) {
+            statement.execute("ALTER USER ANN SET PASSWORD '" + password + "'");
+            statement.execute("SELECT ABORT_SESSION(SESSION_ID) FROM INFORMATION_SCHEMA.SESSIONS"
+                    + " WHERE SESSION_ID <> SESSION_ID()");
+        }
+    }
+
+    /** A provider may give another one the next time; a URL says the same for ever. */
+    @Test
+    void aLogInThatIsRefusedLaterMayPassWithAProviderAlone() throws Exception {
+        for (boolean provided : new boolean[] {true, false}) {
+            CredentialsProvider provider = () -> Credentials.of("ann", "right");
+            LockStore opened = JdbcStores.connect(
+                    provided ? url : url + ";USER=ann;PASSWORD=right",
+                    "the store",
+                    H2,
+                    provided ? provider : null,
+                    runtime);
+            changePassword("another");
+            CompletableFuture<AcquireReply> reply = opened.acquire(LeaseClient.request("x", OwnerToken.draw(runtime)));
+            runtime.await(reply);
+            assertThat(reply.join()).isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> {
+                assertThat(failed.error()).isInstanceOf(StoreAccessException.class);
+                assertThat(failed.kind()).isEqualTo(provided ? FailureKind.NO_EFFECT : FailureKind.PERMANENT);
+            });
+            opened.close();
+            changePassword("right");
+        }
+    }
+
+    /** A pool may lend a connection whose server has gone, and opening it would wait for ever. */
+    @Test
+    void aConnectionIsBoundBeforeAnythingIsAskedOverIt() throws Exception {
+        List<String> calls = new ArrayList<>();
+        SimpleDataSource noting = new SimpleDataSource(() -> {
+            Connection real = DriverManager.getConnection(url, "ann", "right");
+            return (Connection) Proxy.newProxyInstance(
+                    getClass().getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, arguments) -> {
+                        calls.add(
+                                method.getName().equals("setNetworkTimeout")
+                                        ? "at most " + arguments[1] + " ms"
+                                        : method.getName());
+                        return method.invoke(real, arguments);
+                    });
+        });
+        assertWorks(JdbcStores.over(noting, SqlDialect.H2, runtime), plain);
+        assertThat(calls).containsSubsequence("at most 10000 ms", "getMetaData");
+        assertThat(calls.subList(0, calls.indexOf("at most 10000 ms"))).doesNotContain("getMetaData");
     }
 
     @Test

@@ -526,6 +526,15 @@ final class PlaceStepsTest {
         assertThat(store.attempts()).isZero();
     }
 
+    /** Somebody has made another in its place; an answer says that the session goes on. */
+    @Test
+    void aNodeThatIsThereAgainWasRemovedByHandAllTheSame() {
+        OwnerToken owner = owner();
+        granted(owner);
+        ensemble.event(own(owner), Watcher.Event.EventType.NodeDeleted);
+        assertThat(heard).containsExactly("lost FORCE_RELEASED");
+    }
+
     @Test
     void aNodeThatIsGoneBeforeItIsWatchedWasRemovedByHand() {
         OwnerToken owner = owner();
