@@ -115,7 +115,8 @@ final class UserThreadsTest {
                 CompletableFuture<String> thread = new CompletableFuture<>();
                 threads.add(thread);
                 lease.whenEnded()
-                        .thenAccept(end -> thread.complete(Thread.currentThread().getName()));
+                        .thenAccept(
+                                end -> thread.complete(Thread.currentThread().getName()));
             }
             locks.admin().forceRelease(LockName.exactly("lost"), null);
             released.release();

@@ -276,7 +276,8 @@ final class JedisDriverTest {
         String endsUnasked = "*3\r\n$12\r\nsunsubscribe\r\n$5\r\nfirst\r\n:0\r\n";
         String confirms = "*3\r\n$10\r\nssubscribe\r\n$5\r\nother\r\n:1\r\n";
         try (ServerSocket moving = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            PushConnection pushes = driver.connectForPushes(at(moving.getLocalPort())).get(60, TimeUnit.SECONDS);
+            PushConnection pushes =
+                    driver.connectForPushes(at(moving.getLocalPort())).get(60, TimeUnit.SECONDS);
             List<String> ended = new CopyOnWriteArrayList<>();
             pushes.listen(new PushConnection.Listener() {
                 @Override

@@ -389,8 +389,7 @@ class LockedTransactionTest {
 
     @Test
     void aLockThatNoTransactionWillGiveBackIsGivenBackAtOnce() {
-        try (AnnotationConfigApplicationContext there =
-                Application.of(Database.class, Ending.class, Forgotten.class)) {
+        try (AnnotationConfigApplicationContext there = Application.of(Database.class, Ending.class, Forgotten.class)) {
             Forgotten forgotten = there.getBean(Forgotten.class);
             TransactionTemplate around = new TransactionTemplate(there.getBean(PlatformTransactionManager.class));
             around.executeWithoutResult(status -> {
