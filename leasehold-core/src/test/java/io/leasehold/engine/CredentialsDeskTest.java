@@ -151,6 +151,33 @@ final class CredentialsDeskTest {
         assertThat(time.timers()).isZero();
     }
 
+    /** As a class that is missing: who waits is told at once, and the next caller asks the provider again. */
+    @Test
+    void anErrorOfTheProviderIsToldAndIsNotItsLastAnswer() {
+        List<Runnable> callbacks = new ArrayList<>();
+        AtomicInteger calls = new AtomicInteger();
+        CredentialsDesk broken = new CredentialsDesk(
+                () -> {
+                    if (calls.incrementAndGet() == 1) {
+                        throw new NoClassDefFoundError("s3cret");
+                    }
+                    return LOGIN;
+                },
+                "a store",
+                withCallbacksIn(callbacks));
+        CompletableFuture<Credentials> first = broken.ask();
+        assertThatThrownBy(callbacks.remove(0)::run).isInstanceOf(NoClassDefFoundError.class);
+        assertThat(first).isCompletedExceptionally();
+        assertThatThrownBy(first::join)
+                .hasCauseInstanceOf(StoreUnavailableException.class)
+                .hasMessageContainingAll("a store", "NoClassDefFoundError")
+                .hasMessageNotContaining("s3cret");
+        CompletableFuture<Credentials> next = broken.ask();
+        assertThat(callbacks).as("it is asked again").hasSize(1);
+        callbacks.remove(0).run();
+        assertThat(next).isCompletedWithValue(LOGIN);
+    }
+
     @Test
     void aFailureOfTheProvidersOwnIsPassedOnAsItIs() {
         CredentialsDesk own = new CredentialsDesk(

@@ -104,6 +104,28 @@ final class UserThreadsTest {
         }
     }
 
+    /** Who continues there may block: neither the store's thread nor that of the release is kept by it. */
+    @Test
+    void whatFollowsTheEndOfALeaseRunsOnAThreadForCallbacks() throws Exception {
+        try (LockClient locks = Leasehold.connect("memory:")) {
+            Lease lost = locks.named("lost").acquire();
+            Lease released = locks.named("released").acquire();
+            List<CompletableFuture<String>> threads = new ArrayList<>();
+            for (Lease lease : List.of(lost, released)) {
+                CompletableFuture<String> thread = new CompletableFuture<>();
+                threads.add(thread);
+                lease.whenEnded()
+                        .thenAccept(
+                                end -> thread.complete(Thread.currentThread().getName()));
+            }
+            locks.admin().forceRelease(LockName.exactly("lost"), null);
+            released.release();
+            for (CompletableFuture<String> thread : threads) {
+                assertThat(thread.get(60, TimeUnit.SECONDS)).startsWith("leasehold-callback");
+            }
+        }
+    }
+
     @Test
     void workRunsOnTheExecutorThatTheUserGives() throws Exception {
         ExecutorService one = Executors.newSingleThreadExecutor(task -> new Thread(task, "mine"));

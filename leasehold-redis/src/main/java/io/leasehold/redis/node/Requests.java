@@ -267,7 +267,8 @@ final class Requests {
         private void complete(Supplier<T> result) {
             try {
                 answer.complete(result.get());
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
+                // Its time limit may be called off already: nothing else would tell who asked.
                 answer.completeExceptionally(e);
             }
         }

@@ -1,6 +1,7 @@
 package io.leasehold.redis.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.RedisUnderTest;
@@ -112,6 +113,24 @@ final class RequestsTest {
                             .isEqualTo(FailureKind.PERMANENT);
                 }
             }
+        });
+    }
+
+    /** As where a class is missing that the reading needs. */
+    @Test
+    void anErrorAtTheReadingOfAnAnswerIsTold() throws Exception {
+        withRequests((topology, errors, runtime) -> {
+            CompletableFuture<FailureKind> answer = new Requests(topology, errors, runtime)
+                    .<List<String>, FailureKind>send(
+                            "time",
+                            TimeUnit.MINUTES.toNanos(10),
+                            "key",
+                            PlainCommand.TIME,
+                            (time, link) -> {
+                                throw new NoClassDefFoundError("made by the test");
+                            },
+                            Failure::kind);
+            assertThatThrownBy(() -> answer.get(60, TimeUnit.SECONDS)).hasCauseInstanceOf(NoClassDefFoundError.class);
         });
     }
 

@@ -231,6 +231,28 @@ final class NodeConnectionsTest {
         until("one has come", () -> connections.current() != null);
     }
 
+    /** Of two tries the one that hung is answered when the other has made the link. */
+    @Test
+    void aLinkThatComesWhenAnotherWasMadeIsEnded() throws Exception {
+        Connections connections = opened();
+        runtime.hurry(Connections.PATIENCE_NANOS, TimeUnit.MILLISECONDS.toNanos(20));
+        CompletableFuture<RedisUri> late = new CompletableFuture<>();
+        AtomicInteger tries = new AtomicInteger();
+        hindrance = () -> tries.incrementAndGet() == 1 ? late : null;
+        server.endAll();
+        until("its company has come", () -> reconnected.get() == 1);
+        runtime.hurry(TimeUnit.SECONDS.toNanos(1), TimeUnit.MINUTES.toNanos(10));
+        Link link = connections.current();
+        long before = server.asked("INFO");
+
+        late.complete(server.uri());
+
+        until("it comes, too", () -> server.asked("INFO") > before);
+        until("it is ended", () -> server.open() == 1);
+        assertThat(connections.current()).isSameAs(link);
+        assertThat(reconnected).hasValue(1);
+    }
+
     @Test
     void aLinkToAFormerPlaceIsLeftAndOneToThePresentIsNot() throws Exception {
         Connections connections = opened();
