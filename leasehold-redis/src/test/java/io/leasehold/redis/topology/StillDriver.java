@@ -127,7 +127,8 @@ final class StillDriver implements Driver {
                 PlainCommand<?> command,
                 boolean asking,
                 BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
-            ask(command.name(), then);
+            // Of a Cluster two questions are asked together, which differ in their argument.
+            ask(command.name() + (command.name().equals("CLUSTER") ? " " + command.arguments()[0] : ""), then);
         }
 
         private void ask(String command, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
