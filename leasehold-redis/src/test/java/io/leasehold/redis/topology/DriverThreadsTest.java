@@ -9,9 +9,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** Whose threads end when, and that an interrupt does not shorten the wait for an end. */
 @Tag("quick")
+@Timeout(120)
 final class DriverThreadsTest {
 
     @Test

@@ -21,9 +21,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** When the table of a Cluster is read, and where requests go; no time passes but what a test says. */
 @Tag("quick")
+@Timeout(120)
 @SuppressWarnings("FutureReturnValueIgnored") // what comes of it is seen at the driver
 final class StillClusterTest {
 
@@ -159,6 +161,9 @@ final class StillClusterTest {
                 .as("the visit has ended")
                 .hasSize(2);
         assertThat(reconnected).hasValue(0);
+        assertThat(runtime.isDueWithin(ANYWAY.minus(NANO)))
+                .as("limits that are left")
+                .isFalse();
         passes(ANYWAY.minus(NANO));
         assertThat(readings).as("there is no reason to look").isZero();
     }
@@ -188,8 +193,11 @@ final class StillClusterTest {
         assertThat(opening).isCompletedWithValue(null);
         assertThat(readings).as("it may have a successor").isEqualTo(1);
         assertThat(host(HIGH)).isEqualTo("nobody");
-        silent.clear();
+        int before = driver.asked.size();
         passes(Duration.ofMillis(10));
+        assertThat(driver.asked).as("beside the first try, which may hang").hasSize(before + 1);
+        silent.clear();
+        settle();
         assertThat(host(HIGH)).isEqualTo("two");
     }
 
@@ -359,6 +367,11 @@ final class StillClusterTest {
         }
         assertThat(host(HIGH)).isEqualTo("two");
         assertThat(topology.failure(HIGH)).isNull();
+        high = "";
+        epoch = 8;
+        topology.look();
+        settle();
+        assertThat(topology.failure(HIGH)).hasMessageContaining("is served by nobody");
     }
 
     // ---- where requests go
@@ -377,6 +390,19 @@ final class StillClusterTest {
         assertThat(readings).isPositive();
         assertThat(host(LOW)).isEqualTo("three");
         assertThat(of("two").open).isTrue();
+    }
+
+    /** Who is said to be a master, and is not in the table that is read then, is no guest either. */
+    @Test
+    void whoWasSaidToBeAMasterIsLeftIfItIsNone() {
+        opened();
+        topology.detour(LOW, topology.current(LOW), "MOVED 0 three:6379");
+        epoch = 6;
+        settle();
+        assertThat(host(LOW)).isEqualTo("one");
+        assertThat(connections.keySet().stream()
+                        .filter(one -> one.open && connections.get(one).equals("three")))
+                .isEmpty();
     }
 
     @Test
@@ -431,6 +457,7 @@ final class StillClusterTest {
         opened();
         topology.look();
         topology.close();
+        assertThat(driver.closed).isTrue();
         settle();
         int before = readings;
         assertThat(topology.current(LOW)).isNull();

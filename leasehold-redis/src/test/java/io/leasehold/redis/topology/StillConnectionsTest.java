@@ -16,9 +16,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** When a link is tried for, which of several tries counts, and what becomes of the others; no time passes but what a test says. */
 @Tag("quick")
+@Timeout(120)
 @SuppressWarnings("FutureReturnValueIgnored") // what comes of it is seen at the driver
 final class StillConnectionsTest {
 
@@ -156,6 +158,9 @@ final class StillConnectionsTest {
             runtime.advance(FIRST_RETRY);
             assertThat(tries()).isEqualTo(i + 1);
             connection = driver.made();
+            assertThat(runtime.isDueWithin(Duration.ofMinutes(1)))
+                    .as("limits and tries that are left")
+                    .isFalse();
             assertThat(reconnected).hasValue(i);
             assertThat(connections.failure()).isNull();
         }
@@ -291,6 +296,31 @@ final class StillConnectionsTest {
         driver.made(2);
         assertThat(connections.current().address()).isEqualTo(THERE);
         assertThat(reconnected).hasValue(1);
+    }
+
+    /** The next one asks where the server is anyway. */
+    @Test
+    void betweenTwoTriesThereIsNothingToGiveUp() {
+        opened().ends();
+        runtime.advance(FIRST_RETRY);
+        driver.fails(1);
+        connections.leaveUnlessAt(THERE);
+        assertThat(tries()).isEqualTo(2);
+        assertThat(Connections.Locator.fixed(HERE).isStill(THERE)).as("one that is always there").isTrue();
+    }
+
+    @Test
+    void whyTheServerIsNotFoundIsSaidAsItIs() {
+        StoreUnavailableException why = new StoreUnavailableException("nobody names it", null);
+        Connections lostOnes = new Connections(
+                driver,
+                () -> CompletableFuture.failedFuture(why),
+                Expectation.SERVER,
+                "node",
+                new RedisErrors("node"),
+                runtime);
+        assertThatThrownBy(() -> lostOnes.open().join()).hasCause(why);
+        assertThat(lostOnes.failure()).isSameAs(why);
     }
 
     // ---- the end

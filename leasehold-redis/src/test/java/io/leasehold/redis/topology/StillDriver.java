@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,6 +24,7 @@ final class StillDriver implements Driver {
     final List<Asked<RedisConnection>> asked = new ArrayList<>();
 
     final List<Asked<PushConnection>> askedForPushes = new ArrayList<>();
+    boolean closed;
     /** Whether connections for pushes answer pings at once. */
     boolean pongs;
 
@@ -47,7 +49,9 @@ final class StillDriver implements Driver {
     }
 
     @Override
-    public void close() {}
+    public void close() {
+        closed = true;
+    }
 
     /** The last question for a connection is answered with one to a master. */
     Connection made() {
@@ -157,6 +161,25 @@ final class StillDriver implements Driver {
                     .orElseThrow(() -> new AssertionError(command + " was not asked, but " + questions));
             questions.remove(question);
             return question;
+        }
+
+        @Override
+        public Acknowledging acknowledging(Acknowledgement wanted) {
+            return new Acknowledging() {
+                @Override
+                public void run(
+                        ScriptCall call,
+                        BooleanSupplier stillWanted,
+                        BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
+                    ask("EVALSHA", (reply, error) -> then.accept(
+                            reply == null ? null : new Acknowledged(reply, wanted.replicas()), error));
+                }
+
+                @Override
+                public void close() {
+                    Connection.this.close();
+                }
+            };
         }
 
         @Override

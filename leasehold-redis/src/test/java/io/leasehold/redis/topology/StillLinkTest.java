@@ -3,7 +3,9 @@ package io.leasehold.redis.topology;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.PlainCommand;
@@ -25,9 +27,11 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** What is sent over a link, when nothing is heard on it, and how it begins; no time passes but what a test says. */
 @Tag("quick")
+@Timeout(120)
 @SuppressWarnings("FutureReturnValueIgnored") // what comes of it is seen at the driver
 final class StillLinkTest {
 
@@ -216,7 +220,7 @@ final class StillLinkTest {
     @Test
     void behindAskingNoReplicaIsWaitedFor() {
         StillDriver.Connection second = new StillDriver.Connection();
-        Link link = link(connection, waitingOver(second), WAITS);
+        Link link = link(connection, second.acknowledging(WAITS.acknowledgement()), WAITS);
         link.asking().runAcknowledged(CALL, () -> true, this::heard);
         connection.answers("ASKING EVALSHA", "held");
         link.asking().runAcknowledged(CALL, () -> true, this::heard);
@@ -225,32 +229,11 @@ final class StillLinkTest {
         assertThat(second.asked).isZero();
     }
 
-    private static RedisConnection.Acknowledging waitingOver(StillDriver.Connection second) {
-        return new RedisConnection.Acknowledging() {
-            @Override
-            public void run(
-                    ScriptCall call,
-                    BooleanSupplier wanted,
-                    BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
-                second.run(
-                        call,
-                        false,
-                        false,
-                        (reply, error) -> then.accept(reply == null ? null : new Acknowledged(reply, 1), error));
-            }
-
-            @Override
-            public void close() {
-                second.close();
-            }
-        };
-    }
-
     /** What is heard on one of its connections says nothing of the other; a request may wait twice for replicas. */
     @Test
     void theSilenceOfTheConnectionThatWaitsIsItsOwn() {
         StillDriver.Connection second = new StillDriver.Connection();
-        Link link = link(connection, waitingOver(second), WAITS);
+        Link link = link(connection, second.acknowledging(WAITS.acknowledgement()), WAITS);
         link.runAcknowledged(CALL, () -> true, this::heard);
         link.run(CALL, () -> true, this::heard);
         connection.answers("EVALSHA", "free");
@@ -258,6 +241,7 @@ final class StillLinkTest {
         link.unanswered();
         assertThat(connection.open).isTrue();
         second.answers("EVALSHA", "free");
+        assertThat(answers).containsExactly("[free]", new Acknowledged(List.of("free"), 1).toString());
         runtime.advance(SILENCE);
         link.unanswered();
         assertThat(connection.open).isTrue();
@@ -268,7 +252,59 @@ final class StillLinkTest {
         assertThat(second.open).isFalse();
     }
 
+    @Test
+    void aLinkThatWasNotMadeForItWaitsForNoReplicas() {
+        link().runAcknowledged(CALL, () -> true, this::heard);
+        assertThat(answers).containsExactly("this link does not wait for replicas");
+        assertThat(connection.asked).isZero();
+    }
+
     // ---- the handshake
+
+    @Test
+    void aServerThatIsNotWhatItHasToBeIsRefusedAndEnded() {
+        CompletableFuture<Link> link = handshake(HERE);
+        driver.asked.get(0).answer().complete(connection);
+        connection.answers("INFO", StillDriver.MASTER.replace("7.0.9", "5.0.0"));
+        assertThatThrownBy(link::join).hasCauseInstanceOf(UnsafeStoreException.class);
+        assertThat(connection.open).isFalse();
+    }
+
+    /** It has two connections then, and ends with either. */
+    @Test
+    void aLinkThatWaitsForReplicasHasASecondConnection() {
+        for (int ending = 0; ending < 2; ending++) {
+            int before = driver.asked.size();
+            CompletableFuture<Link> handshake = handshake(WAITS);
+            StillDriver.Connection first = driver.made();
+            assertThat(driver.asked).hasSize(before + 2);
+            StillDriver.Connection second = new StillDriver.Connection();
+            driver.asked.get(before + 1).answer().complete(second);
+            assertThat(handshake).isNotDone();
+            second.answers("WAIT", 0L);
+            assertThat(handshake).isCompleted();
+            handshake.join().runAcknowledged(CALL, () -> true, this::heard);
+            assertThat(second.questions).hasSize(1);
+            (ending == 0 ? first : second).ends();
+            assertThat(first.open).isFalse();
+            assertThat(second.open).isFalse();
+            assertThat(ended).hasSize(ending + 1);
+        }
+    }
+
+    @Test
+    void whoDoesNotWaitForReplicasIsRefusedAndBothAreEnded() {
+        CompletableFuture<Link> link = handshake(WAITS);
+        StillDriver.Connection first = driver.made();
+        StillDriver.Connection second = new StillDriver.Connection();
+        driver.asked.get(1).answer().complete(second);
+        second.fails("WAIT", new ServerRefusal("NOPERM this user has no permissions to run the 'wait' command", null));
+        assertThatThrownBy(link::join)
+                .hasCauseInstanceOf(StoreAccessException.class)
+                .hasMessageContaining("wait for replicas (WAIT)");
+        assertThat(first.open).isFalse();
+        assertThat(second.open).isFalse();
+    }
 
     private CompletableFuture<Link> handshake(RedisUri place) {
         return new Handshake(driver, Expectation.SERVER, new RedisErrors("node"), runtime, ended::add).with(place);

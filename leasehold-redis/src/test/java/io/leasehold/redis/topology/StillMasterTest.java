@@ -19,9 +19,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** What one master for all keys is asked, left and followed for, by kind of deployment; no time passes but what a test says. */
 @Tag("quick")
+@Timeout(120)
 @SuppressWarnings("FutureReturnValueIgnored") // what comes of it is seen at the driver
 final class StillMasterTest {
 
@@ -290,6 +292,7 @@ final class StillMasterTest {
         Link link = topology.current(KEY);
         int before = driver.asked.size();
         topology.close();
+        assertThat(driver.closed).isTrue();
         link.close();
         topology.unanswered(link);
         topology.keepTrying();

@@ -17,9 +17,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** Which nodes of a Cluster are connected to, and whom the table names; no time passes but what a test says. */
 @Tag("quick")
+@Timeout(120)
 @SuppressWarnings("FutureReturnValueIgnored") // what comes of it is seen at the driver
 final class StillMembersTest {
 
@@ -250,6 +252,18 @@ final class StillMembersTest {
                 .forEach(Link::close);
         assertThat(members.anyMaster().address()).as("there is nobody else").isEqualTo(THREE);
         assertThat(connection.open).isTrue();
+    }
+
+    @Test
+    void amongManyGuestsTheMasterIsFound() {
+        members.adopt(table(5, "one", "one"));
+        for (int i = 0; i < 20; i++) {
+            members.linkTo("guest" + i + ":6379", true);
+            answered(i, NODE);
+        }
+        linked(ONE);
+        assertThat(members.connected()).hasSize(21);
+        assertThat(members.anyMaster().address()).isEqualTo(ONE);
     }
 
     @Test

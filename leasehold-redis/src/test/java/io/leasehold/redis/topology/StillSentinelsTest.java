@@ -20,9 +20,11 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** Whom Sentinels name, and when they are asked; no time passes but what a test says. */
 @Tag("quick")
+@Timeout(120)
 final class StillSentinelsTest {
 
     private static final Duration GRACE = Duration.ofMillis(300);
@@ -167,6 +169,29 @@ final class StillSentinelsTest {
                 .hasMessageContaining("Sentinel b:26379 cannot be reached: reset");
     }
 
+    /** The first reason is the cause, and what is the same is said once. */
+    @Test
+    void whereNobodyHasAnsweredThatIsSaidWithItsReasons() {
+        List<@Nullable Throwable> causes = new ArrayList<>();
+        Poll.Rules<String> rules = new Poll.Rules<>((one, other) -> one, any -> true, 1, (reasons, cause) -> {
+            causes.add(cause);
+            return new StoreUnavailableException("nobody: " + reasons, cause);
+        });
+        assertThatThrownBy(() -> Poll.of(List.of(), rules, runtime).getNow("none"))
+                .hasCauseInstanceOf(StoreUnavailableException.class)
+                .hasMessageContaining("nobody: ");
+        IOException first = new IOException("reset");
+        assertThatThrownBy(() -> Poll.of(
+                                List.of(
+                                        CompletableFuture.failedFuture(first),
+                                        CompletableFuture.failedFuture(new IOException("reset"))),
+                                rules,
+                                runtime)
+                        .getNow("none"))
+                .hasMessageEndingWith("nobody: reset");
+        assertThat(causes).containsExactly(null, first);
+    }
+
     // ---- when they are asked
 
     @Test
@@ -255,10 +280,15 @@ final class StillSentinelsTest {
         watches.get(1).listener.message("shop 1.1.1.1 1 2.2.2.2 2");
         assertThat(questions()).isEqualTo(2);
         bothName("two");
-        runtime.advance(PAUSE.multipliedBy(2));
+        sentinels.ask();
+        runtime.advance(PAUSE.minus(NANO));
         assertThat(questions()).as("the pause before it was called off").isEqualTo(2);
+        runtime.advance(PAUSE.plus(NANO));
+        assertThat(questions()).isEqualTo(3);
+        bothName("two");
+        runtime.advance(Duration.ofMinutes(1));
         watches.get(0).listener.message("shop 1.1.1.1 1 2.2.2.2 2");
-        assertThat(questions()).as("without any reason before").isEqualTo(3);
+        assertThat(questions()).as("without any reason before").isEqualTo(4);
     }
 
     @Test

@@ -17,9 +17,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** When a subscription is tried for, ends and is made again, and how its peer's silence is noticed; no time passes but what a test says. */
 @Tag("quick")
+@Timeout(120)
 @SuppressWarnings("FutureReturnValueIgnored") // what comes of it is seen at the driver
 final class StillSubscriptionsTest {
 
@@ -85,6 +87,7 @@ final class StillSubscriptionsTest {
         CompletableFuture<Boolean> first = subscriptions.started("");
         CompletableFuture<Boolean> second = subscriptions.started("");
         assertThat(tries()).isOne();
+        assertThat(subscriptions.channel("lock")).isEqualTo("channel");
         assertThat(second).isNotDone();
         StillDriver.Pushes pushes = driver.pushes();
         assertThat(pushes.subscribed).extracting(one -> one.channel()).containsExactly("channel");
@@ -225,6 +228,7 @@ final class StillSubscriptionsTest {
         assertThat(subscriptions.isLive("")).isFalse();
         assertThat(subscriptions.started("")).isCompletedWithValue(false);
         assertThat(pushes.open).as("it ends with the driver").isTrue();
+        runtime.advance(PING);
         pushes.ends();
         runtime.advance(Duration.ofMinutes(10));
         assertThat(tries()).isOne();

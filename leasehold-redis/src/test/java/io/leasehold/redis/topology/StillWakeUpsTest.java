@@ -16,9 +16,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** Where the channel of each slot of a Cluster is listened to, and for how long; no time passes but what a test says. */
 @Tag("quick")
+@Timeout(120)
 @SuppressWarnings("FutureReturnValueIgnored") // what comes of it is seen at the driver
 final class StillWakeUpsTest {
 
@@ -290,7 +292,7 @@ final class StillWakeUpsTest {
         one.begins();
         StillDriver.Pushes two = listening(HIGH);
         runtime.advance(Duration.ofMinutes(5));
-        assertThat(wakeUps.isLive(LOW)).isTrue();
+        assertThat(wakeUps.started(LOW)).isCompletedWithValue(true);
         runtime.advance(Duration.ofMinutes(5).minus(NANO));
         assertThat(one.unsubscribed).isEmpty();
         runtime.advance(NANO);
@@ -398,5 +400,19 @@ final class StillWakeUpsTest {
         assertThat(resubscribed).hasValue(1);
         wakeUps.close();
         assertThat(wakeUps.isLive(LOW)).isFalse();
+    }
+
+    @Test
+    void whileNoOlderServerIsLinkedToItIsTriedAgain() {
+        StillDriver.Connection link = connectsAsOld("two:6379");
+        StillDriver.Pushes pushes = listening(LOW);
+        link.ends();
+        connectsAsOld("one:6379").ends();
+        pushes.ends();
+        runtime.advance(FIRST_RETRY.multipliedBy(3));
+        assertThat(connections()).as("nobody can be asked").isOne();
+        connectsAsOld("one:6379");
+        runtime.advance(Duration.ofSeconds(1));
+        assertThat(place(1)).isEqualTo("one");
     }
 }
