@@ -106,7 +106,8 @@ final class NodeOpeningTest {
                 .hasMessageContaining("cannot connect to place")
                 .hasMessageContaining("why");
         StoreAccessException refusal = new StoreAccessException("no", null);
-        assertThatThrownBy(() -> NodeOpening.await(CompletableFuture.failedFuture(refusal), runtime, "place", late -> {}))
+        assertThatThrownBy(
+                        () -> NodeOpening.await(CompletableFuture.failedFuture(refusal), runtime, "place", late -> {}))
                 .isSameAs(refusal);
         Thread.currentThread().interrupt();
         assertThatThrownBy(() -> NodeOpening.await(new CompletableFuture<>(), runtime, "place", late -> {}))
@@ -127,7 +128,8 @@ final class NodeOpeningTest {
             opening.outcome().get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS);
             server.close();
             ScriptedRedis.until("that is told", () -> {
-                Throwable thrown = opening.look().handle((found, error) -> error).join();
+                Throwable thrown =
+                        opening.look().handle((found, error) -> error).join();
                 return thrown instanceof StoreUnavailableException
                         && thrown.getMessage().contains("cannot ask the server");
             });

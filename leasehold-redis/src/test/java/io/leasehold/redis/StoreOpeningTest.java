@@ -303,14 +303,16 @@ final class StoreOpeningTest {
                 .withMessageContaining("named twice");
         assertThat(server.asked("INFO")).isZero();
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> Redlock.over(node(server, "?name=a"), node(server, "?name=b"), node(server, "?name=c"))
-                        .maxTtl(Duration.ofDays(400))
-                        .open(runtime))
+                .isThrownBy(
+                        () -> Redlock.over(node(server, "?name=a"), node(server, "?name=b"), node(server, "?name=c"))
+                                .maxTtl(Duration.ofDays(400))
+                                .open(runtime))
                 .withMessageContaining("maxTtl");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> Redlock.over(node(server, "?name=a"), node(server, "?name=b"), node(server, "?name=c"))
-                        .nodeTimeout(Duration.ofDays(400))
-                        .open(runtime))
+                .isThrownBy(
+                        () -> Redlock.over(node(server, "?name=a"), node(server, "?name=b"), node(server, "?name=c"))
+                                .nodeTimeout(Duration.ofDays(400))
+                                .open(runtime))
                 .withMessageContaining("nodeTimeout");
         assertThat(server.asked("INFO")).isZero();
     }
@@ -359,8 +361,7 @@ final class StoreOpeningTest {
         List<ScriptedRedis> members = List.of(server(), server(), server());
         List<String> asked = new CopyOnWriteArrayList<>();
         members.forEach(member -> granting(member, asked));
-        try (LockStore store =
-                set(node(members.get(0), ""), node(members.get(1), ""), node(members.get(2), ""))) {
+        try (LockStore store = set(node(members.get(0), ""), node(members.get(1), ""), node(members.get(2), ""))) {
             assertThat(asked(store)).isInstanceOf(AcquireReply.Granted.class);
             for (ScriptedRedis member : members) {
                 configured(member, "always", "allkeys-lru");

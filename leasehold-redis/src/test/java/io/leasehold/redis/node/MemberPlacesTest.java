@@ -115,7 +115,9 @@ final class MemberPlacesTest extends NodeExchanges {
         assertThat(asks(owner, QUEUED)).isInstanceOf(NodeReply.Held.class);
         assertThat(placeIsKept()).isEqualTo("stay");
         ends(owner, ReleaseRequest.Kind.RELEASE);
-        assertThat(last(LuaScript.MEMBER_RELEASE).get(9)).as("the last has left").isEqualTo("leave");
+        assertThat(last(LuaScript.MEMBER_RELEASE).get(9))
+                .as("the last has left")
+                .isEqualTo("leave");
         assertThat(placeIsKept()).isEqualTo("leave");
         assertThat(asks(request(owner))).isInstanceOf(NodeReply.Held.class);
         assertThat(placeIsKept()).as("it does not wait").isEqualTo("leave");
@@ -256,7 +258,8 @@ final class MemberPlacesTest extends NodeExchanges {
             sent.complete(null);
             assertThat(answer(asked)).isInstanceOf(NodeReply.Held.class);
             assertThat(ran(LuaScript.MEMBER_ACQUIRE)).hasSize(spentNanos < LIMIT_NANOS ? 2 : 1);
-            List<Long> limits = runtime.delays().subList(before, runtime.delays().size());
+            List<Long> limits =
+                    runtime.delays().subList(before, runtime.delays().size());
             assertThat(limits).hasSameSizeAs(ran(LuaScript.MEMBER_ACQUIRE)).allMatch(limit -> limit <= LIMIT_NANOS);
             if (spentNanos < LIMIT_NANOS) {
                 assertThat(limits.get(1)).isLessThanOrEqualTo(LIMIT_NANOS / 2);

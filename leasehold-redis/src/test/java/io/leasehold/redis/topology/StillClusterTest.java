@@ -35,8 +35,7 @@ final class StillClusterTest {
     /** The pause after a reading at most, and at least half of it. */
     private static final Duration PAUSE = Duration.ofMillis(40);
 
-    private static final String NODE =
-            "run_id:life\r\nredis_version:7.0.0\r\nrole:master\r\ncluster_enabled:1\r\n";
+    private static final String NODE = "run_id:life\r\nredis_version:7.0.0\r\nrole:master\r\ncluster_enabled:1\r\n";
     private static final String LOW = "lock:{" + SlotTags.of(0) + "}";
     private static final String HIGH = "lock:{" + SlotTags.of(16_383) + "}";
 
@@ -379,8 +378,7 @@ final class StillClusterTest {
     @Test
     void whoSaysThatASlotHasMovedIsBelievedAndTheTableRead() {
         opened();
-        CompletableFuture<Topology.Detour> way =
-                topology.detour(LOW, topology.current(LOW), "MOVED 0 three:6379");
+        CompletableFuture<Topology.Detour> way = topology.detour(LOW, topology.current(LOW), "MOVED 0 three:6379");
         assertThat(topology.part(LOW)).isEqualTo("three:6379");
         low = "three";
         epoch = 6;
@@ -411,7 +409,9 @@ final class StillClusterTest {
         CompletableFuture<Topology.Detour> way = topology.detour(LOW, topology.current(LOW), "ASK 0 :7000");
         settle();
         assertThat(way.join().asking()).isTrue();
-        assertThat(way.join().link().address().address()).as("as a node says it of itself").isEqualTo("one:7000");
+        assertThat(way.join().link().address().address())
+                .as("as a node says it of itself")
+                .isEqualTo("one:7000");
         assertThat(host(LOW)).isEqualTo("one");
         assertThat(topology.part(LOW)).isEqualTo("one:6379");
         assertThat(readings).isZero();
@@ -421,13 +421,17 @@ final class StillClusterTest {
     void whatLeadsNowhereIsNoDetour() {
         opened();
         for (String words : List.of("ASK 0", "MOVED 0 x", "ERR no", "LOADING no")) {
-            assertThat(topology.detour(LOW, topology.current(LOW), words)).as(words).isNull();
+            assertThat(topology.detour(LOW, topology.current(LOW), words))
+                    .as(words)
+                    .isNull();
         }
         settle();
         assertThat(readings).isZero();
         for (String words : List.of("READONLY no", "CLUSTERDOWN no", "MASTERDOWN no")) {
             readings = 0;
-            assertThat(topology.detour(LOW, topology.current(LOW), words)).as(words).isNull();
+            assertThat(topology.detour(LOW, topology.current(LOW), words))
+                    .as(words)
+                    .isNull();
             settle();
             assertThat(readings).as(words).isEqualTo(2);
         }

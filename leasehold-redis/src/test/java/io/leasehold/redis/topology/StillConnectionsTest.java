@@ -306,7 +306,9 @@ final class StillConnectionsTest {
         driver.fails(1);
         connections.leaveUnlessAt(THERE);
         assertThat(tries()).isEqualTo(2);
-        assertThat(Connections.Locator.fixed(HERE).isStill(THERE)).as("one that is always there").isTrue();
+        assertThat(Connections.Locator.fixed(HERE).isStill(THERE))
+                .as("one that is always there")
+                .isTrue();
     }
 
     @Test

@@ -128,9 +128,7 @@ final class StillDriver implements Driver {
 
         @Override
         public void send(
-                PlainCommand<?> command,
-                boolean asking,
-                BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+                PlainCommand<?> command, boolean asking, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
             // Of a Cluster two questions are asked together, which differ in their argument.
             ask(command.name() + (command.name().equals("CLUSTER") ? " " + command.arguments()[0] : ""), then);
         }
@@ -171,8 +169,10 @@ final class StillDriver implements Driver {
                         ScriptCall call,
                         BooleanSupplier stillWanted,
                         BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
-                    ask("EVALSHA", (reply, error) -> then.accept(
-                            reply == null ? null : new Acknowledged(reply, wanted.replicas()), error));
+                    ask(
+                            "EVALSHA",
+                            (reply, error) -> then.accept(
+                                    reply == null ? null : new Acknowledged(reply, wanted.replicas()), error));
                 }
 
                 @Override

@@ -138,8 +138,7 @@ final class StillLinkTest {
             assertThat(connection.questions).isEmpty();
         }
         String givenUp = RedisConnection.givenUp().getMessage();
-        assertThat(answers)
-                .containsExactly("[by text]", givenUp, "READONLY no", "[by text]", givenUp, "READONLY no");
+        assertThat(answers).containsExactly("[by text]", givenUp, "READONLY no", "[by text]", givenUp, "READONLY no");
     }
 
     @Test
@@ -380,9 +379,7 @@ final class StillLinkTest {
                 .as("limits that are left")
                 .isFalse();
         connection.ends();
-        assertThat(connection.closes)
-                .as("the driver keeps it until it is told")
-                .isPositive();
+        assertThat(connection.closes).as("the driver keeps it until it is told").isPositive();
         assertThat(ended).containsExactly(link.join());
     }
 
@@ -400,9 +397,7 @@ final class StillLinkTest {
 
         @Override
         public void send(
-                PlainCommand<?> command,
-                boolean asking,
-                BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+                PlainCommand<?> command, boolean asking, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
             real.send(command, asking, then);
         }
 

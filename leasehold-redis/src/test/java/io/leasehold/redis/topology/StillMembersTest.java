@@ -27,8 +27,7 @@ final class StillMembersTest {
 
     private static final Duration FIRST_RETRY = Duration.ofMillis(10);
     private static final Duration GUEST = Duration.ofMinutes(1);
-    private static final String NODE =
-            "run_id:life\r\nredis_version:7.0.0\r\nrole:master\r\ncluster_enabled:1\r\n";
+    private static final String NODE = "run_id:life\r\nredis_version:7.0.0\r\nrole:master\r\ncluster_enabled:1\r\n";
     private static final String ONE = "one:6379";
     private static final String TWO = "two:6379";
     private static final String THREE = "three:6379";
@@ -142,9 +141,7 @@ final class StillMembersTest {
         assertThat(members.at("[::1]:7")).hasToString("rediss://[::1]:7");
         assertThat(members.at("h:6379")).hasToString("rediss://h:6379");
         members.adopt(table(5, "one", "two"));
-        assertThat(members.others())
-                .extracting(RedisUri::address)
-                .containsExactly(ONE, TWO, "replica:6379", ONE, TWO);
+        assertThat(members.others()).extracting(RedisUri::address).containsExactly(ONE, TWO, "replica:6379", ONE, TWO);
         assertThat(members.isMember(members.at("replica:6379"))).isTrue();
         assertThat(members.isMember(members.at(THREE))).isFalse();
     }
@@ -162,7 +159,10 @@ final class StillMembersTest {
         assertThat(members.isAnyMasterMissing()).isTrue();
         linked(TWO);
         assertThat(members.isAnyMasterMissing()).isFalse();
-        assertThat(members.serving("lock:{" + SlotTags.of(0) + "}").current().address().address())
+        assertThat(members.serving("lock:{" + SlotTags.of(0) + "}")
+                        .current()
+                        .address()
+                        .address())
                 .isEqualTo(ONE);
         assertThat(members.everywhere()).hasSize(2);
         one.ends();
@@ -270,7 +270,9 @@ final class StillMembersTest {
     void oneOldServerHasNoShardedChannels() {
         members.adopt(table(5, "one", "two"));
         linked(ONE);
-        assertThat(members.hasShardedChannels()).as("of the other nothing is known").isTrue();
+        assertThat(members.hasShardedChannels())
+                .as("of the other nothing is known")
+                .isTrue();
         linked(TWO, NODE.replace("7.0.0", "6.2.9"));
         assertThat(members.hasShardedChannels()).isFalse();
         members.adopt(table(6, "one", "one"));

@@ -272,7 +272,9 @@ final class StillSentinelsTest {
     @Test
     void aSwitchThatOneOfThemTellsOfEndsThePause() {
         List<StillDriver.Pushes> watches = watched();
-        assertThat(driver.askedForPushes).extracting(one -> one.server().address()).containsExactly("a:26379", "b:26379");
+        assertThat(driver.askedForPushes)
+                .extracting(one -> one.server().address())
+                .containsExactly("a:26379", "b:26379");
         sentinels.ask();
         bothName("one");
         watches.get(1).listener.message("shopping 1.1.1.1 1 2.2.2.2 2");

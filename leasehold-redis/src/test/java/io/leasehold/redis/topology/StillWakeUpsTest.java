@@ -32,8 +32,7 @@ final class StillWakeUpsTest {
 
     private static final String NEAR = "lock:{" + SlotTags.of(1) + "}";
     private static final String HIGH = "lock:{" + SlotTags.of(16_383) + "}";
-    private static final String OLD =
-            "run_id:old\r\nredis_version:6.2.7\r\nrole:master\r\ncluster_enabled:1\r\n";
+    private static final String OLD = "run_id:old\r\nredis_version:6.2.7\r\nrole:master\r\ncluster_enabled:1\r\n";
     private final ServerRefusal noPermission =
             new ServerRefusal("NOPERM this user has no permissions to access one of the channels", null);
 
@@ -256,7 +255,9 @@ final class StillWakeUpsTest {
         wakeUps.follow();
         assertThat(one.subscribed).as("nothing has moved").hasSize(1);
         serves(6, "three", "two");
-        assertThat(wakeUps.isLive(LOW)).as("nothing is published there any more").isFalse();
+        assertThat(wakeUps.isLive(LOW))
+                .as("nothing is published there any more")
+                .isFalse();
         wakeUps.follow();
         assertThat(place(2)).isEqualTo("three");
         assertThat(two.subscribed).hasSize(1);
