@@ -56,7 +56,8 @@ final class LossWatchTest {
                 false,
                 TypedWords.ofTexts(List.of("sleep", "300")),
                 mark,
-                Map.of());
+                Map.of(),
+                ProcessTable.ofThisSystem());
         ProcessTree tree = new ProcessTree(ProcessTable.ofThisSystem(), new Signals(), mark, sleeper, null);
         MissingTwice adopter = new MissingTwice();
         try (Guardian guardian = Guardian.start(mark, Duration.ofSeconds(1), sessions, null)) {
