@@ -100,6 +100,7 @@ final class JedisConnectionTest {
         CompletableFuture<List<Object>> asking = run(false, true);
         CompletableFuture<Object> next = ask("PING");
         assertThat(wire.next()).isEqualTo("ASKING");
+        wire.awaitWritten("PING");
         wire.comes("OK");
         wire.comes(List.of(1L, List.of(2L)));
         wire.comes("PONG");
@@ -111,7 +112,7 @@ final class JedisConnectionTest {
     void anErrorOfTheServerIsTheAnswerToTheFirstThatWaits() throws Exception {
         CompletableFuture<Object> first = ask("NOSUCH");
         CompletableFuture<Object> second = ask("PING");
-        wire.next();
+        wire.awaitWritten("PING");
         wire.comes(new JedisDataException("ERR unknown command"));
         wire.comes("PONG");
         assertThatThrownBy(() -> answer(first))
@@ -126,9 +127,9 @@ final class JedisConnectionTest {
     void whatNobodyAskedForIsPassedOver() throws Exception {
         wire.comes("unasked");
         wire.comes(new JedisDataException("ERR unasked"));
+        wire.awaitReadOf(3);
         CompletableFuture<Object> first = ask("PING");
         wire.next();
-        // The reading thread has taken both: each is answered in turn, so nothing is left for this one.
         wire.next();
         assertThat(connection.isOpen()).isTrue();
         connection.close();

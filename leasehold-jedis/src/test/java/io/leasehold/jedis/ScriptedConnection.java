@@ -27,6 +27,7 @@ class ScriptedConnection extends Connection {
     final CountDownLatch disconnected = new CountDownLatch(1);
     final List<Integer> timeouts = new ArrayList<>();
     private final BlockingQueue<Object> coming = new LinkedBlockingQueue<>();
+    private int reads;
 
     ScriptedConnection() {
         super(new HostAndPort("server.test", 6379));
@@ -44,6 +45,23 @@ class ScriptedConnection extends Connection {
     /** The next that was written, as one text. */
     String next() throws InterruptedException {
         return String.valueOf(written.poll(60, TimeUnit.SECONDS));
+    }
+
+    /** Waits until this was written: an answer that comes before is nobody's. */
+    void awaitWritten(String text) throws InterruptedException {
+        while (!written.take().equals(text)) {}
+    }
+
+    /** Waits until the reading thread has asked for its n-th item: what came before that was taken in. */
+    synchronized void awaitReadOf(int n) throws InterruptedException {
+        while (reads < n) {
+            wait();
+        }
+    }
+
+    private synchronized void readBegins() {
+        reads++;
+        notifyAll();
     }
 
     @Override
@@ -68,6 +86,7 @@ class ScriptedConnection extends Connection {
 
     @Override
     public Object getUnflushedObject() {
+        readBegins();
         try {
             Object item = coming.take();
             if (item instanceof RuntimeException thrown) {
