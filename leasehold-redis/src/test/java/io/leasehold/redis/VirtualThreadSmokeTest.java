@@ -87,7 +87,7 @@ class VirtualThreadSmokeTest {
     @Test
     void tenThousandWaitersKeepNoCarrierAndFewConnections(@TempDir Path folder) throws Exception {
         int[] counters = new int[NAMES];
-        // The first recording of a process has the classes of events made ready, which others wait for with their carriers.
+        // In the first recording the classes of events are made ready, and others wait for that with their carriers.
         try (Recording first = new Recording()) {
             first.start();
             contend(500, new int[NAMES]);
