@@ -48,6 +48,8 @@ class FlightRecorderStartTest {
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:TieredStopAtLevel=1")
                 .redirectErrorStream(true)
                 .redirectOutput(output.toFile());
+        // A JVM says so when it takes options from there.
+        builder.environment().remove("JAVA_TOOL_OPTIONS");
         builder.command().addAll(options);
         builder.command().addAll(List.of("-cp", System.getProperty("java.class.path"), program.getName()));
         builder.command().add(folder.toString());
