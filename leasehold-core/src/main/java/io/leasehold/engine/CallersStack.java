@@ -1,7 +1,9 @@
 package io.leasehold.engine;
 
 import io.leasehold.StoreUnavailableException;
+import java.io.IOException;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -11,7 +13,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class CallersStack {
 
-    private static final Logger LOG = LoggerFactory.getLogger(CallersStack.class);
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
     /** Far more causes than any driver has: causes can form a circle. */
     private static final int MAX_DEPTH = 20;
@@ -46,20 +48,20 @@ public final class CallersStack {
     }
 
     /**
-     * Returns what a caller is told of a store that cannot be reached: its message, the caller's frames, and the root of the causes in one line. The
-     * frames of drivers and of other threads say nothing that the message does not; they are logged at debug.
+     * Returns what a caller is told of a store that cannot be reached: its message and the caller's frames. Where the network is at the root of
+     * it, that is the cause, in one line: the frames of drivers and of other threads say nothing that the message does not, and are logged at
+     * debug. Any other cause, such as a failure of the application's own credentials provider, stays whole.
      */
     public static StoreUnavailableException brief(StoreUnavailableException failure) {
         LOG.debug("the store cannot be reached; in full:", failure);
-        Throwable root = failure.getCause();
-        for (int depth = 0; root != null && root.getCause() != null && depth < MAX_DEPTH; depth++) {
-            root = root.getCause();
-        }
-        if (root != null) {
-            root.setStackTrace(new StackTraceElement[0]);
+        Throwable cause = failure.getCause();
+        IOException network = root(cause) instanceof IOException io ? io : null;
+        if (network != null) {
+            network.setStackTrace(new StackTraceElement[0]);
+            cause = network;
         }
         StoreUnavailableException brief =
-                new StoreUnavailableException(String.valueOf(failure.getMessage()), failure.votes(), root);
+                new StoreUnavailableException(String.valueOf(failure.getMessage()), failure.votes(), cause);
         for (Throwable closing : failure.getSuppressed()) {
             if (!(closing instanceof MadeElsewhere)) {
                 brief.addSuppressed(closing);
@@ -68,6 +70,14 @@ public final class CallersStack {
         StackTraceElement[] here = new Throwable().getStackTrace();
         brief.setStackTrace(Arrays.copyOfRange(here, Math.min(1, here.length), here.length));
         return brief;
+    }
+
+    private static @Nullable Throwable root(@Nullable Throwable cause) {
+        Throwable root = cause;
+        for (int depth = 0; root != null && root.getCause() != null && depth < MAX_DEPTH; depth++) {
+            root = root.getCause();
+        }
+        return root;
     }
 
     /** Whether a stack passes through the method that called here, with the same callers. */

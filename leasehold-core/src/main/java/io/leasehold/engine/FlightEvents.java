@@ -41,7 +41,7 @@ final class FlightEvents {
 
     /**
      * Whether this JVM has had a recording or a stream. The first event of any class, even a disabled one, makes the recorder read the
-     * descriptions of all events: a fifth of the processor time of a short {@code leasehold run}.
+     * descriptions of all events of the JVM, which a short program need not wait for.
      */
     private static boolean isRecorderInUse() {
         return FlightRecorder.isInitialized();

@@ -80,7 +80,21 @@ final class CallersStackTest {
                 .satisfies(cause -> assertThat(cause.getStackTrace()).isEmpty());
     }
 
-    /** What went wrong at the clean-up is told as well; causes in a circle end somewhere. */
+    /** Such as a fault in the application's own credentials provider, whose frames it needs. */
+    @Test
+    void aCauseThatIsNotTheNetworkStaysWhole() {
+        IllegalStateException fault = new IllegalStateException("made by the test");
+        StackTraceElement[] frames = fault.getStackTrace();
+        CompletionException cause = new CompletionException(fault);
+
+        StoreUnavailableException told = CallersStack.brief(new StoreUnavailableException("no credentials", cause));
+
+        assertThat(told).hasMessage("no credentials").hasCause(cause);
+        assertThat(told.getCause()).isSameAs(cause);
+        assertThat(fault.getStackTrace()).isEqualTo(frames).isNotEmpty();
+    }
+
+    /** What went wrong at the clean-up is told as well, but not where the failure was made; causes in a circle end somewhere. */
     @Test
     void whatWentWrongAtTheCleanUpStays() {
         Exception first = new Exception("first");
@@ -88,6 +102,7 @@ final class CallersStackTest {
         first.initCause(second);
         StoreUnavailableException down = new StoreUnavailableException("cannot be reached", first);
         IllegalStateException closing = new IllegalStateException("not closed");
+        down.addSuppressed(new CallersStack.MadeElsewhere(new StackTraceElement[] {frame("answer")}));
         down.addSuppressed(closing);
 
         StoreUnavailableException told = CallersStack.brief(down);
