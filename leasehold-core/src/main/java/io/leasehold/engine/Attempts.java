@@ -145,6 +145,11 @@ final class Attempts {
         }
     }
 
+    /** Whether the client is closed, or being closed. */
+    boolean isClosing() {
+        return closing;
+    }
+
     /** Refuses new attempts from now on. */
     void refuse() {
         closing = true;

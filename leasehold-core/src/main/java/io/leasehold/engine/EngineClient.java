@@ -1,6 +1,7 @@
 package io.leasehold.engine;
 
 import io.leasehold.DistributedLock;
+import io.leasehold.Election;
 import io.leasehold.Guarantees;
 import io.leasehold.LockClient;
 import io.leasehold.LockListener;
@@ -126,6 +127,12 @@ public final class EngineClient implements LockClient {
             throw new IllegalArgumentException("all() was given no lock name; it needs at least one");
         }
         return new NamedLocks(Arrays.asList(names), defaults, attempts);
+    }
+
+    @Override
+    public Election election(LockName name) {
+        LockOptions unlimited = defaults.options().maxHold(NamedElection.WITHOUT_LIMIT);
+        return new NamedElection(Objects.requireNonNull(name, "name"), attempts.settings(unlimited), attempts, context);
     }
 
     @Override
