@@ -10,11 +10,12 @@ import java.util.List;
  * term was given back; and a term is given back when its callback has returned, or its grace is over.
  *
  * @param phase what it is doing
+ * @param ordered the store serves candidates in the order of their arrival
  * @param closing it is to end
- * @param term what is known of the term; only while it leads
- * @param failures the failures in a row
+ * @param term the state of the current or last term
+ * @param failures the failures in a row; none where it pauses to let others come first
  */
-record CandidacyMachine(Phase phase, boolean closing, TermState term, int failures) {
+record CandidacyMachine(Phase phase, boolean ordered, boolean closing, TermState term, int failures) {
 
     /** What a candidacy is doing. */
     enum Phase {
@@ -34,28 +35,30 @@ record CandidacyMachine(Phase phase, boolean closing, TermState term, int failur
      * The state of a term.
      *
      * @param told its end was told
+     * @param resigned the candidate has given it up for another
      * @param returned its callback has returned
      * @param failed its callback has thrown
      * @param releasing its release was begun
      * @param released its release was answered
      */
-    record TermState(boolean told, boolean returned, boolean failed, boolean releasing, boolean released) {
-        static final TermState NONE = new TermState(false, false, false, false, false);
+    record TermState(
+            boolean told, boolean resigned, boolean returned, boolean failed, boolean releasing, boolean released) {
+        static final TermState BEGUN = new TermState(false, false, false, false, false, false);
 
-        TermState tell() {
-            return new TermState(true, returned, failed, releasing, released);
+        TermState tell(boolean hasResigned) {
+            return new TermState(true, resigned || hasResigned, returned, failed, releasing, released);
         }
 
         TermState callbackReturned(boolean hasFailed) {
-            return new TermState(told, true, hasFailed, releasing, released);
+            return new TermState(told, resigned, true, hasFailed, releasing, released);
         }
 
         TermState release() {
-            return new TermState(told, returned, failed, true, released);
+            return new TermState(told, resigned, returned, failed, true, released);
         }
 
         TermState answered() {
-            return new TermState(told, returned, failed, releasing, true);
+            return new TermState(told, resigned, returned, failed, releasing, true);
         }
     }
 
@@ -123,22 +126,22 @@ record CandidacyMachine(Phase phase, boolean closing, TermState term, int failur
     record Step(CandidacyMachine next, List<Action> actions) {}
 
     /** A candidacy that stands for the first time: its attempt is to be begun. */
-    static CandidacyMachine standing() {
-        return new CandidacyMachine(Phase.STANDING, false, TermState.NONE, 0);
+    static CandidacyMachine standing(boolean ordered) {
+        return new CandidacyMachine(Phase.STANDING, ordered, false, TermState.BEGUN, 0);
     }
 
     private CandidacyMachine in(Phase next) {
-        return new CandidacyMachine(next, closing, term, failures);
+        return new CandidacyMachine(next, ordered, closing, term, failures);
     }
 
     private CandidacyMachine with(TermState changed) {
-        return new CandidacyMachine(phase, closing, changed, failures);
+        return new CandidacyMachine(phase, ordered, closing, changed, failures);
     }
 
     /** An event that means nothing in this phase, such as one of a term that has ended, changes nothing. */
     Step on(Event event) {
         if (event instanceof Event.Close close) {
-            return new CandidacyMachine(phase, true, term, failures).onClose(close.byCallback());
+            return new CandidacyMachine(phase, ordered, true, term, failures).onClose(close.byCallback());
         }
         return switch (phase) {
             case STANDING -> onStanding(event);
@@ -152,7 +155,7 @@ record CandidacyMachine(Phase phase, boolean closing, TermState term, int failur
     private Step onClose(boolean byCallback) {
         return switch (phase) {
             case STANDING -> step(in(Phase.WITHDRAWING), Action.WITHDRAW);
-            case LEADING -> stop(byCallback);
+            case LEADING -> stop(false, byCallback);
             case PAUSING -> step(in(Phase.ENDED), Action.END);
             case WITHDRAWING, ENDED -> step(this);
         };
@@ -160,22 +163,23 @@ record CandidacyMachine(Phase phase, boolean closing, TermState term, int failur
 
     private Step onStanding(Event event) {
         if (event instanceof Event.Elected) {
-            return step(new CandidacyMachine(Phase.LEADING, closing, TermState.NONE, failures), Action.LEAD);
+            return step(new CandidacyMachine(Phase.LEADING, ordered, closing, TermState.BEGUN, failures), Action.LEAD);
         } else if (event instanceof Event.AttemptFailed failed) {
-            return failed.forGood() ? step(in(Phase.ENDED), Action.END) : pause();
+            return failed.forGood() ? step(in(Phase.ENDED), Action.END) : pause(failures + 1);
         }
         return step(this);
     }
 
-    private Step pause() {
-        return step(new CandidacyMachine(Phase.PAUSING, closing, TermState.NONE, failures + 1), Action.PAUSE);
+    private Step pause(int failuresInARow) {
+        return step(
+                new CandidacyMachine(Phase.PAUSING, ordered, closing, TermState.BEGUN, failuresInARow), Action.PAUSE);
     }
 
     private Step onLeading(Event event) {
         if (event instanceof Event.Lost) {
-            return stop(false);
+            return stop(false, false);
         } else if (event instanceof Event.Resign resign) {
-            return stop(resign.byCallback());
+            return stop(true, resign.byCallback());
         } else if (event instanceof Event.Returned returned) {
             return term.returned() ? step(this) : release(with(term.callbackReturned(returned.failed())), List.of());
         } else if (event instanceof Event.GraceOver) {
@@ -187,9 +191,9 @@ record CandidacyMachine(Phase phase, boolean closing, TermState term, int failur
     }
 
     /** The term is over, and its callback is told so; the callback itself may say that it has nothing left to do. */
-    private Step stop(boolean byCallback) {
+    private Step stop(boolean resigned, boolean byCallback) {
         List<Action> told = term.told() || term.returned() ? List.of() : List.of(Action.TELL_END, Action.ARM_GRACE);
-        CandidacyMachine stopped = term.returned() ? this : with(term.tell());
+        CandidacyMachine stopped = term.returned() ? this : with(term.tell(resigned));
         return byCallback ? stopped.release(stopped, told) : new Step(stopped, told);
     }
 
@@ -208,14 +212,22 @@ record CandidacyMachine(Phase phase, boolean closing, TermState term, int failur
         if (!term.returned() || !term.released()) {
             return new Step(this, before);
         }
-        Step next = closing
-                ? step(in(Phase.ENDED), Action.END)
-                : term.failed()
-                        ? pause()
-                        : step(new CandidacyMachine(Phase.STANDING, false, TermState.NONE, 0), Action.STAND);
+        Step next = next();
         List<Action> actions = new ArrayList<>(before);
         actions.addAll(next.actions());
         return new Step(next.next(), List.copyOf(actions));
+    }
+
+    /** After a resignation the others are to come first: where no queue sees to that, each of them asks once in the pause. */
+    private Step next() {
+        if (closing) {
+            return step(in(Phase.ENDED), Action.END);
+        } else if (term.failed()) {
+            return pause(failures + 1);
+        } else if (term.resigned() && !ordered) {
+            return pause(0);
+        }
+        return step(standing(ordered), Action.STAND);
     }
 
     private static Step step(CandidacyMachine next, Action... actions) {

@@ -12,13 +12,9 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Asks again and again for the leader of an election, and tells its observer of each change. One question at a time. */
 final class LeaderWatch implements Election.Observation {
-
-    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
     private final LockName name;
     private final WaitPolicy policy;
@@ -109,10 +105,7 @@ final class LeaderWatch implements Election.Observation {
             }
             outage = true;
         }
-        LOG.atWarn()
-                .addKeyValue("election", name)
-                .setCause(error)
-                .log("the leader of election \"{}\" cannot be seen at the moment; it is asked for again", name);
+        ElectionMessages.leaderUnseen(name, error);
     }
 
     private void lookAgain() {

@@ -115,7 +115,8 @@ final class LeaseHandle implements Lease, UnseenHold {
         }
     }
 
-    private CompletableFuture<ReleaseOutcome> give() {
+    /** As {@link #releaseAsync}, but completes on any thread. */
+    CompletableFuture<ReleaseOutcome> give() {
         trace.forget();
         return state.release();
     }

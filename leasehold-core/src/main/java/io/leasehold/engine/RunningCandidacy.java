@@ -1,6 +1,7 @@
 package io.leasehold.engine;
 
 import io.leasehold.Candidacy;
+import io.leasehold.Guarantee;
 import io.leasehold.Lease;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
@@ -15,8 +16,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A candidacy: performs what its {@link CandidacyMachine} decides.
@@ -26,8 +25,6 @@ import org.slf4j.LoggerFactory;
  */
 final class RunningCandidacy implements Candidacy {
 
-    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
-
     private final LockName name;
     private final WaitSettings settings;
     private final Attempts attempts;
@@ -35,7 +32,7 @@ final class RunningCandidacy implements Candidacy {
     private final RunningTerm.Callback callback;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
 
-    private CandidacyMachine machine = CandidacyMachine.standing();
+    private CandidacyMachine machine;
     private @Nullable PendingAttempt<Lease> pending;
     /** The current term, or the last one. */
     private @Nullable RunningTerm term;
@@ -59,6 +56,7 @@ final class RunningCandidacy implements Candidacy {
         this.attempts = attempts;
         this.context = context;
         this.callback = callback;
+        this.machine = CandidacyMachine.standing(context.store().guarantees().queueing() == Guarantee.Queueing.FIFO);
     }
 
     /** Begins the first attempt; if it is refused at once, the caller is told. */
@@ -66,8 +64,20 @@ final class RunningCandidacy implements Candidacy {
         enter();
         // The last part of the client's close; a pause would otherwise outlast it. Forgotten by the client with the
         // candidacy.
-        CompletableFuture.anyOf(ended, attempts.closed()).whenComplete((done, error) -> on(new Event.Close(false)));
+        CompletableFuture.anyOf(ended, attempts.closed()).whenComplete((done, error) -> clientClosed());
         return this;
+    }
+
+    private void clientClosed() {
+        on(new Event.Close(false));
+        boolean isOver;
+        synchronized (this) {
+            isOver = machine.phase() == Phase.ENDED;
+        }
+        if (isOver) {
+            // The threads that were to tell it may be gone.
+            ended.complete(null);
+        }
     }
 
     // ---- events and actions
@@ -118,7 +128,7 @@ final class RunningCandidacy implements Candidacy {
             case LEAD -> lead(about);
             case TELL_END -> about.tellEnd(endAfter(about, cause));
             case ARM_GRACE -> arm(graceNanos(about, cause), about, new Event.GraceOver());
-            case WARN -> warn(about);
+            case WARN -> ElectionMessages.callbackGoesOn(about);
             case RELEASE -> release(about);
             default -> throw new AssertionError(action + " is none of a term");
         }
@@ -193,10 +203,7 @@ final class RunningCandidacy implements Candidacy {
             failure = error instanceof UnsafeStoreException ? error : null;
         }
         if (isNews) {
-            LOG.atWarn()
-                    .addKeyValue("election", name)
-                    .setCause(error)
-                    .log("a candidate of election \"{}\" cannot stand at the moment; it goes on asking", name);
+            ElectionMessages.cannotStand(name, error);
         }
         on(new Event.AttemptFailed(forGood));
     }
@@ -212,12 +219,15 @@ final class RunningCandidacy implements Candidacy {
         }
     }
 
+    /** After a failure as a waiter after one; to let others come first, until each of them has asked once. */
     private long pauseNanos() {
         int failures;
         synchronized (this) {
             failures = machine.failures();
         }
-        return settings.policy().retryNanos(Math.max(0, failures - 1), context.random());
+        return failures == 0
+                ? settings.policy().silenceNanos()
+                : settings.policy().retryNanos(failures - 1, context.random());
     }
 
     // ---- a term
@@ -235,11 +245,7 @@ final class RunningCandidacy implements Candidacy {
         boolean failed = false;
         if (error != null && !over.wasTold()) {
             failed = true;
-            LOG.atError()
-                    .addKeyValue("election", name)
-                    .addKeyValue("fencingToken", over.fencingToken())
-                    .setCause(Futures.unwrapped(error))
-                    .log("the leader of election \"{}\" has failed; it gives the term back and stands again", name);
+            ElectionMessages.leaderFailed(over, Futures.unwrapped(error));
         }
         over.over();
         on(over, new Event.Returned(failed));
@@ -260,17 +266,6 @@ final class RunningCandidacy implements Candidacy {
                 : Timings.saturatedNanos(over.lease().remainingValidity());
     }
 
-    private void warn(RunningTerm over) {
-        LOG.atWarn()
-                .addKeyValue("election", name)
-                .addKeyValue("fencingToken", over.fencingToken())
-                .log(
-                        "term {} of election \"{}\" has ended, and its callback has not returned; until then the candidate"
-                                + " does not stand again",
-                        over.fencingToken(),
-                        name);
-    }
-
     private void release(RunningTerm over) {
         CompletableFuture<ReleaseOutcome> told;
         synchronized (this) {
@@ -278,7 +273,7 @@ final class RunningCandidacy implements Candidacy {
             timer = null;
             told = outcome;
         }
-        Futures.ask(over.lease()::releaseAsync).whenComplete((answer, error) -> {
+        Futures.ask(LeaseHandle.of(over.lease())::give).whenComplete((answer, error) -> {
             told.complete(error == null ? answer : ReleaseOutcome.UNCONFIRMED);
             on(over, new Event.Released());
         });
@@ -376,13 +371,18 @@ final class RunningCandidacy implements Candidacy {
             timer = null;
             why = failure;
         }
-        Futures.execute(context.runtime(), () -> {
+        Runnable news = () -> {
             if (why == null) {
                 ended.complete(null);
             } else {
                 ended.completeExceptionally(why);
             }
-        });
+        };
+        if (attempts.closed().isDone()) {
+            news.run();
+        } else {
+            Futures.execute(context.runtime(), news);
+        }
     }
 
     @Override

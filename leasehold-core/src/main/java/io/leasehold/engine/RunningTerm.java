@@ -2,6 +2,7 @@ package io.leasehold.engine;
 
 import io.leasehold.Lease;
 import io.leasehold.LockName;
+import io.leasehold.LossCause;
 import io.leasehold.Term;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -34,7 +35,7 @@ final class RunningTerm implements Term {
     /** The callback has returned. */
     private boolean over;
 
-    private List<Consumer<? super End>> callbacks = List.of();
+    private final List<Consumer<? super End>> callbacks = new ArrayList<>();
     /** The thread of a callback that blocks, while it runs. */
     private @Nullable Thread thread;
 
@@ -96,13 +97,26 @@ final class RunningTerm implements Term {
             }
             told = end;
             if (told == null) {
-                List<Consumer<? super End>> more = new ArrayList<>(callbacks);
-                more.add(callback);
-                callbacks = more;
-                return;
+                callbacks.add(callback);
             }
         }
-        tell(callback, told);
+        if (told != null) {
+            tell(callback, told);
+        } else {
+            // Each hears of a loss directly: a second hop could come after a closing client has ended its threads.
+            lease.onLost(cause -> tellLost(cause, callback));
+        }
+    }
+
+    private void tellLost(LossCause cause, Consumer<? super End> callback) {
+        End lost = new End.Lost(cause);
+        synchronized (this) {
+            if (!callbacks.remove(callback)) {
+                return;
+            }
+            end(lost);
+        }
+        callback.accept(lost);
     }
 
     @Override
@@ -120,7 +134,7 @@ final class RunningTerm implements Term {
         }
         CompletionStage<?> stage;
         try {
-            stage = callback.lead().apply(this);
+            stage = Objects.requireNonNull(callback.lead().apply(this), "the callback of an election returned null");
         } catch (Throwable e) {
             stage = CompletableFuture.failedFuture(e);
         } finally {
@@ -129,7 +143,7 @@ final class RunningTerm implements Term {
         try {
             stage.whenComplete((done, error) -> returned.accept(error));
         } catch (Throwable e) {
-            // A stage that is null, or rejects a callback.
+            // A stage that rejects a callback.
             returned.accept(e);
         }
     }
@@ -166,7 +180,7 @@ final class RunningTerm implements Term {
     /** Its callback has returned, or its stage has ended: nothing is told any more. */
     synchronized void over() {
         over = true;
-        callbacks = List.of();
+        callbacks.clear();
     }
 
     /** Whether its callback runs and was not told of an end. */
@@ -179,23 +193,32 @@ final class RunningTerm implements Term {
         return end != null;
     }
 
-    /** Tells its end, once. */
+    /** Its end, unless one is known: an interrupt for a thread that blocks, and news for those who do not hear of a loss directly. */
     void tellEnd(End how) {
-        List<Consumer<? super End>> asked;
+        List<Consumer<? super End>> asked = List.of();
         synchronized (this) {
-            if (end != null || over) {
+            if (over || end != null) {
                 return;
             }
-            end = how;
-            asked = callbacks;
-            callbacks = List.of();
-            if (thread != null && thread != Thread.currentThread()) {
-                // Under the guard: none is pending once the callback has left the thread.
-                interrupted = true;
-                thread.interrupt();
+            end(how);
+            if (how instanceof End.Resigned) {
+                asked = List.copyOf(callbacks);
+                callbacks.clear();
             }
         }
         asked.forEach(callback -> tell(callback, how));
+    }
+
+    /** Called under the guard, so that no interrupt is pending once the callback has left its thread. */
+    private void end(End how) {
+        if (end != null) {
+            return;
+        }
+        end = how;
+        if (thread != null && thread != Thread.currentThread()) {
+            interrupted = true;
+            thread.interrupt();
+        }
     }
 
     private void tell(Consumer<? super End> callback, End how) {
