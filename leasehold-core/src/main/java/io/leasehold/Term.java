@@ -43,7 +43,11 @@ public interface Term {
 
     /** Why a term ended while its callback ran. The list is closed; handle unknown values all the same. */
     sealed interface End {
-        /** It was lost. */
+        /**
+         * It was lost.
+         *
+         * @param cause the reason
+         */
         record Lost(LossCause cause) implements End {}
 
         /** The candidacy has resigned or was closed. */
