@@ -17,7 +17,7 @@ import java.util.List;
  */
 record CandidacyMachine(Phase phase, boolean ordered, boolean closing, TermState term, int failures) {
 
-    /** What a candidacy is doing. */
+    /** The activity of a candidacy. */
     enum Phase {
         /** It waits to be elected. */
         STANDING,
@@ -62,7 +62,7 @@ record CandidacyMachine(Phase phase, boolean ordered, boolean closing, TermState
         }
     }
 
-    /** What happened. */
+    /** An event of the surroundings. */
     sealed interface Event {
         /** The attempt was granted. */
         record Elected() implements Event {}
@@ -95,7 +95,7 @@ record CandidacyMachine(Phase phase, boolean ordered, boolean closing, TermState
         record PauseOver() implements Event {}
     }
 
-    /** What to do. */
+    /** A step for the shell. */
     enum Action {
         /** Begin an attempt. */
         STAND,

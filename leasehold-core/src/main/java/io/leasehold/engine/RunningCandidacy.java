@@ -259,7 +259,7 @@ final class RunningCandidacy implements Candidacy {
         return new Term.End.Lost(loss == null ? LossCause.EXPIRED : loss);
     }
 
-    /** What is left of its validity; where nothing is, it only decides when a callback that goes on is logged. */
+    /** The rest of its validity; where none is left, a ttl, after which a callback that goes on is logged. */
     private long graceNanos(RunningTerm over, Event cause) {
         return cause instanceof Event.Lost
                 ? settings.timings().ttlNanos()
