@@ -71,6 +71,21 @@ final class ElectionTest {
     }
 
     @Test
+    void aLossInterruptsACallbackThatBlocks() throws Exception {
+        try (LockClient locks = Leasehold.connect("memory:")) {
+            LinkedBlockingQueue<Long> led = new LinkedBlockingQueue<>();
+            Candidacy candidacy = locks.election(NAME).stand(term -> {
+                led.add(term.fencingToken());
+                untilInterrupted();
+            });
+            long first = led.take();
+            assertThat(locks.admin().forceRelease(NAME, null)).isTrue();
+            assertThat(led.take()).as("it stands again").isGreaterThan(first);
+            assertThat(candidacy.term()).isPresent();
+        }
+    }
+
+    @Test
     void anInterruptThatACallbackHasNotHeardIsNoneOfTheNextTask() throws Exception {
         ExecutorService one = Executors.newSingleThreadExecutor();
         try (LockClient locks =
@@ -232,6 +247,25 @@ final class ElectionTest {
         runtime.pass(Duration.ofMinutes(1));
         assertThat(told).hasSize(4);
         assertThat(runtime.timers()).as("nothing is left").isLessThanOrEqualTo(1);
+    }
+
+    @Test
+    void anObserverIsToldAgainOnceTheStoreAnswers() throws Exception {
+        List<String> told = new ArrayList<>();
+        String log = CandidacyEdgesTest.logged(() -> {
+            store.showsNothing = true;
+            election.observe(leader -> told.add(leader.map(Leader::holderId).orElse("none")));
+            runtime.pass(Duration.ofSeconds(20));
+            leads("a", 1);
+            store.showsNothing = false;
+            runtime.pass(Duration.ofSeconds(4));
+            store.showsNothing = true;
+            runtime.pass(Duration.ofSeconds(20));
+        });
+        assertThat(told).containsExactly("a");
+        assertThat(log.lines().filter(line -> line.contains("cannot be seen")))
+                .as("once for each outage")
+                .hasSize(2);
     }
 
     @Test
