@@ -204,6 +204,22 @@ class LeaseVerbsTest {
     }
 
     @Test
+    void whoWaitsForSeveralLocksIsNotedAtEachAndForgottenAtEach() throws SQLException {
+        acquire(request(ANN, "a"));
+        acquire(request(ANN, "b"));
+        assertThat(acquire(waiting(BOB, "a", "b"))).isInstanceOf(AcquireReply.Queued.class);
+        for (String name : List.of("a", "b")) {
+            assertThat(bench.read(name).waiter()).isNotNull();
+            assertThat(bench.read(name).waiter().owner()).isEqualTo(BOB);
+        }
+        bench.verbs.release(ending(BOB, 0, "a", "b"), bench.table);
+        for (String name : List.of("a", "b")) {
+            assertThat(bench.read(name).waiter()).isNull();
+            assertThat(bench.read(name).held()).isNotNull();
+        }
+    }
+
+    @Test
     void aReleaseIsOneEvenIfOnlyTheFirstOfItsLocksWasHeld() throws SQLException {
         acquire(request(ANN, "a"));
         assertThat(bench.verbs.release(ending(ANN, 0, "a", "b"), bench.table))
