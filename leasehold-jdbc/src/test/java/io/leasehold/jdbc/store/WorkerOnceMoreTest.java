@@ -1,6 +1,7 @@
 package io.leasehold.jdbc.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.LockStoreException;
 import io.leasehold.jdbc.dialect.Dialect;
@@ -23,6 +24,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -36,13 +38,17 @@ class WorkerOnceMoreTest {
 
     private static final long LIMIT = Duration.ofMillis(100).toNanos();
 
+    private final SQLException broken = new SQLException("broken", "08006", 90067);
     private final VirtualRuntime runtime = VirtualRuntime.seeded(1);
     private int errorsOfTheWait;
+    private boolean refusesTimers;
     private final LockRuntime failing = (LockRuntime) Proxy.newProxyInstance(
             getClass().getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
                 if (method.getName().equals("await") && errorsOfTheWait > 0) {
                     errorsOfTheWait--;
                     throw new InternalError("made by the test");
+                } else if (method.getName().equals("schedule") && refusesTimers) {
+                    throw new OutOfMemoryError("made by the test");
                 }
                 return invoked(runtime, method, arguments);
             });
@@ -50,6 +56,8 @@ class WorkerOnceMoreTest {
     private final String url = "jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1";
     private int opened;
     private boolean statementsCannotBeClosed;
+    private boolean breaksAtTheCommit;
+    private int begun;
 
     private static Object invoked(Object on, Method method, Object[] arguments) throws Throwable {
         try {
@@ -74,6 +82,11 @@ class WorkerOnceMoreTest {
                     public boolean leadsToStore() {
                         return true;
                     }
+
+                    @Override
+                    public boolean loginMayChange() {
+                        return true;
+                    }
                 },
                 new KeptConnection.Patience(10_000_000L, 2_500_000_000L));
         runtime.startThread("worker", new Worker(failing, queue, connections, dialect, "here", () -> {}));
@@ -83,6 +96,10 @@ class WorkerOnceMoreTest {
         Connection real = DriverManager.getConnection(url);
         return (Connection) Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("commit") && breaksAtTheCommit) {
+                        breaksAtTheCommit = false;
+                        throw broken;
+                    }
                     Object made = invoked(real, method, arguments);
                     return made instanceof PreparedStatement statement ? watched(statement) : made;
                 });
@@ -123,7 +140,7 @@ class WorkerOnceMoreTest {
     @Test
     void aStatementDuringWhichTheTimeIsUpIsFollowedByNoTransaction() throws SQLException {
         start();
-        List<String> begun = new ArrayList<>();
+        List<String> transactions = new ArrayList<>();
         Task<String> acquire = Task.acquiring(
                 OwnerToken.draw(runtime),
                 "an acquire",
@@ -132,14 +149,70 @@ class WorkerOnceMoreTest {
                     return null;
                 },
                 (table, tries) -> {
-                    begun.add("a transaction");
+                    transactions.add("begun");
                     return "granted";
                 },
                 WorkerOnceMoreTest::failed);
         assertThat(outcome(acquire)).startsWith("UNKNOWN an acquire at here was not answered within 100 ms");
-        assertThat(begun).isEmpty();
+        assertThat(transactions).isEmpty();
         assertThat(outcome(reading())).isEqualTo("done");
         assertThat(opened).as("the connection is kept").isEqualTo(1);
+    }
+
+    /** One statement was not enough, and then a transaction, whose first try may fail with this. */
+    private Task<String> inTwoSteps(@Nullable SQLException first) {
+        return Task.acquiring(
+                OwnerToken.draw(runtime),
+                "an acquire",
+                (table, wait) -> null,
+                (table, tries) -> {
+                    if (++begun == 1 && first != null) {
+                        throw first;
+                    }
+                    return "granted";
+                },
+                WorkerOnceMoreTest::failed);
+    }
+
+    @Test
+    void aTransactionBehindAStatementIsRepeatedOverAnotherConnectionAsAnyOther() throws SQLException {
+        start();
+        assertThat(outcome(inTwoSteps(broken))).isEqualTo("granted");
+        assertThat(begun).isEqualTo(2);
+        assertThat(opened).isEqualTo(2);
+    }
+
+    /** The statement might have been repeated; what was committed behind it might not. */
+    @Test
+    void aTransactionBehindAStatementIsNotRepeatedWhenItsCommitMayHaveHappened() throws SQLException {
+        start();
+        breaksAtTheCommit = true;
+        assertThat(outcome(inTwoSteps(null))).startsWith("UNKNOWN an acquire at here: the database cannot be reached");
+        assertThat(begun).isEqualTo(1);
+    }
+
+    @Test
+    void aRightThatIsMissingAtTheTableLastsWhateverLogInComesNext() throws SQLException {
+        start();
+        SQLException access = new SQLException("no right", "HY000", 90096);
+        assertThat(outcome(inTwoSteps(access))).startsWith("PERMANENT an acquire at here: the database may not be");
+    }
+
+    /** A server that can only be read has answered: nothing is lost, and nothing has happened. */
+    @Test
+    void aStatementThatWasRefusedTwiceHasHadNoEffect() throws SQLException {
+        start();
+        Task<String> acquire = Task.acquiring(
+                OwnerToken.draw(runtime),
+                "an acquire",
+                (table, wait) -> {
+                    begun++;
+                    throw new SQLException("read only", "HY000", 90097);
+                },
+                (table, tries) -> "granted",
+                WorkerOnceMoreTest::failed);
+        assertThat(outcome(acquire)).startsWith("NO_EFFECT an acquire at here: this server of the database can only");
+        assertThat(begun).isEqualTo(2);
     }
 
     private void pause() {
@@ -183,7 +256,7 @@ class WorkerOnceMoreTest {
     }
 
     private static void assertForgotten(WeakReference<?> reference) {
-        for (int i = 0; i < 1_000 && reference.get() != null; i++) {
+        for (int i = 0; i < 50 && reference.get() != null; i++) {
             System.gc();
         }
         assertThat(reference.get()).isNull();
@@ -213,32 +286,19 @@ class WorkerOnceMoreTest {
     }
 
     @Test
-    void nothingIsRememberedOfWhatTheCloseHasAnswered() {
-        assertForgotten(closed(queue));
+    void nothingIsRememberedOfWhatStoodAsideWithoutATimer() {
+        assertForgotten(withoutATimer());
     }
 
-    private WeakReference<Task<String>> closed(WorkQueue closed) {
+    private WeakReference<Task<String>> withoutATimer() {
         Task<String> task = acquire();
-        closed.submit(task);
-        closed.close();
-        assertThat(task.future().join()).endsWith("the store was closed");
-        return new WeakReference<>(task);
-    }
-
-    /** As where the close comes while the worker carries it out, and another transaction is in the way. */
-    @Test
-    void nothingIsRememberedOfWhatCouldNotBePutAside() {
-        assertForgotten(refused());
-    }
-
-    private WeakReference<Task<String>> refused() {
-        Task<String> task = acquire();
-        queue.submit(task, 1_000 * LIMIT);
+        queue.submit(task);
         assertThat(queue.take()).isSameAs(task);
         assertThat(task.start() && task.giveWay()).isTrue();
-        queue.close();
-        queue.putAside(task, LIMIT);
-        assertThat(task.future().join()).endsWith("the store was closed");
+        refusesTimers = true;
+        assertThatThrownBy(() -> queue.putAside(task, LIMIT)).isInstanceOf(OutOfMemoryError.class);
+        refusesTimers = false;
+        queue.finished(task);
         return new WeakReference<>(task);
     }
 
