@@ -38,6 +38,7 @@ class StoreLimitsTest {
     private final VirtualRuntime runtime = VirtualRuntime.seeded(1);
     private final LockStore store = JdbcStores.over(hook.over(SqlHook.driver(url)), SqlDialect.H2, runtime);
     private final OwnerToken owner = OwnerToken.draw(runtime);
+    private int looks;
 
     @AfterEach
     void close() throws SQLException {
@@ -102,6 +103,29 @@ class StoreLimitsTest {
                         .join())
                 .contains("a look at x at ", "was not answered within 10000 ms");
         runtime.runFor(Duration.ofSeconds(30));
+    }
+
+    /** It comes again with the next rows that are made. */
+    @Test
+    void housekeepingThatAnotherTransactionIsInTheWayOfIsNotRepeated() throws SQLException {
+        countLooksForOldRows();
+        try (Connection other = SqlHook.driver(url).getConnection();
+                Statement statement = other.createStatement()) {
+            other.setAutoCommit(false);
+            statement.executeQuery("SELECT * FROM leasehold_store FOR UPDATE").close();
+            CompletableFuture<AcquireReply> reply = store.acquire(request(owner, LIMIT));
+            runtime.runFor(Duration.ofSeconds(5));
+            assertThat(reply.join()).isInstanceOf(AcquireReply.Granted.class);
+            assertThat(looks).isEqualTo(1);
+            other.rollback();
+        }
+    }
+
+    private void countLooksForOldRows() {
+        hook.before("fence_floor FROM leasehold_store WHERE id = 1 FOR UPDATE", () -> {
+            looks++;
+            countLooksForOldRows();
+        });
     }
 
     @Test

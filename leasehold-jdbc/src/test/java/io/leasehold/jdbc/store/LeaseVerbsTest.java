@@ -326,4 +326,19 @@ class LeaseVerbsTest {
         assertThat(bench.prunesAsked).as("the last page").isEqualTo(1);
         assertThat(bench.table.read(name("old"))).isNull();
     }
+
+    @Test
+    void theNextLookBeginsBehindTheLastRowOfTheOneBefore() throws SQLException {
+        for (int i = 0; i < 25; i++) {
+            LeaseRow.Held held = bench.held(ANN, TTL, null);
+            bench.table.insert(new LeaseRow(name("held" + i), ORIGIN, held, null, 0, 10 + i));
+        }
+        idle("old", 40);
+        bench.verbs.prune(bench.table);
+        assertThat(bench.prunesAsked).isEqualTo(1);
+        assertThat(bench.table.read(name("old"))).isNotNull();
+        bench.verbs.prune(bench.table);
+        assertThat(bench.table.read(name("old"))).isNull();
+        assertThat(bench.prunesAsked).as("the last page").isEqualTo(1);
+    }
 }
