@@ -243,6 +243,7 @@ final class NotificationWatch implements Waking {
                 }
                 fit = true;
             } finally {
+                letGo(loan.connection());
                 // A session that may still listen is not for others.
                 if (fit) {
                     loan.giveBack();
@@ -304,6 +305,16 @@ final class NotificationWatch implements Waking {
         }
     }
 
+    /** The connection is the close's to end no more: a pool may soon have given it to another. */
+    private void letGo(Connection connection) {
+        lock.lock();
+        try {
+            listening = listening == connection ? null : listening;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     private void begin(Object run) {
         lock.lock();
         try {
@@ -339,7 +350,6 @@ final class NotificationWatch implements Waking {
                 return;
             }
             current = null;
-            listening = null;
             left = new ArrayList<>(waitersByName.keySet());
             waiters.clear();
             waitersByName.clear();

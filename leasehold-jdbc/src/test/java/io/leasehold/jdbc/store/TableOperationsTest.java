@@ -156,6 +156,17 @@ class TableOperationsTest {
         assertThat(operations.client(ME)).isCompletedWithValue(Optional.empty());
     }
 
+    /** Else a holder would not hear what it is told. */
+    @Test
+    void whereNoClientIsKeptAHolderIsToldOnTheWayAlone() throws SQLException {
+        open(VerbsBench.h2(null, new Dialect.ByNotifications("INSERT INTO words VALUES (?)", noDriver())), url, false);
+        execute("CREATE TABLE words (word VARCHAR)");
+        execute("DROP TABLE leasehold_client");
+        assertThat(done(operations.tellTaken(LockName.exactly("x"), ME))).isTrue();
+        assertThat(bench.table.number("SELECT COUNT(*) FROM words WHERE word LIKE '%x'"))
+                .isEqualTo(1);
+    }
+
     @Test
     void everyTwelfthRecordDeletesWhatHasExpired() throws SQLException {
         open();
