@@ -101,8 +101,8 @@ final class ScriptedEtcd implements EtcdCalls {
     }
 
     private static void throwOf(Throwable error) {
-        if (error instanceof Error) {
-            throw (Error) error;
+        if (error instanceof Error fatal) {
+            throw fatal;
         }
         throw (RuntimeException) error;
     }

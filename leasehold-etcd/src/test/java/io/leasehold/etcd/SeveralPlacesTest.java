@@ -170,6 +170,29 @@ final class SeveralPlacesTest {
         assertThat(etcd.leases).isEmpty();
     }
 
+    @Test
+    void aLongerLeaseCountsFromTheSendingOfItsRequest() {
+        OwnerToken owner = held("a");
+        etcd.withhold("lease");
+        long sent = runtime.nanoTime();
+        CompletableFuture<RenewReply> renewal = renewal(item("a", owner, Duration.ofSeconds(40)));
+        pass(Duration.ofSeconds(1));
+        etcd.answer("lease");
+        assertThat(renewal.join().items()).containsExactly(new RenewReply.Renewed(sent));
+    }
+
+    /** It asks for less than it was promised. */
+    @Test
+    void aHolderThatAsksAgainIsKeptNoShorter() {
+        OwnerToken owner = held("a");
+        renewed(item("a", owner, Duration.ofSeconds(60)));
+        assertThat(ask("a", owner)).isInstanceOf(AcquireReply.Granted.class);
+        pass(Duration.ofSeconds(60).minusNanos(1));
+        assertThat(store.attempts()).isEqualTo(1);
+        pass(Duration.ofNanos(1));
+        assertThat(store.attempts()).isZero();
+    }
+
     /** The longer lease ended before the key was under it, twice. */
     @Test
     void aLongerLeaseThatHasEndedIsReplacedByOneThatIsAsLong() {
@@ -235,7 +258,7 @@ final class SeveralPlacesTest {
     void aWaiterWhoseWatchCannotBeMadeIsNotToldFromMemory() {
         OwnerToken owner = owner();
         ByteSequence head = other("w");
-        etcd.failNext("watch", new OutOfMemoryError("made by the test"));
+        etcd.failNext("watch", new StackOverflowError("made by the test"));
         assertThat(ask("w", owner)).isInstanceOf(AcquireReply.Failed.class);
         pass(Duration.ofSeconds(15));
         assertThat(askedBy(() -> assertThat(ask("w", owner)).isInstanceOf(AcquireReply.Queued.class)))
@@ -248,7 +271,7 @@ final class SeveralPlacesTest {
     @Test
     void aHolderWhoseWatchCannotBeMadeIsRenewedAndWatchedWhenItCan() {
         OwnerToken owner = held("a");
-        etcd.failNext("watch", new OutOfMemoryError("made by the test"));
+        etcd.failNext("watch", new StackOverflowError("made by the test"));
         etcd.failNext("watch", new IllegalStateException("made by the test"));
         pass(Duration.ofMillis(200));
         RenewReply.Item renewed = new RenewReply.Renewed(runtime.nanoTime());
@@ -266,7 +289,7 @@ final class SeveralPlacesTest {
         OwnerToken owner = owner();
         other("w");
         ask("w", owner);
-        etcd.throwNext("keepAlive", new OutOfMemoryError("made by the test"));
+        etcd.throwNext("keepAlive", new StackOverflowError("made by the test"));
         etcd.throwNext("keepAlive", new IllegalStateException("made by the test"));
         assertThat(askedBy(() -> pass(Duration.ofSeconds(32))))
                 .as("each third of 32 s")
@@ -276,7 +299,7 @@ final class SeveralPlacesTest {
     @Test
     void aRemovalThatCannotBeSentIsRepeated() {
         OwnerToken owner = held("a");
-        etcd.throwNext("delete", new OutOfMemoryError("made by the test"));
+        etcd.throwNext("delete", new StackOverflowError("made by the test"));
         etcd.throwNext("delete", new IllegalStateException("made by the test"));
         assertThat(release("a", owner).join()).isInstanceOf(ReleaseReply.Failed.class);
         pass(Duration.ofSeconds(2));
@@ -289,7 +312,7 @@ final class SeveralPlacesTest {
     void aLossIsToldThoughItsCauseCannotBeAskedFor() {
         OwnerToken owner = held("a");
         pass(Duration.ofMillis(200));
-        etcd.throwNext("remaining", new OutOfMemoryError("made by the test"));
+        etcd.throwNext("remaining", new StackOverflowError("made by the test"));
         etcd.remove(keys.of(lock("a"), owner));
         assertThat(heard).containsExactly("lost SESSION_LOST");
     }

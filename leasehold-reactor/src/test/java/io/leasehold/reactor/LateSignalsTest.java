@@ -38,6 +38,7 @@ import reactor.core.publisher.Hooks;
 import reactor.core.publisher.Mono;
 
 /** What comes when a run is over already, comes twice, or is thrown where an answer was meant. */
+@SuppressWarnings("FutureReturnValueIgnored") // what they answer is asked elsewhere
 @Tag("quick")
 class LateSignalsTest {
 

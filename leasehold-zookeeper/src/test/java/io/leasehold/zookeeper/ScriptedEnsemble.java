@@ -31,6 +31,8 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
 
     final List<Client> clients = new ArrayList<>();
     final Map<String, SessionCalls.Node> nodes = new TreeMap<>();
+    /** How each node that its clients have made was made. */
+    final Map<String, CreateMode> modes = new HashMap<>();
     /** The largest session timeout that it grants. */
     int longestMillis = Integer.MAX_VALUE;
 
@@ -254,6 +256,7 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
                     throw KeeperException.create(KeeperException.Code.NODEEXISTS, path);
                 }
                 zxid++;
+                modes.put(path, mode);
                 if (!mode.isSequential() || !keepsNoNode) {
                     nodes.put(path, new Node(data, zxid, mode.isEphemeral() ? id : 0));
                 }

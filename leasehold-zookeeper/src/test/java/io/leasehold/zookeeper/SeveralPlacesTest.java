@@ -8,6 +8,7 @@ import io.leasehold.LossCause;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
@@ -24,6 +25,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.Watcher;
 import org.junit.jupiter.api.Tag;
@@ -268,12 +270,77 @@ final class SeveralPlacesTest {
         });
         CompletableFuture<AcquireReply> reply = none.acquire(AcquireRequest.exclusive(
                 List.of(LockName.exactly("a")), owner("a"), "host/1/x", TTL.toNanos(), LIMIT.toNanos()));
-        assertThat(reply.join())
-                .isInstanceOfSatisfying(
-                        AcquireReply.Failed.class,
-                        failed -> assertThat(failed.error())
-                                .isInstanceOf(StoreUnavailableException.class)
-                                .hasMessageContainingAll("zk://h:2181/c", "no such host"));
+        assertThat(reply.join()).isInstanceOfSatisfying(AcquireReply.Failed.class, failed -> {
+            assertThat(failed.kind()).isEqualTo(FailureKind.NO_EFFECT);
+            assertThat(failed.error())
+                    .isInstanceOf(StoreUnavailableException.class)
+                    .hasMessageStartingWith("no client for zk://h:2181/c")
+                    .hasMessageContaining("no such host");
+        });
+    }
+
+    /** The ensemble may have been told another limit meanwhile. */
+    @Test
+    void whatIsSureFollowsFromTheTimeoutOfTheLastConnection() {
+        OwnerToken owner = held("a", TTL);
+        ensemble.longestMillis = 30_000;
+        client().state(Watcher.Event.KeeperState.Disconnected);
+        client().state(Watcher.Event.KeeperState.SyncConnected);
+        long sent = runtime.nanoTime();
+        // A third of it, and a tick, may not have been heard of.
+        assertThat(renewed(LIMIT, item("a", owner, TTL)))
+                .containsExactly(
+                        new RenewReply.Renewed(sent - Duration.ofSeconds(12).toNanos()));
+    }
+
+    // ---- nodes
+
+    /** A lock's node goes when it is empty, and what is above it stays. */
+    @Test
+    void theNodesAboveALockStayAndItsOwnGoesWhenItIsEmpty() {
+        held("a", TTL);
+        assertThat(ensemble.modes)
+                .containsEntry("/c", CreateMode.PERSISTENT)
+                .containsEntry("/c/a", CreateMode.CONTAINER);
+    }
+
+    @Test
+    void aHolderIsNamedAsItIsWrittenInAnyLanguage() {
+        CompletableFuture<AcquireReply> reply = store.acquire(AcquireRequest.exclusive(
+                List.of(LockName.exactly("a")), owner("a"), "wirt-ä-主", TTL.toNanos(), LIMIT.toNanos()));
+        ensemble.connect();
+        assertThat(reply.join()).isInstanceOf(AcquireReply.Granted.class);
+        assertThat(store.admin()
+                        .describe(LockName.exactly("a"))
+                        .join()
+                        .orElseThrow()
+                        .holder()
+                        .id())
+                .isEqualTo("wirt-ä-主");
+    }
+
+    /** Nothing that was kept for it is asked for later. */
+    @Test
+    void whatEndedWithItsSessionIsNotRemovedOnceMore() {
+        held("a", TTL);
+        waiting("w");
+        client().expire();
+        int before = ensemble.asked.size();
+        runtime.runFor(Duration.ofMinutes(5));
+        assertThat(ensemble.askedSince(before)).isEmpty();
+    }
+
+    @Test
+    void aWatchThatCouldNotBeSetLeavesNoSecondQuestion() {
+        ensemble.failNext("watch", KeeperException.Code.CONNECTIONLOSS);
+        OwnerToken owner = held("a", TTL);
+        renewed(LIMIT, item("a", owner, TTL));
+        int before = ensemble.asked.size();
+        ensemble.remove("/c/a/" + ensemble.queue("/c/a").get(0));
+        assertThat(heard).containsExactly("lost a");
+        assertThat(ensemble.askedSince(before).stream().filter(call -> call.startsWith("read")))
+                .as("why it was lost")
+                .hasSize(1);
     }
 
     // ---- callbacks
@@ -311,7 +378,7 @@ final class SeveralPlacesTest {
         ensemble.put("/c/w", "", 0);
         String head = ensemble.enqueue("/c/w", OwnerToken.draw(runtime).publicId(), "host/2/y", STRANGER);
         OwnerToken owner = owner("w");
-        ensemble.throwNext("watch", new OutOfMemoryError("made by the test"));
+        ensemble.throwNext("watch", new StackOverflowError("made by the test"));
         assertThat(ask(store, "w", owner, TTL)).isInstanceOf(AcquireReply.Failed.class);
         runtime.runFor(RECHECK);
         int before = ensemble.asked.size();
@@ -328,7 +395,7 @@ final class SeveralPlacesTest {
 
     @Test
     void aWatchOfAHolderThatCannotBeSentIsSetByTheNextRenewal() {
-        ensemble.throwNext("watch", new OutOfMemoryError("made by the test"));
+        ensemble.throwNext("watch", new StackOverflowError("made by the test"));
         OwnerToken owner = owner("a");
         ask(store, "a", owner, TTL);
         renewed(LIMIT, item("a", owner, TTL));
@@ -340,7 +407,7 @@ final class SeveralPlacesTest {
     @Test
     void aNodeWhoseQueueCannotBeAskedForIsRemovedWithTheRelease() {
         ensemble.put("/c/a", "", 0);
-        ensemble.throwNext("children", new OutOfMemoryError("made by the test"));
+        ensemble.throwNext("children", new StackOverflowError("made by the test"));
         OwnerToken owner = owner("a");
         assertThat(ask(store, "a", owner, TTL)).isInstanceOf(AcquireReply.Failed.class);
         store.release(new ReleaseRequest(
@@ -351,7 +418,7 @@ final class SeveralPlacesTest {
     @Test
     void aRemovalThatCannotBeSentIsRepeated() {
         OwnerToken owner = held("a", TTL);
-        ensemble.throwNext("delete", new OutOfMemoryError("made by the test"));
+        ensemble.throwNext("delete", new StackOverflowError("made by the test"));
         ensemble.throwNext("delete", new IllegalStateException("made by the test"));
         CompletableFuture<ReleaseReply> reply = store.release(new ReleaseRequest(
                 List.of(LockName.exactly("a")), owner, 0, ReleaseRequest.Kind.RELEASE, LIMIT.toNanos()));
