@@ -380,7 +380,7 @@ class StartTest {
                 "node-timeout=123ms", "nodeTimeout=PT0.123S",
                 "fairness=strict-fifo", "fairness=STRICT_FIFO");
         for (Map.Entry<String, String> one : defaults.entrySet()) {
-            String[] setting = one.getKey().split("=");
+            String[] setting = one.getKey().split("=", -1);
             System.setProperty("leasehold.uri", "memory:");
             System.setProperty("leasehold.defaults." + setting[0], setting[1]);
             try (Application application = container.start(Orders.class)) {
@@ -397,7 +397,7 @@ class StartTest {
     void eachGuaranteeThatIsRequiredIsAskedFor() throws Exception {
         for (String required : List.of("exclusion=by-store", "scope=network")) {
             System.setProperty("leasehold.uri", "memory:");
-            System.setProperty("leasehold.require." + required.split("=")[0], required.split("=")[1]);
+            System.setProperty("leasehold.require." + required.split("=", -1)[0], required.split("=", -1)[1]);
             assertThat(container.refused(Orders.class))
                     .as(required)
                     .hasMessageStartingWith("the place for locks cannot be used: ");

@@ -35,6 +35,7 @@ import org.springframework.context.annotation.AnnotationConfigApplicationContext
 import reactor.core.publisher.Mono;
 
 /** Bodies whose own errors look like those of their lock, bodies inside bodies, and releases that fail. */
+@SuppressWarnings("FutureReturnValueIgnored") // what they answer is asked elsewhere
 @Tag("quick")
 class BodiesInTroubleTest {
 
@@ -222,8 +223,11 @@ class BodiesInTroubleTest {
             LeaseholdTemplate made = template;
             assertThatThrownBy(() -> made.call(LockName.exactly("x"), Duration.ZERO, lease -> {
                         assertThat(lease.remainingValidity()).isGreaterThan(Duration.ofSeconds(31));
+                        // Told after what would interrupt.
+                        CompletableFuture<LossCause> told = new CompletableFuture<>();
+                        lease.onLost(told::complete);
                         locks.admin().forceRelease("x", null);
-                        lease.whenEnded().toCompletableFuture().join();
+                        told.join();
                         assertThat(Thread.currentThread().isInterrupted()).isFalse();
                         return "ran";
                     }))
@@ -301,5 +305,48 @@ class BodiesInTroubleTest {
         assertThatThrownBy(() -> BlockingCalls.run(call(new StoreUnavailableException("away", null), losing)))
                 .isInstanceOf(LeaseLostException.class)
                 .hasMessageContaining("FORCE_RELEASED");
+    }
+
+    /** Else its span would be open for ever. */
+    @Test
+    void aWaitThatAnErrorEndsIsObservedToItsEnd() {
+        StackOverflowError error = new StackOverflowError("made by the test");
+        @SuppressWarnings("unchecked")
+        Acquirable<Hold> broken = (Acquirable<Hold>) Proxy.newProxyInstance(
+                Acquirable.class.getClassLoader(), new Class<?>[] {Acquirable.class}, (proxy, method, arguments) -> {
+                    throw error;
+                });
+        ObservationRegistry registry = ObservationRegistry.create();
+        WaitObservationTest.Ended ended = new WaitObservationTest.Ended();
+        registry.observationConfig().observationHandler(ended);
+        LockCall call = new LockCall(
+                List.of(LockName.of("x"), LockName.of("y")),
+                locks,
+                broken,
+                PATIENCE,
+                Duration.ZERO,
+                OnLoss.NOTIFY,
+                OuterTransaction.RELEASE_AFTER_COMPLETION,
+                hold -> "ran",
+                busy -> null,
+                registry,
+                interrupt -> interrupt);
+        assertThatThrownBy(() -> BlockingCalls.run(call)).isSameAs(error);
+        assertThatThrownBy(() -> StageCalls.run(call)).isSameAs(error);
+        assertThat(ended.all())
+                .hasSize(2)
+                .allSatisfy(one -> assertThat(one).contains("[x, y]").endsWith("error"));
+    }
+
+    @Test
+    void aWaitThatIsInterruptedIsObservedAsThat() {
+        ObservationRegistry registry = ObservationRegistry.create();
+        WaitObservationTest.Ended ended = new WaitObservationTest.Ended();
+        registry.observationConfig().observationHandler(ended);
+        LeaseholdTemplate template = new LeaseholdTemplate(locks).observedBy(registry);
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> template.call(LockName.exactly("x"), PATIENCE, lease -> "ran"))
+                .isInstanceOf(InterruptedException.class);
+        assertThat(ended.all()).containsExactly("wait_for lock _exact x interrupted");
     }
 }

@@ -25,6 +25,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests of the check before a commit: each lease has a clock of its own that renewals move. */
+@SuppressWarnings("FutureReturnValueIgnored") // what they answer is asked elsewhere
 @Tag("quick")
 class CommitCheckTest {
 

@@ -18,6 +18,7 @@ import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Flux;
 
 /** When the hold of a subscription is given back: once, however it ends, and whatever is thrown. */
+@SuppressWarnings("FutureReturnValueIgnored") // what they answer is asked elsewhere
 @Tag("quick")
 class SubscriptionHoldTest {
 
