@@ -1,6 +1,7 @@
 package io.leasehold.etcd;
 
 import io.leasehold.spi.LockRuntime;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -85,7 +86,7 @@ final class KeyLease {
             return CompletableFuture.completedFuture(false);
         }
         long sentAtNanos = extending(leased);
-        return etcd.keepAlive(leased.id()).thenApply(kept -> {
+        return keptAlive(leased).thenApply(kept -> {
             synchronized (this) {
                 kept.ifPresent(one -> mayLive(one, sentAtNanos));
                 if (current != null && current.id() == leased.id()) {
@@ -95,6 +96,15 @@ final class KeyLease {
                 return current != null;
             }
         });
+    }
+
+    /** What the driver throws, for want of memory say, is an answer as well: what waits for one goes on. */
+    private CompletableFuture<Optional<EtcdCalls.Leased>> keptAlive(EtcdCalls.Leased leased) {
+        try {
+            return etcd.keepAlive(leased.id());
+        } catch (RuntimeException | Error e) {
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     /**

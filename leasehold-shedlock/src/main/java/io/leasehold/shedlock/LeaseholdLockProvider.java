@@ -87,8 +87,7 @@ public final class LeaseholdLockProvider implements ExtensibleLockProvider {
             Lease lease = lock.tryAcquire(Duration.ZERO);
             return lease == null
                     ? Optional.empty()
-                    : Optional.of(
-                            LeaseholdSimpleLock.held(configuration, lease, askedAtNanos + atMost.toNanos(), renewed));
+                    : LeaseholdSimpleLock.held(configuration, lease, askedAtNanos + atMost.toNanos(), renewed);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return Optional.empty();

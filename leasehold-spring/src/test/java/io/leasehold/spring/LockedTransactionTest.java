@@ -309,6 +309,28 @@ class LockedTransactionTest {
         assertThat(written("paid")).isEqualTo(2);
     }
 
+    /** The lease is looked at last, in whatever order they were registered. */
+    @Test
+    void aLeaseThatIsLostWhileOthersWriteBeforeTheCommitRollsItBack() {
+        TransactionSynchronization slow = new TransactionSynchronization() {
+            @Override
+            public int getOrder() {
+                return 0;
+            }
+
+            @Override
+            public void beforeCommit(boolean readOnly) {
+                loseIt();
+            }
+        };
+        assertThatThrownBy(() -> outer.executeWithoutResult(status -> {
+                    accounts.pay(() -> {});
+                    TransactionSynchronizationManager.registerSynchronization(slow);
+                }))
+                .isInstanceOf(LeaseLostException.class);
+        assertThat(written("paid")).isZero();
+    }
+
     @Test
     void aTransactionOfTheCallerIsRolledBackIfTheLeaseIsLostBeforeItsCommit() {
         assertThatThrownBy(() -> outer.executeWithoutResult(status -> {

@@ -176,6 +176,18 @@ final class AdminStepsTest {
     }
 
     @Test
+    void eachQuestionAboutOneLockHasTenSeconds() {
+        List<CompletableFuture<?>> asked = List.of(
+                store.admin().describe(LOCK),
+                store.admin().waiters(LOCK, 5),
+                store.admin().forceRelease(LOCK, null));
+        runtime.runFor(Duration.ofSeconds(10).minusNanos(1));
+        assertThat(asked).noneMatch(CompletableFuture::isDone);
+        runtime.runFor(Duration.ofNanos(1));
+        assertThat(asked).allMatch(CompletableFuture::isCompletedExceptionally);
+    }
+
+    @Test
     void waitersAreThoseBehindTheHeadUpToTheLimit() {
         for (int i = 0; i < 4; i++) {
             enqueue("n", "host/1/" + i);
