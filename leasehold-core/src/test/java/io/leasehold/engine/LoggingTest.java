@@ -10,10 +10,15 @@ import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.TokenRange;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -114,6 +119,46 @@ class LoggingTest {
                     }
                 }))
                 .isZero();
+        assertThat(errors(locks -> {
+                    try (Lease lease = locks.named(NAME).acquire()) {
+                        lose(locks);
+                        lease.interruptOnLoss();
+                        assertThat(Thread.interrupted()).isTrue();
+                    }
+                }))
+                .isZero();
+    }
+
+    /** The caller that waits for a renewal meanwhile is told by its failure. */
+    @Test
+    void aLossThatMeetsARenewalByHandIsNotLogged() throws InterruptedException {
+        StillRuntime runtime = new StillRuntime();
+        SilentStore store = new SilentStore();
+        store.answersAtOnce(asked -> new AcquireReply.Granted(
+                new Grant(asked.owner(), TokenRange.of(1, 1), runtime.nanoTime(), Incarnation.DURABLE), List.of()));
+        String log = logged(unused -> {
+            try (LockClient locks =
+                    Leasehold.builder().store(store).runtime(runtime).connect()) {
+                Lease lease = locks.named(NAME).acquire();
+                CompletableFuture<Void> renewal = lease.renewAsync();
+                store.ear().lost(store.acquires().get(0).request().owner(), LossCause.SESSION_LOST);
+                assertThat(renewal).isCompletedExceptionally();
+                lease.close();
+                runtime.passesInWaits();
+            }
+        });
+        assertThat(log).doesNotContain("ERROR");
+    }
+
+    @Test
+    void aSecondCloseLogsALossNoSecondTime() throws InterruptedException {
+        assertThat(errors(locks -> {
+                    Lease lease = locks.named(NAME).acquire();
+                    lose(locks);
+                    lease.close();
+                    lease.close();
+                }))
+                .isOne();
     }
 
     /** Who releases by hand is told by the outcome. */

@@ -1,0 +1,235 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.HoldEnd;
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockListener;
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.LossCause;
+import io.leasehold.NodeVote;
+import io.leasehold.ReentrantLockView;
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.TokenRange;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What happens for the second time, or after what it belonged to: it is neither forgotten nor taken for the first. */
+@SuppressWarnings("FutureReturnValueIgnored")
+@Tag("quick")
+@Timeout(60)
+final class SecondTimesTest {
+
+    private static final LockName NAME = LockName.exactly("a");
+
+    private final StillRuntime runtime = new StillRuntime();
+    private final SilentStore store = new SilentStore();
+    private final Workshop shop = new Workshop(runtime, store);
+    private final List<String> news = new ArrayList<>();
+
+    private final LockListener listener = new LockListener() {
+        @Override
+        public void abandoned(Abandoned event) {
+            news.add("abandoned " + event.cause());
+        }
+
+        @Override
+        public void released(Released event) {
+            news.add(event.outcome().name());
+        }
+    };
+
+    private LockClient client(UnaryOperator<LockOptions> change) {
+        return Leasehold.builder()
+                .store(store)
+                .runtime(runtime)
+                .listener(listener)
+                .defaults(change.apply(LockOptions.defaults().ttl(Duration.ofSeconds(30))))
+                .connect();
+    }
+
+    private SilentStore.Asked<AcquireRequest, AcquireReply> last() {
+        return store.acquires().get(store.acquires().size() - 1);
+    }
+
+    private AcquireReply granted(AcquireRequest request, long sentAtNanos) {
+        return new AcquireReply.Granted(
+                new Grant(request.owner(), TokenRange.of(100, 64), sentAtNanos, Incarnation.DURABLE), List.of());
+    }
+
+    private void grantedAfter(Duration onTheWay) {
+        last().answer().complete(granted(last().request(), runtime.nanoTime() - onTheWay.toNanos()));
+    }
+
+    private Lease held(LockClient client) {
+        CompletableFuture<Lease> wanted = client.named(NAME).acquireAsync();
+        grantedAfter(Duration.ZERO);
+        return wanted.join();
+    }
+
+    private void answerTheRenewal(RenewReply.Item item) {
+        store.renewals().get(store.renewals().size() - 1).answer().complete(new RenewReply(List.of(item)));
+    }
+
+    private void renewAll() {
+        for (var asked : store.renewals()) {
+            asked.answer().complete(new RenewReply(List.of(new RenewReply.Renewed(runtime.nanoTime()))));
+        }
+    }
+
+    // ---- an attempt
+
+    /** The token was ended before the failure: what is sent after it must not be sent with it. */
+    @Test
+    void anOwnerTokenThatCouldNotBeDrawnIsDrawnAtTheNextRequest() {
+        AcquireAttempt attempt = shop.waiter();
+        shop.queues.enter(attempt);
+        AcquireRequest first = last().request();
+        runtime.failToDraw(1);
+        grantedAfter(Duration.ofSeconds(29));
+        assertThat(store.releases()).as("the undo of what came too late").hasSize(1);
+        runtime.pass(Duration.ofSeconds(5));
+        assertThat(store.acquires()).hasSizeGreaterThan(1);
+        assertThat(last().request().owner()).isNotEqualTo(first.owner());
+    }
+
+    @Test
+    void whoWithdrawsWaitsForEachUndoAndNotForTheLastAlone() {
+        CompletableFuture<ReleaseReply> toTheFirst = new CompletableFuture<>();
+        store.answersReleasesWith(toTheFirst);
+        AcquireAttempt attempt = shop.waiter();
+        shop.queues.enter(attempt);
+        grantedAfter(Duration.ofSeconds(29));
+        assertThat(store.releases()).hasSize(1);
+        CompletableFuture<ReleaseReply> toTheSecond = new CompletableFuture<>();
+        store.answersReleasesWith(toTheSecond);
+        runtime.pass(Duration.ofSeconds(5));
+        last().answer().complete(new AcquireReply.Queued(null, 1, List.of()));
+        CompletableFuture<?> left = attempt.giveUp();
+        assertThat(store.releases()).hasSize(2);
+        toTheSecond.complete(new ReleaseReply.Released());
+        assertThat(left).as("the first is not answered").isNotDone();
+        toTheFirst.complete(new ReleaseReply.Released());
+        assertThat(left).isDone();
+    }
+
+    // ---- a grant
+
+    /** A suspension that another hold has lived through says nothing about a grant that was asked for after it. */
+    @Test
+    void aGrantAfterASuspensionIsNotInDoubtForIt() {
+        LockClient client = client(o -> o);
+        Lease before = held(client);
+        runtime.suspend(Duration.ofHours(1));
+        assertThat(before.isValid()).isFalse();
+        int renewals = store.renewals().size();
+        CompletableFuture<Lease> wanted = client.named(LockName.exactly("b")).acquireAsync();
+        grantedAfter(Duration.ZERO);
+        assertThat(wanted.join().isValid()).isTrue();
+        assertThat(store.renewals()).hasSize(renewals);
+    }
+
+    /** Its thread has done its part, and may die: nobody else keeps the lock. */
+    @Test
+    void whatIsKeptIsKeptThoughTheThreadThatGaveItBackHasDied() throws InterruptedException {
+        LockClient client = client(o -> o.atLeast(Duration.ofSeconds(60)));
+        store.answersAtOnce(request -> granted(request, runtime.nanoTime()));
+        Thread holder = new Thread(() -> {
+            ReentrantLockView view = client.named(NAME).asReentrantLock();
+            view.lock();
+            view.unlock();
+        });
+        holder.start();
+        holder.join();
+        assertThat(news).containsExactly("KEPT");
+        for (int i = 0; i < 5; i++) {
+            runtime.pass(Duration.ofSeconds(11));
+            renewAll();
+        }
+        assertThat(store.releases()).isEmpty();
+        runtime.pass(Duration.ofSeconds(5));
+        assertThat(store.releases()).as("after the whole time").hasSize(1);
+        assertThat(news).containsExactly("KEPT");
+    }
+
+    /** The next holder may be another thread than the first, whose death says nothing. */
+    @Test
+    void whatIsPassedOnIsKeptThoughTheThreadThatHadItHasDied() throws InterruptedException {
+        LockClient client = client(o -> o);
+        store.answersAtOnce(request -> granted(request, runtime.nanoTime()));
+        CompletableFuture<Lease> next = new CompletableFuture<>();
+        Thread first = new Thread(() -> {
+            ReentrantLockView view = client.named(NAME).asReentrantLock();
+            view.lock();
+            client.named(NAME).acquireAsync().thenAccept(next::complete);
+            view.unlock();
+        });
+        first.start();
+        first.join();
+        assertThat(next).as("handed over").isCompleted();
+        for (int i = 0; i < 5; i++) {
+            runtime.pass(Duration.ofSeconds(11));
+            renewAll();
+        }
+        assertThat(next.join().isValid()).isTrue();
+        assertThat(news).containsExactly("RELEASED");
+    }
+
+    @Test
+    void aRenewalUsesTheNodeTimeoutOfItsLock() {
+        held(client(o -> o.nodeTimeout(Duration.ofMillis(77)))).renewAsync();
+        assertThat(store.renewals().get(0).request().items().get(0).nodeTimeoutNanos())
+                .isEqualTo(Duration.ofMillis(77).toNanos());
+    }
+
+    /** Nodes that failed one renewal have kept the lock at the next: they have no part in a later loss. */
+    @Test
+    void aLossDoesNotNameWhatNodesSaidToAnEarlierRenewal() {
+        Lease lease = held(client(o -> o));
+        lease.renewAsync();
+        answerTheRenewal(new RenewReply.Failed(new StoreUnavailableException(
+                "away", List.of(new NodeVote("n", NodeVote.Answer.FAILED, "away")), null)));
+        lease.renewAsync();
+        answerTheRenewal(new RenewReply.Renewed(runtime.nanoTime()));
+        store.ear().lost(last().request().owner(), LossCause.FORCE_RELEASED);
+        assertThat(lease.whenEnded().toCompletableFuture().join())
+                .isEqualTo(new HoldEnd.Lost(LossCause.FORCE_RELEASED, List.of()));
+    }
+
+    @Test
+    void eachListenerIsToldOfARisk() {
+        Lease lease = held(client(o -> o));
+        List<String> told = new ArrayList<>();
+        lease.onAtRisk(left -> told.add("first"));
+        lease.onAtRisk(left -> told.add("second"));
+        store.ear().suspended(last().request().owner());
+        assertThat(told).containsExactly("first", "second");
+    }
+
+    /** The stage belongs to each that asks: no caller can tell the others an end. */
+    @Test
+    void aStageOfTheEndThatACallerCompletesTellsNobodyElse() {
+        Lease lease = held(client(o -> o));
+        lease.whenEnded().toCompletableFuture().complete(new HoldEnd.Lost(LossCause.LEAKED, List.of()));
+        CompletableFuture<HoldEnd> other = lease.whenEnded().toCompletableFuture();
+        assertThat(other).isNotDone();
+        lease.releaseAsync();
+        assertThat(other).isCompletedWithValue(new HoldEnd.Released(ReleaseOutcome.RELEASED));
+    }
+}
