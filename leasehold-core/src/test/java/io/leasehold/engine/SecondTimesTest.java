@@ -1,7 +1,9 @@
 package io.leasehold.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.Attempt;
 import io.leasehold.HoldEnd;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
@@ -10,12 +12,14 @@ import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
+import io.leasehold.MultiLease;
 import io.leasehold.NodeVote;
 import io.leasehold.ReentrantLockView;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.ReleaseReply;
@@ -47,6 +51,13 @@ final class SecondTimesTest {
         @Override
         public void abandoned(Abandoned event) {
             news.add("abandoned " + event.cause());
+        }
+
+        @Override
+        public void renewed(Renewed event) {
+            if (event.outcome() == RenewalOutcome.RENEWED && event.name().text().equals("a")) {
+                news.add("renewed of " + event.ttl());
+            }
         }
 
         @Override
@@ -165,7 +176,7 @@ final class SecondTimesTest {
         assertThat(store.releases()).isEmpty();
         runtime.pass(Duration.ofSeconds(5));
         assertThat(store.releases()).as("after the whole time").hasSize(1);
-        assertThat(news).containsExactly("KEPT");
+        assertThat(news).contains("KEPT").doesNotContain("abandoned THREAD_DIED");
     }
 
     /** The next holder may be another thread than the first, whose death says nothing. */
@@ -188,14 +199,152 @@ final class SecondTimesTest {
             renewAll();
         }
         assertThat(next.join().isValid()).isTrue();
-        assertThat(news).containsExactly("RELEASED");
+        assertThat(news).contains("RELEASED").doesNotContain("abandoned THREAD_DIED");
+    }
+
+    /** What its options say of the store counts for every renewal as for the request; listeners are told of the ttl alone. */
+    @Test
+    void aRenewalUsesTheOptionsOfItsLock() {
+        held(client(o -> o.nodeTimeout(Duration.ofMillis(77)).lockDelay(Duration.ofSeconds(10))))
+                .renewAsync();
+        assertThat(store.renewals().get(0).request().items())
+                .singleElement()
+                .satisfies(item -> {
+                    assertThat(item.nodeTimeoutNanos())
+                            .isEqualTo(Duration.ofMillis(77).toNanos());
+                    assertThat(item.ttlNanos()).isEqualTo(Duration.ofSeconds(40).toNanos());
+                });
+        answerTheRenewal(new RenewReply.Renewed(runtime.nanoTime()));
+        assertThat(news).containsExactly("renewed of PT30S");
+    }
+
+    /** Operators read there how often the store has extended it. */
+    @Test
+    void onlyWhatTheStoreHasExtendedCountsAsARenewal() {
+        HeldGrant keeper = shop.keeper();
+        keeper.begin(shop.context.suspensions().mark(), null);
+        keeper.renewByHand();
+        answerTheRenewal(new RenewReply.Failed(new StoreUnavailableException("away", null)));
+        assertThat(keeper.asClientHold().renewals()).isZero();
+        keeper.renewByHand();
+        answerTheRenewal(new RenewReply.Renewed(runtime.nanoTime()));
+        keeper.renewByHand();
+        answerTheRenewal(new RenewReply.NotOurs());
+        assertThat(keeper.asClientHold().renewals()).isOne();
     }
 
     @Test
-    void aRenewalUsesTheNodeTimeoutOfItsLock() {
-        held(client(o -> o.nodeTimeout(Duration.ofMillis(77)))).renewAsync();
-        assertThat(store.renewals().get(0).request().items().get(0).nodeTimeoutNanos())
-                .isEqualTo(Duration.ofMillis(77).toNanos());
+    void theHolderThatIsNamedHasTheTokenOfTheLastHandOver() {
+        LockClient client = client(o -> o);
+        Lease first = held(client);
+        CompletableFuture<Lease> second = client.named(NAME).acquireAsync();
+        first.releaseAsync();
+        assertThat(second.join().fencingToken()).isEqualTo(101);
+        CompletableFuture<Attempt<Lease>> third = client.named(NAME).attemptAsync(Duration.ZERO);
+        assertThat(((Attempt.Busy<Lease>) third.join()).holder().fencingToken()).hasValue(101);
+    }
+
+    // ---- several
+
+    @Test
+    void whenTheStoreIsBackEveryUnansweredReleaseIsRepeated() {
+        LockClient client = client(o -> o);
+        Lease one = held(client);
+        CompletableFuture<Lease> other = client.named("b").acquireAsync();
+        grantedAfter(Duration.ZERO);
+        store.answersReleases(new ReleaseReply.Failed(
+                FailureKind.UNKNOWN, new StoreUnavailableException("made by the test", null)));
+        one.releaseAsync();
+        other.join().releaseAsync();
+        store.ear().reconnected();
+        assertThat(store.releases()).hasSize(4);
+    }
+
+    /** The limit of the wait for an undo ends with the wait. */
+    @Test
+    void aThreadThatWasInterruptedLeavesNoTimer() {
+        LockListener interrupting = new LockListener() {
+            @Override
+            public void attemptBegan(AttemptBegan event) {
+                Thread.currentThread().interrupt();
+            }
+
+            @Override
+            public void attemptEnded(AttemptEnded event) {
+                runtime.passesInWaits();
+                runtime.schedule(10_000_000, () -> last().answer().complete(new AcquireReply.Busy(null, 0, List.of())));
+            }
+        };
+        LockClient client = Leasehold.builder()
+                .store(store)
+                .runtime(runtime)
+                .listener(interrupting)
+                .connect();
+        assertThatThrownBy(() -> client.named(NAME).acquire()).isInstanceOf(InterruptedException.class);
+        assertThat(runtime.timers()).isZero();
+    }
+
+    @Test
+    void whenTheStoreIsBackTheWaitersOfEveryLockAskAgain() {
+        LockClient client = client(o -> o);
+        for (String name : List.of("a", "b", "c")) {
+            client.named(name).acquireAsync();
+            last().answer().complete(new AcquireReply.Queued(null, 1, List.of()));
+        }
+        store.ear().reconnected();
+        assertThat(store.acquires()).hasSize(6);
+    }
+
+    /** From the front, each that leaves would let the next one ask. */
+    @Test
+    void aCloseWithdrawsTheLastInLineFirst() {
+        LockClient client = client(o -> o);
+        client.named(NAME).acquireAsync();
+        last().answer().complete(new AcquireReply.Queued(null, 1, List.of()));
+        client.named(NAME).acquireAsync();
+        client.named(NAME).acquireAsync();
+        runtime.passesInWaits();
+        client.close();
+        assertThat(store.acquires()).hasSize(1);
+    }
+
+    @Test
+    void whoWithdrawsFromSeveralWaitsForTheFirstUndoToo() {
+        EngineClient client = (EngineClient) client(o -> o);
+        CompletableFuture<ReleaseReply> toTheFirst = new CompletableFuture<>();
+        store.answersReleasesWith(toTheFirst);
+        PendingAttempt<MultiLease> pending = client.attempts()
+                .enterAll(
+                        List.of(NAME, LockName.exactly("b")),
+                        client.attempts().settings(LockOptions.defaults()),
+                        Long.MAX_VALUE);
+        grantedAfter(Duration.ofSeconds(29));
+        assertThat(store.releases()).as("all at once came too late").hasSize(1);
+        CompletableFuture<ReleaseReply> toTheSecond = new CompletableFuture<>();
+        store.answersReleasesWith(toTheSecond);
+        grantedAfter(Duration.ZERO);
+        CompletableFuture<?> left = pending.giveUp();
+        last().answer().complete(new AcquireReply.Busy(null, 0, List.of()));
+        assertThat(store.releases()).hasSize(2);
+        toTheSecond.complete(new ReleaseReply.Released());
+        assertThat(left).as("the first is not answered").isNotDone();
+        toTheFirst.complete(new ReleaseReply.Released());
+        assertThat(left).isDone();
+    }
+
+    @Test
+    void thePartThatEndedIsTheOneThatIsNamed() {
+        LockClient client = client(o -> o);
+        store.isNotAtomic();
+        CompletableFuture<Attempt<MultiLease>> pending = client.all(
+                        LockName.exactly("a"), LockName.exactly("b"), LockName.exactly("c"))
+                .attemptAsync(Duration.ofSeconds(5));
+        grantedAfter(Duration.ZERO);
+        grantedAfter(Duration.ZERO);
+        store.ear().lost(store.acquires().get(1).request().owner(), LossCause.FORCE_RELEASED);
+        runtime.passUnnoticed(Duration.ofSeconds(5));
+        grantedAfter(Duration.ZERO);
+        assertThat(((Attempt.Busy<MultiLease>) pending.join()).lockName()).isEqualTo(LockName.exactly("b"));
     }
 
     /** Nodes that failed one renewal have kept the lock at the next: they have no part in a later loss. */

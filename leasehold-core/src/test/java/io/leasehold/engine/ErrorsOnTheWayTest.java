@@ -1,0 +1,139 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.LossCause;
+import io.leasehold.Renewal;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.TokenRange;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** An {@link Error} that meets one step of a duty: the duty goes on, and what follows the step is done. */
+@SuppressWarnings("FutureReturnValueIgnored")
+@Tag("quick")
+@Timeout(60)
+final class ErrorsOnTheWayTest {
+
+    private static final Duration TTL = Duration.ofSeconds(30);
+
+    private final StillRuntime runtime = new StillRuntime();
+    private final SilentStore store = new SilentStore();
+
+    private Lease held(Renewal renewal) {
+        store.answersAtOnce(asked -> new AcquireReply.Granted(
+                new Grant(asked.owner(), TokenRange.of(1, 1), runtime.nanoTime(), Incarnation.DURABLE), List.of()));
+        return client()
+                .named("n")
+                .with(o -> o.renewal(renewal))
+                .acquireAsync()
+                .join();
+    }
+
+    private LockClient client() {
+        return Leasehold.builder()
+                .store(store)
+                .runtime(runtime)
+                .defaults(LockOptions.defaults().ttl(TTL))
+                .connect();
+    }
+
+    /** Runs the step; the reading of a clock with this number fails in it. Returns whether there was one. */
+    private boolean meets(int fatal, Runnable step) {
+        AtomicInteger reads = new AtomicInteger();
+        runtime.beforeAClockIsRead(() -> {
+            if (reads.incrementAndGet() == fatal) {
+                throw new InternalError("made by the test");
+            }
+        });
+        try {
+            step.run();
+        } catch (InternalError e) {
+            assertThat(e).hasMessage("made by the test");
+        } finally {
+            runtime.beforeAClockIsRead(() -> {});
+        }
+        return reads.get() >= fatal;
+    }
+
+    private void renewAll() {
+        for (var asked : store.renewals()) {
+            asked.answer()
+                    .complete(new RenewReply(asked.request().items().stream()
+                            .<RenewReply.Item>map(item -> new RenewReply.Renewed(runtime.nanoTime()))
+                            .toList()));
+        }
+    }
+
+    @Test
+    void whicheverStepOfARenewalItMeetsTheNextOnesFollow() {
+        boolean met = true;
+        for (int at = 1; met; at++) {
+            ErrorsOnTheWayTest own = new ErrorsOnTheWayTest();
+            Lease lease = own.held(Renewal.automatic());
+            own.runtime.pass(Duration.ofSeconds(8));
+            met = own.meets(at, () -> own.runtime.pass(Duration.ofSeconds(3)));
+            for (int i = 0; i < 6; i++) {
+                own.renewAll();
+                own.runtime.pass(Duration.ofSeconds(5));
+            }
+            own.renewAll();
+            assertThat(lease.isValid()).as("read %d", at).isTrue();
+        }
+    }
+
+    /** No holder asks: the timer alone finds the end. */
+    @Test
+    void whicheverStepOfAnEndItMeetsTheLossIsTold() {
+        boolean met = true;
+        for (int at = 1; met; at++) {
+            ErrorsOnTheWayTest own = new ErrorsOnTheWayTest();
+            Lease lease = own.held(Renewal.none());
+            List<LossCause> told = new ArrayList<>();
+            lease.onLost(told::add);
+            own.runtime.pass(Duration.ofSeconds(29));
+            met = own.meets(at, () -> own.runtime.pass(Duration.ofSeconds(1)));
+            own.runtime.pass(Duration.ofSeconds(1));
+            assertThat(told).as("read %d", at).containsExactly(LossCause.EXPIRED);
+        }
+    }
+
+    @Test
+    void whicheverStepOfACloseItMeetsTheStoreIsClosedAndWaitersAreTold() {
+        boolean met = true;
+        for (int at = 1; met; at++) {
+            met = new ErrorsOnTheWayTest().closes(at);
+        }
+    }
+
+    private boolean closes(int at) {
+        store.isNotAtomic();
+        LockClient client = client();
+        var several = client.all(LockName.exactly("a"), LockName.exactly("b")).acquireAsync();
+        var others = client.all(LockName.exactly("c"), LockName.exactly("d")).acquireAsync();
+        var one = client.named("e").acquireAsync();
+        for (var asked : store.acquires()) {
+            asked.answer().complete(new AcquireReply.Queued(null, 1, List.of()));
+        }
+        runtime.passesInWaits();
+        boolean met = meets(at, client::close);
+        assertThat(store.isClosed()).as("read %d", at).isTrue();
+        assertThat(List.of(several.isDone(), others.isDone(), one.isDone()))
+                .as("read %d", at)
+                .containsOnly(true);
+        return met;
+    }
+}
