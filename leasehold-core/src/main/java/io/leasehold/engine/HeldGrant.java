@@ -248,8 +248,9 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
             if (noticed == suspensionsSeen) {
                 return;
             }
-            suspensionsSeen = noticed;
             actions = machine.on(new GrantEvent.Suspended(), now());
+            // Last: if the machine could not be told, the next check tells it.
+            suspensionsSeen = noticed;
         }
         perform(actions);
     }

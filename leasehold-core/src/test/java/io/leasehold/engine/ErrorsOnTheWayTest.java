@@ -10,6 +10,7 @@ import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
 import io.leasehold.Renewal;
 import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.RenewReply;
@@ -17,6 +18,7 @@ import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -32,15 +34,21 @@ final class ErrorsOnTheWayTest {
 
     private final StillRuntime runtime = new StillRuntime();
     private final SilentStore store = new SilentStore();
+    private LockClient client;
 
     private Lease held(Renewal renewal) {
-        store.answersAtOnce(asked -> new AcquireReply.Granted(
-                new Grant(asked.owner(), TokenRange.of(1, 1), runtime.nanoTime(), Incarnation.DURABLE), List.of()));
-        return client()
-                .named("n")
-                .with(o -> o.renewal(renewal))
-                .acquireAsync()
-                .join();
+        store.answersAtOnce(this::granted);
+        client = client();
+        return client.named("n").with(o -> o.renewal(renewal)).acquireAsync().join();
+    }
+
+    private Lease other() {
+        return client.named("other").acquireAsync().join();
+    }
+
+    private AcquireReply granted(AcquireRequest asked) {
+        return new AcquireReply.Granted(
+                new Grant(asked.owner(), TokenRange.of(1, 64), runtime.nanoTime(), Incarnation.DURABLE), List.of());
     }
 
     private LockClient client() {
@@ -108,6 +116,55 @@ final class ErrorsOnTheWayTest {
             met = own.meets(at, () -> own.runtime.pass(Duration.ofSeconds(1)));
             own.runtime.pass(Duration.ofSeconds(1));
             assertThat(told).as("read %d", at).containsExactly(LossCause.EXPIRED);
+        }
+    }
+
+    /** One that could not be told of it is told by the next check, and keeps no other from being asked about. */
+    @Test
+    void whicheverStepOfNoticingASuspensionItMeetsNoHoldIsBelieved() {
+        boolean met = true;
+        for (int at = 1; met; at++) {
+            ErrorsOnTheWayTest own = new ErrorsOnTheWayTest();
+            List<Lease> leases = List.of(own.held(Renewal.automatic()), own.other());
+            own.runtime.suspend(Duration.ofHours(1));
+            met = own.meets(at, () -> own.runtime.pass(Duration.ofSeconds(1)));
+            own.runtime.pass(Duration.ofMillis(1_100));
+            assertThat(own.store.renewals()).as("read %d", at).isNotEmpty();
+            assertThat(leases).as("read %d", at).noneMatch(Lease::isValid);
+        }
+    }
+
+    @Test
+    void whicheverStepOfAQuestionItMeetsASuspensionIsNotOverlooked() {
+        boolean met = true;
+        for (int at = 1; met; at++) {
+            ErrorsOnTheWayTest own = new ErrorsOnTheWayTest();
+            Lease lease = own.held(Renewal.automatic());
+            own.runtime.suspend(Duration.ofHours(1));
+            met = own.meets(at, lease::isValid);
+            assertThat(lease.isValid()).as("read %d", at).isFalse();
+        }
+    }
+
+    /** What has been passed on is not released below its next holder. */
+    @Test
+    void whicheverStepOfAHandOverItMeetsTheNextHolderKeepsWhatItGot() {
+        boolean met = true;
+        for (int at = 1; met; at++) {
+            ErrorsOnTheWayTest own = new ErrorsOnTheWayTest();
+            LockClient client = own.client();
+            CompletableFuture<Lease> first = client.named("n").acquireAsync();
+            CompletableFuture<Lease> next = client.named("n").acquireAsync();
+            var asked = own.store.acquires().get(0);
+            asked.answer().complete(own.granted(asked.request()));
+            met = own.meets(at, () -> first.join().releaseAsync());
+            if (next.isDone()) {
+                assertThat(own.store.releases()).as("read %d", at).isEmpty();
+                assertThat(next.join().isValid()).as("read %d", at).isTrue();
+            }
+            assertThat(first.join().whenEnded().toCompletableFuture())
+                    .as("read %d", at)
+                    .isDone();
         }
     }
 

@@ -29,6 +29,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -154,6 +155,33 @@ final class SecondTimesTest {
         grantedAfter(Duration.ZERO);
         assertThat(wanted.join().isValid()).isTrue();
         assertThat(store.renewals()).hasSize(renewals);
+    }
+
+    /** While nothing is held nothing compares the clocks, and the next hold begins anew. */
+    @Test
+    void aSuspensionBetweenTwoHoldsIsNoneOfTheSecond() {
+        LockClient client = client(o -> o);
+        held(client).releaseAsync();
+        runtime.pass(Duration.ofSeconds(3));
+        runtime.suspend(Duration.ofHours(1));
+        Lease second = held(client);
+        assertThat(second.isValid()).isTrue();
+        assertThat(store.renewals()).isEmpty();
+    }
+
+    /** Also a thread that holds the lock already: its flag is what ends it. */
+    @Test
+    void aThreadThatIsInterruptedReentersNothing() throws InterruptedException {
+        LockClient client = client(o -> o);
+        store.answersAtOnce(request -> granted(request, runtime.nanoTime()));
+        ReentrantLockView view = client.named(NAME).asReentrantLock();
+        view.lock();
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(view::lockInterruptibly).isInstanceOf(InterruptedException.class);
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> view.tryLock(1, TimeUnit.SECONDS)).isInstanceOf(InterruptedException.class);
+        assertThat(view.getHoldCount()).isOne();
+        assertThat(Thread.interrupted()).isFalse();
     }
 
     /** Its thread has done its part, and may die: nobody else keeps the lock. */
