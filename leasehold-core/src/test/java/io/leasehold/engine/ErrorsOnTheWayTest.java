@@ -61,9 +61,15 @@ final class ErrorsOnTheWayTest {
 
     /** Runs the step; the reading of a clock with this number fails in it. Returns whether there was one. */
     private boolean meets(int fatal, Runnable step) {
+        return meets(fatal, 1, step);
+    }
+
+    /** The same, with so many readings that fail one after the other. */
+    private boolean meets(int fatal, int times, Runnable step) {
         AtomicInteger reads = new AtomicInteger();
         runtime.beforeAClockIsRead(() -> {
-            if (reads.incrementAndGet() == fatal) {
+            int read = reads.incrementAndGet();
+            if (read >= fatal && read < fatal + times) {
                 throw new InternalError("made by the test");
             }
         });
@@ -173,6 +179,24 @@ final class ErrorsOnTheWayTest {
         boolean met = true;
         for (int at = 1; met; at++) {
             met = new ErrorsOnTheWayTest().closes(at);
+        }
+    }
+
+    /** The holder cannot be told, the lease cannot be ended, and the first check of both fails as well. */
+    @Test
+    void severalInARowAtACloseAreMadeUpForAtOnce() {
+        boolean met = true;
+        for (int at = 1; met; at++) {
+            ErrorsOnTheWayTest own = new ErrorsOnTheWayTest();
+            Lease lease = own.held(Renewal.automatic());
+            own.runtime.passesInWaits();
+            long beforeNanos = own.runtime.nanoTime();
+            met = own.meets(at, 3, own.client::close);
+            assertThat(Duration.ofNanos(own.runtime.nanoTime() - beforeNanos))
+                    .as("read %d", at)
+                    .isLessThan(Duration.ofSeconds(1));
+            assertThat(lease.whenEnded().toCompletableFuture()).as("read %d", at).isDone();
+            assertThat(own.store.isClosed()).as("read %d", at).isTrue();
         }
     }
 

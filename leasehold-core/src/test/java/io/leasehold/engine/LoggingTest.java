@@ -75,6 +75,21 @@ class LoggingTest {
                 .contains("action=force-release", "removed=true", "by=");
     }
 
+    @Test
+    void aReleaseByForceOfAnotherHolderSaysWhoWasWantedAndThatItWasNone() throws InterruptedException {
+        String log = logged(locks -> {
+            try (Lease lease = locks.named("kept").acquire()) {
+                assertThat(locks.admin().forceRelease(LockName.exactly("kept"), "host/1/gone"))
+                        .isFalse();
+                assertThat(lease.isValid()).isTrue();
+            }
+        });
+        assertThat(log.lines().filter(line -> line.contains("io.leasehold.audit")))
+                .singleElement()
+                .asString()
+                .contains("lock=kept", "wanted=host/1/gone", "removed=false", "store=memory:");
+    }
+
     private static final LockName NAME = LockName.exactly("lost");
 
     private static void lose(LockClient locks) {

@@ -30,6 +30,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -47,11 +48,18 @@ final class SecondTimesTest {
     private final SilentStore store = new SilentStore();
     private final Workshop shop = new Workshop(runtime, store);
     private final List<String> news = new ArrayList<>();
+    private Runnable closing = () -> {};
 
     private final LockListener listener = new LockListener() {
         @Override
         public void abandoned(Abandoned event) {
             news.add("abandoned " + event.cause());
+        }
+
+        @Override
+        public void lost(Lost event) {
+            news.add("lost " + event.name());
+            closing.run();
         }
 
         @Override
@@ -321,6 +329,38 @@ final class SecondTimesTest {
         }
         store.ear().reconnected();
         assertThat(store.acquires()).hasSize(6);
+    }
+
+    /** They share the owner token, and what the store says of it counts for each. */
+    @Test
+    void whatTheStoreSaysOfAnOwnerTokenIsToldToEachOfItsLocks() {
+        LockClient client = client(o -> o);
+        CompletableFuture<MultiLease> wanted =
+                client.all(NAME, LockName.exactly("b")).acquireAsync();
+        grantedAfter(Duration.ZERO);
+        List<String> told = new ArrayList<>();
+        wanted.join().onAtRisk(left -> told.add("at risk"));
+        store.ear().suspended(last().request().owner());
+        assertThat(told).hasSize(2);
+        news.clear();
+        store.ear().lost(last().request().owner(), LossCause.SESSION_LOST);
+        assertThat(news).containsExactlyInAnyOrder("lost a", "lost b");
+    }
+
+    /** A listener runs on the thread that closes: it must not wait for what it is part of. */
+    @Test
+    void aListenerThatClosesDuringTheCloseIsNotWaitedFor() {
+        AtomicReference<LockClient> closed = new AtomicReference<>();
+        closing = () -> closed.get().close(Duration.ofSeconds(50));
+        LockClient client = client(o -> o);
+        closed.set(client);
+        held(client);
+        runtime.passesInWaits();
+        long beforeNanos = runtime.nanoTime();
+        client.close();
+        assertThat(runtime.nanoTime() - beforeNanos)
+                .isLessThan(Duration.ofSeconds(1).toNanos());
+        assertThat(news).contains("lost a");
     }
 
     /** From the front, each that leaves would let the next one ask. */
