@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
@@ -34,6 +35,7 @@ final class ErrorsOnTheWayTest {
 
     private final StillRuntime runtime = new StillRuntime();
     private final SilentStore store = new SilentStore();
+    private final AtomicInteger underWay = new AtomicInteger();
     private LockClient client;
 
     private Lease held(Renewal renewal) {
@@ -55,6 +57,17 @@ final class ErrorsOnTheWayTest {
         return Leasehold.builder()
                 .store(store)
                 .runtime(runtime)
+                .listener(new LockListener() {
+                    @Override
+                    public void attemptBegan(AttemptBegan event) {
+                        underWay.incrementAndGet();
+                    }
+
+                    @Override
+                    public void attemptEnded(AttemptEnded event) {
+                        underWay.decrementAndGet();
+                    }
+                })
                 .defaults(LockOptions.defaults().ttl(TTL))
                 .connect();
     }
@@ -106,6 +119,28 @@ final class ErrorsOnTheWayTest {
             }
             own.renewAll();
             assertThat(lease.isValid()).as("read %d", at).isTrue();
+        }
+    }
+
+    /** What counts the attempts that are under way would never come back to zero. */
+    @Test
+    void anAttemptThatItEndsIsToldToHaveEnded() {
+        for (boolean granted : new boolean[] {true, false}) {
+            boolean met = true;
+            for (int at = 1; met; at++) {
+                ErrorsOnTheWayTest own = new ErrorsOnTheWayTest();
+                var wanted = own.client().named("n").attemptAsync(Duration.ZERO);
+                var asked = own.store.acquires().get(0);
+                AcquireReply reply = granted ? own.granted(asked.request()) : new AcquireReply.Busy(null, 0, List.of());
+                met = own.meets(at, () -> asked.answer().complete(reply));
+                own.runtime.pass(Duration.ofSeconds(1));
+                assertThat(wanted).as("read %d", at).isDone();
+                if (wanted.isCompletedExceptionally()) {
+                    assertThat(own.underWay)
+                            .as("read %d, granted %s", at, granted)
+                            .hasValue(0);
+                }
+            }
         }
     }
 
@@ -195,7 +230,9 @@ final class ErrorsOnTheWayTest {
             assertThat(Duration.ofNanos(own.runtime.nanoTime() - beforeNanos))
                     .as("read %d", at)
                     .isLessThan(Duration.ofSeconds(1));
-            assertThat(lease.whenEnded().toCompletableFuture()).as("read %d", at).isDone();
+            assertThat(lease.whenEnded().toCompletableFuture())
+                    .as("read %d", at)
+                    .isDone();
             assertThat(own.store.isClosed()).as("read %d", at).isTrue();
         }
     }

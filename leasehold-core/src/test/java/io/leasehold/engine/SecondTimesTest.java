@@ -243,13 +243,10 @@ final class SecondTimesTest {
     void aRenewalUsesTheOptionsOfItsLock() {
         held(client(o -> o.nodeTimeout(Duration.ofMillis(77)).lockDelay(Duration.ofSeconds(10))))
                 .renewAsync();
-        assertThat(store.renewals().get(0).request().items())
-                .singleElement()
-                .satisfies(item -> {
-                    assertThat(item.nodeTimeoutNanos())
-                            .isEqualTo(Duration.ofMillis(77).toNanos());
-                    assertThat(item.ttlNanos()).isEqualTo(Duration.ofSeconds(40).toNanos());
-                });
+        assertThat(store.renewals().get(0).request().items()).singleElement().satisfies(item -> {
+            assertThat(item.nodeTimeoutNanos()).isEqualTo(Duration.ofMillis(77).toNanos());
+            assertThat(item.ttlNanos()).isEqualTo(Duration.ofSeconds(40).toNanos());
+        });
         answerTheRenewal(new RenewReply.Renewed(runtime.nanoTime()));
         assertThat(news).containsExactly("renewed of PT30S");
     }
@@ -288,8 +285,8 @@ final class SecondTimesTest {
         Lease one = held(client);
         CompletableFuture<Lease> other = client.named("b").acquireAsync();
         grantedAfter(Duration.ZERO);
-        store.answersReleases(new ReleaseReply.Failed(
-                FailureKind.UNKNOWN, new StoreUnavailableException("made by the test", null)));
+        store.answersReleases(
+                new ReleaseReply.Failed(FailureKind.UNKNOWN, new StoreUnavailableException("made by the test", null)));
         one.releaseAsync();
         other.join().releaseAsync();
         store.ear().reconnected();

@@ -12,6 +12,7 @@ import io.leasehold.LossCause;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
@@ -20,7 +21,6 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
-import io.leasehold.spi.AcquireRequest;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
@@ -308,8 +308,7 @@ final class QuorumSessionKeepingTest {
     @Test
     void aBatchThatIsAnsweredLeavesNoTimeLimit() {
         Grant one = set.granted();
-        Grant other =
-                set.granted(AcquireRequest.exclusive(List.of(OTHER), set.owner(), "host/1/x", TTL, SECOND));
+        Grant other = set.granted(AcquireRequest.exclusive(List.of(OTHER), set.owner(), "host/1/x", TTL, SECOND));
         int armed = set.clock.armed();
         RenewReply reply = set.clock.answer(set.store.renew(new RenewBatch(
                 List.of(
