@@ -28,6 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What users do in their callbacks and their work holds up neither a loss nor other work. */
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(120)
 final class UserThreadsTest {

@@ -17,10 +17,14 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.StoreSignals;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class InMemoryNodeTest {
 
@@ -79,14 +83,11 @@ final class InMemoryNodeTest {
         node.listen(new StoreSignals() {
             @Override
             public void wake(LockName name) {
-                Thread asking = new Thread(() -> node.describe(name));
-                asking.start();
-                try {
-                    asking.join(10_000);
-                } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt();
-                }
-                answered.add(!asking.isAlive());
+                answered.add(
+                        CompletableFuture.supplyAsync(() -> node.describe(name).join())
+                                .thenApply(Optional::isEmpty)
+                                .completeOnTimeout(false, 30, TimeUnit.SECONDS)
+                                .join());
             }
 
             @Override
