@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What happens for the second time, or after what it belonged to: it is neither forgotten nor taken for the first. */
-@SuppressWarnings("FutureReturnValueIgnored")
+@SuppressWarnings({"FutureReturnValueIgnored", "LockNotBeforeTry"})
 @Tag("quick")
 @Timeout(60)
 final class SecondTimesTest {
