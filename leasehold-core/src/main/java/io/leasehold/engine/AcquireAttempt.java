@@ -59,6 +59,8 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
 
     private LockRuntime.@Nullable Timer timer;
     private boolean closing;
+    /** Listeners have heard of its end. Only the thread that delivers the outcome uses it. */
+    private boolean endTold;
     /** The undos that are under way. */
     private CompletableFuture<?> undone = CompletableFuture.completedFuture(null);
     /** Nothing of this attempt is in flight, and all undos are answered. */
@@ -320,6 +322,9 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
         try {
             finish(outcome);
         } catch (RuntimeException | Error e) {
+            if (!endTold) {
+                Futures.guarded("the news of an attempt", () -> tell(AttemptOutcome.ERROR, waited()));
+            }
             result.completeExceptionally(e);
             throw e;
         }
@@ -376,6 +381,7 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
     }
 
     private void tell(AttemptOutcome outcome, Duration waited) {
+        endTold = true;
         if (recording != null) {
             recording.ended(name, outcome, context.store().description());
         }

@@ -30,6 +30,9 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
+    /** The delay after a check of a timer that failed. */
+    static final long CHECK_AGAIN_NANOS = 100_000_000;
+
     private final LockName name;
     private final Grant grant;
     /** The highest ballot ever proposed under the owner token, perhaps by a request that may still arrive. */
@@ -173,7 +176,22 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     private synchronized void armEnd(long atNanos) {
         if (machine.isHeld()) {
             TimerQueue.cancelled(endTimer);
-            endTimer = context.timeline().scheduleAt(atNanos, () -> on(new GrantEvent.EndDue()));
+            endTimer = context.timeline().scheduleAt(atNanos, this::endDue);
+        }
+    }
+
+    /** Only this check tells of an end that no caller finds, so a failed check is repeated. */
+    private void endDue() {
+        try {
+            on(new GrantEvent.EndDue());
+        } catch (RuntimeException | Error e) {
+            synchronized (this) {
+                if (machine.isHeld()) {
+                    TimerQueue.cancelled(endTimer);
+                    endTimer = context.timeline().schedule(CHECK_AGAIN_NANOS, this::endDue);
+                }
+            }
+            throw e;
         }
     }
 
@@ -230,8 +248,9 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
             if (noticed == suspensionsSeen) {
                 return;
             }
-            suspensionsSeen = noticed;
             actions = machine.on(new GrantEvent.Suspended(), now());
+            // Last: if the machine could not be told, the next check tells it.
+            suspensionsSeen = noticed;
         }
         perform(actions);
     }

@@ -83,24 +83,31 @@ final class NodeReleases {
 
     /** Waits for the nodes that answer at once, so that all that can be freed is freed; then stops the repetitions. */
     void close(long patienceNanos) {
-        LockRuntime runtime = nodes.runtime();
+        try {
+            awaitFirstAnswers(patienceNanos);
+        } finally {
+            synchronized (this) {
+                closed = true;
+            }
+            all().forEach(NodeRelease::close);
+        }
+    }
+
+    private void awaitFirstAnswers(long patienceNanos) {
         List<CompletableFuture<Void>> fresh = all().stream()
                 .filter(NodeRelease::isFresh)
                 .map(NodeRelease::over)
                 .toList();
-        if (!fresh.isEmpty()) {
-            CompletableFuture<Void> done = CompletableFuture.allOf(fresh.toArray(CompletableFuture<?>[]::new));
-            CompletableFuture<Void> limited = done.copy();
-            LockRuntime.Timer patience = runtime.schedule(patienceNanos, () -> limited.complete(null));
-            try {
-                runtime.awaitUninterruptibly(limited);
-            } finally {
-                patience.cancel();
-            }
+        if (fresh.isEmpty()) {
+            return;
         }
-        synchronized (this) {
-            closed = true;
+        CompletableFuture<Void> done = CompletableFuture.allOf(fresh.toArray(CompletableFuture<?>[]::new));
+        CompletableFuture<Void> limited = done.copy();
+        LockRuntime.Timer patience = nodes.runtime().schedule(patienceNanos, () -> limited.complete(null));
+        try {
+            nodes.runtime().awaitUninterruptibly(limited);
+        } finally {
+            patience.cancel();
         }
-        all().forEach(NodeRelease::close);
     }
 }

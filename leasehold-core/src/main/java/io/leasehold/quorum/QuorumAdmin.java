@@ -93,9 +93,10 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
         List<CompletableFuture<List<Finding>>> each = new ArrayList<>();
         List<CompletableFuture<@Nullable Probe>> probes = new ArrayList<>();
         for (int i = 0; i < nodes.size(); i++) {
-            LockNode node = nodes.link(i).node();
-            each.add(node.operations().diagnose().exceptionally(error -> List.of(silent(node, error))));
-            probes.add(probe(node));
+            NodeLink link = nodes.link(i);
+            each.add(link.ask(
+                    node -> node.operations().diagnose(), (kind, error) -> List.of(silent(link.node(), error))));
+            probes.add(probe(link));
         }
         List<CompletableFuture<?>> all = new ArrayList<>(each);
         all.addAll(probes);
@@ -116,15 +117,15 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
         return Finding.warning("node", node.description() + " could not be asked: " + error.getMessage(), null);
     }
 
-    private CompletableFuture<@Nullable Probe> probe(LockNode node) {
+    private CompletableFuture<@Nullable Probe> probe(NodeLink link) {
         long sentAtNanos = nodes.runtime().nanoTime();
-        return node.probe(PROBE_NANOS).thenApply(reply -> {
+        return link.ask(node -> node.probe(PROBE_NANOS), NodeReply.Failed::new).thenApply(reply -> {
             if (!(reply instanceof NodeReply.Answered answered)) {
                 return null;
             }
             long roundMicros = (nodes.runtime().nanoTime() - sentAtNanos) / 1_000;
             long ahead = answered.serverMicros() - sentAtNanos / 1_000;
-            return new Probe(node.description(), answered.incarnation().id(), ahead, roundMicros);
+            return new Probe(link.node().description(), answered.incarnation().id(), ahead, roundMicros);
         });
     }
 

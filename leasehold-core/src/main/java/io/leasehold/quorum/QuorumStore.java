@@ -334,21 +334,26 @@ public final class QuorumStore implements LockStore, MemberSet {
         return new QuorumAdmin(nodes);
     }
 
+    /** Takes every step, even after a failure: otherwise the other nodes would stay connected. */
     @Override
     public void close() {
-        releases.close(Math.max(
-                100_000_000L, 2 * settings.nodeTimeoutNanos(settings.maxTtl().toNanos())));
-        backoff.close();
-        RuntimeException failure = null;
-        for (QuorumMember member : members) {
+        long patienceNanos = Math.max(
+                100_000_000L, 2 * settings.nodeTimeoutNanos(settings.maxTtl().toNanos()));
+        List<Runnable> steps = new ArrayList<>();
+        steps.add(() -> releases.close(patienceNanos));
+        steps.add(backoff::close);
+        members.forEach(member -> steps.add(() -> member.node().close()));
+        Throwable first = null;
+        for (Runnable step : steps) {
             try {
-                member.node().close();
-            } catch (RuntimeException e) {
-                // The others must be closed all the same.
-                failure = failure == null ? e : failure;
+                step.run();
+            } catch (RuntimeException | Error e) {
+                first = first == null ? e : first;
             }
         }
-        if (failure != null) {
+        if (first instanceof RuntimeException failure) {
+            throw failure;
+        } else if (first instanceof Error failure) {
             throw failure;
         }
     }

@@ -2,6 +2,7 @@ package io.leasehold.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.leasehold.Credentials;
 import io.leasehold.StoreUnavailableException;
@@ -13,6 +14,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -106,6 +108,21 @@ final class CredentialsDeskTest {
         assertThat(one.get(30, TimeUnit.SECONDS)).isEqualTo(LOGIN);
         assertThat(other.get(30, TimeUnit.SECONDS)).isEqualTo(LOGIN);
         assertThat(asked).hasValue(1);
+    }
+
+    @Test
+    void aThreadThatIsInterruptedWhileItWaitsStaysInterrupted() throws InterruptedException {
+        List<Object> how = new CopyOnWriteArrayList<>();
+        Thread waiting = new Thread(() -> {
+            how.add(catchThrowable(desk::now));
+            how.add(Thread.currentThread().isInterrupted());
+        });
+        waiting.start();
+        untilAsked();
+        waiting.interrupt();
+        waiting.join();
+        assertThat(how.get(0)).isInstanceOf(StoreUnavailableException.class);
+        assertThat(how.get(1)).isEqualTo(true);
     }
 
     @Test

@@ -146,7 +146,7 @@ final class LazyStoreTest {
     }
 
     private AcquireReply.Failed refusal() {
-        return (AcquireReply.Failed) lazy.acquire(request()).join();
+        return (AcquireReply.Failed) lazy.acquire(request().ballotSoFar(7)).join();
     }
 
     private static RenewBatch batch() {
@@ -179,6 +179,7 @@ final class LazyStoreTest {
         assertThat(lazy.isOfNodes()).isFalse();
         assertThat(refusal().kind()).isEqualTo(FailureKind.NO_EFFECT);
         assertThat(refusal().error()).hasMessage("store there has not been reached yet");
+        assertThat(refusal().ballot()).as("as far as before").isEqualTo(7);
         assertThat(lazy.renew(batch()).join().items())
                 .hasSize(2)
                 .allMatch(item -> item instanceof RenewReply.Failed failed

@@ -37,6 +37,7 @@ final class StillRuntime implements LockRuntime {
     private long nowNanos = 1_000_000_000L;
     private long wallNanos = 1_700_000_000_000_000_000L;
     private byte drawn;
+    private int undrawn;
     private int failures;
     private int failuresAfter;
     private boolean passesInWaits;
@@ -181,8 +182,17 @@ final class StillRuntime implements LockRuntime {
         task.run();
     }
 
+    /** Nothing can be drawn by lot, so many times. */
+    synchronized void failToDraw(int times) {
+        undrawn = times;
+    }
+
     @Override
     public synchronized void randomBytes(byte[] bytes) {
+        if (undrawn > 0) {
+            undrawn--;
+            throw new InternalError("no randomness (made by the test)");
+        }
         drawn++;
         java.util.Arrays.fill(bytes, drawn);
     }

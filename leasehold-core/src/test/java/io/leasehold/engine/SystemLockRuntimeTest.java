@@ -8,6 +8,7 @@ import io.leasehold.spi.LockRuntime;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.lang.ref.WeakReference;
+import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -16,6 +17,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -178,6 +180,19 @@ final class SystemLockRuntimeTest {
             Thread.sleep(10);
         }
         assertThat(kept.get()).isNull();
+    }
+
+    /** A lock that is asked for and given back all day leaves no place in the queue of the timers. */
+    @Test
+    void timersThatWereCancelledTakeNoPlace() throws Exception {
+        Field field = SystemLockRuntime.class.getDeclaredField("timers");
+        field.setAccessible(true);
+        ScheduledThreadPoolExecutor timers = (ScheduledThreadPoolExecutor) field.get(runtime);
+        int before = timers.getQueue().size();
+        for (int i = 0; i < 10; i++) {
+            runtime.schedule(3_600_000 * MS, () -> {}).cancel();
+        }
+        assertThat(timers.getQueue()).hasSize(before);
     }
 
     private WeakReference<Object> cancelled() {

@@ -67,6 +67,22 @@ final class NodeLinkTest {
         assertThat(thrown).isCompletedWithValue(refused);
     }
 
+    /** A driver that cannot start a thread: that is an answer, and however many there are, none counts as unanswered. */
+    @Test
+    void anErrorThatADriverThrowsIsAnAnswer() {
+        NodeLink link = new NodeLink(new ScriptedNode(new HandClock()), "node-1");
+        for (int i = 0; i <= NodeLink.MAX_UNANSWERED; i++) {
+            CompletableFuture<String> told = link.ask(
+                    target -> {
+                        throw new InternalError("no thread (made by the test)");
+                    },
+                    NodeLinkTest::said);
+            assertThat(told.join())
+                    .startsWith("UNKNOWN: a request to node-1 failed")
+                    .contains("no thread");
+        }
+    }
+
     private static String said(FailureKind kind, LockStoreException error) {
         return kind + ": " + error.getMessage();
     }

@@ -28,19 +28,44 @@ final class TimedRepliesTest {
     private static final long LIMIT = 1_000;
 
     private final HandClock clock = new HandClock();
+    /** What the translation of errors throws instead of translating. */
+    private Error untranslatable;
+
     private final TimedReplies replies = new TimedReplies(clock, new Words());
 
-    private static final class Words implements TimedReplies.Errors {
+    private final class Words implements TimedReplies.Errors {
         @Override
         public Failure of(String what, Throwable error) {
+            failIfTold();
             return new Failure(
                     FailureKind.PERMANENT, new StoreAccessException(what + " failed: " + error.getMessage(), error));
         }
 
         @Override
         public LockStoreException late(String what, long limitNanos) {
+            failIfTold();
             return new StoreUnavailableException(what + " was not answered within " + limitNanos, null);
         }
+    }
+
+    private void failIfTold() {
+        if (untranslatable != null) {
+            throw untranslatable;
+        }
+    }
+
+    /** A class of the driver is missing, for example: the caller is told, and does not wait for ever. */
+    @Test
+    void anErrorThatCannotBeTranslatedIsTheAnswer() {
+        untranslatable = new NoClassDefFoundError("made by the test");
+        assertThat(replies.acquire(acquire(), TimedRepliesTest::broken)).isCompletedExceptionally();
+        assertThat(replies.renew(item(), LIMIT, TimedRepliesTest::broken)).isCompletedExceptionally();
+        assertThat(replies.release(release(), TimedRepliesTest::broken)).isCompletedExceptionally();
+        assertThat(replies.orFail("list", LIMIT, TimedRepliesTest::broken)).isCompletedExceptionally();
+        assertThat(clock.armed()).isZero();
+        CompletableFuture<AcquireReply> late = replies.acquire(acquire(), CompletableFuture::new);
+        clock.pass(Duration.ofNanos(LIMIT));
+        assertThat(late).isCompletedExceptionally();
     }
 
     private static <T> CompletableFuture<T> broken() {

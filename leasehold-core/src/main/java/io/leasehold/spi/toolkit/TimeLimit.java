@@ -15,7 +15,7 @@ public final class TimeLimit {
     private TimeLimit() {}
 
     /**
-     * The result of the work if it completes in time; never exceptional.
+     * The result of the work if it completes in time; exceptional only if the conversion of an error itself fails.
      *
      * @param failed converts an error into a reply
      * @param late creates the reply when the time is up
@@ -29,12 +29,12 @@ public final class TimeLimit {
         CompletableFuture<T> reply = new CompletableFuture<>();
         LockRuntime.Timer timer = runtime.schedule(limitNanos, () -> {
             if (!reply.isDone()) {
-                reply.complete(late.get());
+                complete(reply, late);
             }
         });
         start(work).whenComplete((value, error) -> {
             timer.cancel();
-            reply.complete(error == null ? value : failed.apply(error));
+            complete(reply, () -> error == null ? value : failed.apply(error));
         });
         return reply;
     }
@@ -77,6 +77,15 @@ public final class TimeLimit {
             throw Failure.unwrapped(e) instanceof LockStoreException known
                     ? known
                     : new StoreUnavailableException(what + " failed: " + e.getCause(), e);
+        }
+    }
+
+    /** A conversion that fails is the answer: otherwise the caller would wait for ever. */
+    private static <T> void complete(CompletableFuture<T> reply, Supplier<T> value) {
+        try {
+            reply.complete(value.get());
+        } catch (RuntimeException | Error e) {
+            reply.completeExceptionally(e);
         }
     }
 
