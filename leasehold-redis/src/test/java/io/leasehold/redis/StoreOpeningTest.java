@@ -205,12 +205,16 @@ final class StoreOpeningTest {
         return "redis://" + server.address() + parameters;
     }
 
-    private LockStore set(String... nodes) {
+    private static StoreUri uri(String... nodes) {
         StringBuilder uri = new StringBuilder("redlock:?maxTtl=30s");
         for (String node : nodes) {
             uri.append("&node=").append(URLEncoder.encode(node, StandardCharsets.UTF_8));
         }
-        return new RedlockStoreProvider().open(StoreUri.parse(uri.toString()), runtime);
+        return StoreUri.parse(uri.toString());
+    }
+
+    private LockStore set(String... nodes) {
+        return new RedlockStoreProvider().open(uri(nodes), runtime);
     }
 
     @Test
@@ -397,16 +401,29 @@ final class StoreOpeningTest {
 
     @Test
     void eachNodeIsLoggedInToWithTheProvider() throws Exception {
-        ScriptedRedis one = server();
-        ScriptedRedis two = server();
-        ScriptedRedis three = server();
+        List<String> asked = new CopyOnWriteArrayList<>();
+        ScriptedRedis one = granting(server(), asked);
+        ScriptedRedis two = granting(server(), asked);
+        ScriptedRedis three = granting(server(), asked);
         Redlock set = Redlock.over(node(one, "?durable=true"), node(two, ""), node(three, "?name=n"));
         assertThat(set).hasToString("Redlock[redis://" + one.address() + ", redis://" + two.address() + ", n]");
-        try (LockStore store =
-                set.credentials(() -> Credentials.ofPassword("drawn")).open(runtime)) {
+        Redlock drawn = set.credentials(() -> Credentials.ofPassword("drawn"));
+        assertThat(drawn).hasToString(set.toString());
+        try (LockStore store = drawn.open(runtime)) {
             assertThat(store.guarantees().scope()).isEqualTo(Guarantee.Scope.NETWORK);
+            assertThat(asked(store)).isInstanceOf(AcquireReply.Granted.class);
+            until("all were asked", () -> asked.size() == 3);
+            assertThat(asked).as("as what they are").containsExactlyInAnyOrder("durable", "volatile", "volatile");
         }
         assertThat(List.of(one, two, three)).allMatch(server -> server.asked("AUTH drawn") > 0);
+        try (LockStore store = new RedlockStoreProvider()
+                .open(
+                        uri(node(one, ""), node(two, ""), node(three, "")),
+                        () -> Credentials.ofPassword("provided"),
+                        runtime)) {
+            assertThat(store.guarantees().scope()).isEqualTo(Guarantee.Scope.NETWORK);
+        }
+        assertThat(List.of(one, two, three)).allMatch(server -> server.asked("AUTH provided") > 0);
         assertThatThrownBy(() -> set.credentials(null)).isInstanceOf(NullPointerException.class);
         leavesNothing();
     }

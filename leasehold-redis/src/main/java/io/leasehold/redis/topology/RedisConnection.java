@@ -43,7 +43,7 @@ public interface RedisConnection {
             }
             try {
                 answer.complete(command.reading().apply(items));
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 answer.completeExceptionally(e);
             }
         });
