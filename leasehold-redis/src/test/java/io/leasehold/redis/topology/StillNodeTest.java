@@ -298,6 +298,7 @@ final class StillNodeTest {
         assertThat(record).isNotDone();
         assertThat(leaks).isNotDone();
         runtime.advance(NANO);
+        assertThat(record).isDone();
         assertThatThrownBy(record::join)
                 .hasCauseInstanceOf(StoreUnavailableException.class)
                 .hasMessageContaining("inspect lock \"x\" within 5000 ms");

@@ -62,6 +62,7 @@ final class StillReaderTest {
     }
 
     private static String master(CompletableFuture<SlotTable> table) {
+        assertThat(table).isDone();
         return String.valueOf(table.join().masterOf(0));
     }
 
@@ -106,6 +107,7 @@ final class StillReaderTest {
         runtime.advance(VISIT.minus(NANO));
         assertThat(table).isNotDone();
         runtime.advance(NANO);
+        assertThat(table).isDone();
         assertThatThrownBy(table::join)
                 .hasCauseInstanceOf(StoreUnavailableException.class)
                 .hasMessageContaining("cluster has no node that tells who serves what")
@@ -124,6 +126,7 @@ final class StillReaderTest {
         refusing.fails("CLUSTER INFO", new ServerRefusal("LOADING Redis is loading", null));
         assertThat(refusing.open).isFalse();
         driver.fails(1);
+        assertThat(table).isDone();
         assertThatThrownBy(table::join)
                 .hasMessageContaining(
                         "redis://one:6379 cannot read CLUSTER SLOTS and CLUSTER INFO now: LOADING Redis is loading")
@@ -171,6 +174,7 @@ final class StillReaderTest {
         linked.fails("CLUSTER SLOTS", new IOException("the link is gone"));
         linked.fails("CLUSTER INFO", new IOException("the link is gone"));
         driver.fails(0);
+        assertThat(table).isDone();
         assertThatThrownBy(table::join)
                 .hasMessageContaining("redis://two:6379 cannot be reached")
                 .hasMessageNotContaining("the link is gone");
