@@ -47,9 +47,7 @@ final class JedisLeftoversTest {
     }
 
     private static void until(Collection<?> empty) {
-        while (!empty.isEmpty()) {
-            Thread.onSpinWait();
-        }
+        Servers.until("nothing is kept", empty::isEmpty);
     }
 
     private JedisThreads threads() throws Exception {

@@ -32,7 +32,7 @@ final class ClusterTopology implements Topology {
     /** The time that a healthy node gets to answer at the start. */
     private static final long OPEN_NANOS = 1_500_000_000L;
 
-    /** What is not of this form leads nowhere: a proxy may have said it. */
+    /** A redirect; an answer of another form leads nowhere, since a proxy may have given it. */
     private static final Pattern ELSEWHERE = Pattern.compile("(MOVED|ASK) ([0-9]{1,5}) (.*):([0-9]{1,5})\\s*");
 
     private final Deployment where;

@@ -10,9 +10,13 @@ import io.lettuce.core.SocketOptions;
 import io.lettuce.core.SslOptions;
 import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.protocol.ProtocolVersion;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** With which options of Lettuce connections are made: nothing is sent twice, and nobody waits longer for a server than has to be. */
 @Tag("quick")
@@ -27,7 +31,7 @@ final class LettuceOptionsTest {
     }
 
     @Test
-    void theOptionsOfAStoreUri() {
+    void theOptionsOfAStoreUri(@TempDir Path directory) throws IOException {
         ClientOptions options = LettuceDriver.options(RedisUri.parse(StoreUri.parse("redis://a")));
         sendsNothingTwice(options);
         SocketOptions socket = options.getSocketOptions();
@@ -35,7 +39,8 @@ final class LettuceOptionsTest {
         assertThat(socket.isKeepAlive()).isTrue();
         assertThat(socket.isTcpNoDelay()).isTrue();
         assertThat(options.getSslOptions()).as("those of the platform").isSameAs(ClientOptions.DEFAULT_SSL_OPTIONS);
-        assertThat(LettuceDriver.options(RedisUri.parse(StoreUri.parse("rediss://a?ca=/x.pem")))
+        Path file = Files.createFile(directory.resolve("ca.pem"));
+        assertThat(LettuceDriver.options(RedisUri.parse(StoreUri.parse("rediss://a?ca=" + file)))
                         .getSslOptions())
                 .as("those of the file")
                 .isNotSameAs(ClientOptions.DEFAULT_SSL_OPTIONS);

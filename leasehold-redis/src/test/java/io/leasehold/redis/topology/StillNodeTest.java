@@ -400,7 +400,7 @@ final class StillNodeTest {
         StillDriver.Pushes pushes = driver.pushes().begins();
         assertThat(asked).isNotDone();
         assertThat(master.sent.get(master.sent.size() - 1)).startsWith("acquire.lua jobs:{x}");
-        for (String lock : List.of("jobs:{x}", "lock:{x}")) {
+        for (String lock : List.of("jobs:{x}", "lock:{y}")) {
             pushes.listener.message("wake id 5 " + lock);
             pushes.listener.message("taken " + lock);
             pushes.listener.message("handed id 5 6 7 " + lock);
