@@ -82,16 +82,22 @@ final class BringYourOwnJedisTest {
     /** As after a switch of the master to another server of the same host. */
     @Test
     void aConnectionThatLeadsElsewhereIsRefusedAndEnded() {
-        try (RedisClient client = RedisClient.create("127.0.0.1", server.port())) {
+        try (RedisClient client = RedisClient.builder()
+                .hostAndPort("127.0.0.1", server.port())
+                .clientConfig(DefaultJedisClientConfig.builder()
+                        .clientName("elsewhere")
+                        .build())
+                .build()) {
             ClientSettings settings = ClientSettings.of(client);
-            long before = connections();
             for (String elsewhere : new String[] {"127.0.0.1:" + (server.port() + 1), "127.0.0.2:" + server.port()}) {
                 RedisUri there = RedisUri.parse(StoreUri.parse("redis://" + elsewhere));
                 assertThatThrownBy(() -> settings.connect(there, null))
                         .hasMessageContaining("leads to 127.0.0.1:" + server.port() + " and not to " + elsewhere);
             }
             assertThat(ClientSettings.address(client).getPort()).isEqualTo(server.port());
-            Servers.until("what was made is ended", () -> connections() <= before);
+            Servers.until(
+                    "what was made is ended",
+                    () -> !server.call("CLIENT", "LIST").contains("name=elsewhere"));
         }
     }
 

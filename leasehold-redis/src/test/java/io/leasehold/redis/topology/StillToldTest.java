@@ -105,6 +105,14 @@ final class StillToldTest {
         assertThat(told).containsExactly("first", "look", "again", "closed");
     }
 
+    @Test
+    void aChannelThatIsRefusedIsToldWithNoLockHeld() {
+        serves(5, "one");
+        wakeUps.started(LOW).thenRun(() -> told("refused"));
+        driver.pushes().refuses(new IllegalStateException("made by the test"));
+        assertThat(told).containsExactly("refused", "look");
+    }
+
     // ---- each for itself
 
     /** As a request does that has no more time. */
