@@ -346,7 +346,7 @@ final class StillCallsTest {
         assertThat(unusual.isKnown("a")).isTrue();
         unusual.heed("b", List.of("7", "5"));
         assertThat(unusual.isKnown("a")).isTrue();
-        unusual.heed("a", List.of("7", "5"));
+        unusual.heed("a", List.of("1790", "5"));
         assertThat(unusual.isKnown("a")).isFalse();
     }
 }
