@@ -157,9 +157,12 @@ final class JedisLeftoversTest {
         JedisThreads threads = new JedisThreads("the test");
         JedisConnection connection = new JedisConnection(stuck, threads);
         List<String> told = new CopyOnWriteArrayList<>();
+        Field field = JedisConnection.class.getDeclaredField("wire");
+        field.setAccessible(true);
+        Object lock = field.get(connection);
         CountDownLatch listeners = new CountDownLatch(2);
         connection.onEnd(() -> {
-            told.add("first listener" + (connection.isOpen() ? " before the end" : ""));
+            told.add("first listener" + (Thread.holdsLock(lock) ? " with the lock held" : ""));
             listeners.countDown();
         });
         connection.onEnd(() -> {

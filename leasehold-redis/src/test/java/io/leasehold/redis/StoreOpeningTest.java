@@ -106,6 +106,16 @@ final class StoreOpeningTest {
         leavesNothing();
     }
 
+    @Test
+    void forPlainLocksItIsFoundOutHowTheServerDeletes() throws Exception {
+        ScriptedRedis server = server();
+        try (LockStore plain = RedisStore.at("redis://" + server.address()).openPlain(runtime)) {
+            assertThat(server.asked("INFO server")).isOne();
+            assertThat(plain.guarantees().queueing()).isEqualTo(Guarantee.Queueing.POLLING);
+        }
+        leavesNothing();
+    }
+
     /** A proxy that ends such connections keeps nobody from locks; a server that says something else does. */
     @Test
     void settingsThatCannotBeReadPromiseNothing() throws Exception {
@@ -395,6 +405,39 @@ final class StoreOpeningTest {
         runtime.changing(delay -> delay == OPEN_NANOS ? TimeUnit.MILLISECONDS.toNanos(500) : delay);
         try (LockStore store = set(node(server(), ""), node(server(), ""), node(silent, ""))) {
             assertThat(store.guarantees().exclusion()).isEqualTo(Guarantee.Exclusion.WITHIN_DRIFT);
+        }
+        leavesNothing();
+    }
+
+    /** It may have lost what it acknowledged: so the set promises no more than a member that drops locks keeps. */
+    @Test
+    void aMemberThatFailsOverPromisesLessAndVotesAlsoWhereItDropsLocks() throws Exception {
+        List<ScriptedRedis> members = List.of(server(), server(), server());
+        members.forEach(member -> granting(member, new CopyOnWriteArrayList<>()));
+        String[] groups = members.stream()
+                .map(member -> "redis-replicated://" + member.address())
+                .toArray(String[]::new);
+        try (LockStore store = set(groups)) {
+            assertThat(store.guarantees().exclusion()).isEqualTo(Guarantee.Exclusion.BEST_EFFORT);
+            assertThat(asked(store)).isInstanceOf(AcquireReply.Granted.class);
+            for (ScriptedRedis member : members) {
+                configured(member, "always", "allkeys-lru");
+                member.says(
+                        "INFO",
+                        bulk("run_id:next" + member.port()
+                                + "\r\nredis_version:7.0.9\r\nrole:master\r\ncluster_enabled:0\r\n"));
+                long before = member.asked("CONFIG");
+                member.endAll();
+                until("its next life is looked at", () -> {
+                    try {
+                        AcquireReply reply = asked(store);
+                        return member.asked("CONFIG") > before && reply instanceof AcquireReply.Granted;
+                    } catch (Exception e) {
+                        throw new AssertionError(e);
+                    }
+                });
+            }
+            assertThat(asked(store)).isInstanceOf(AcquireReply.Granted.class);
         }
         leavesNothing();
     }

@@ -188,6 +188,37 @@ final class StillToldTest {
         assertThat(wakeUps.isLive(NEAR)).isTrue();
     }
 
+    @Test
+    void allMastersThatAreAbsentAtTheStartAreTriedAgain() {
+        String info = StillDriver.MASTER.replace("cluster_enabled:0", "cluster_enabled:1");
+        ClusterTopology topology = new ClusterTopology(where, driver, where.errors(), runtime);
+        CompletableFuture<Void> opening = topology.open();
+        StillDriver.Connection visit = new StillDriver.Connection();
+        driver.asked.get(0).answer().complete(visit);
+        visit.answers("INFO", info);
+        visit.answers(
+                "CLUSTER SLOTS",
+                List.of(0L, 99L, List.of("one", 6379L, "id")),
+                List.of(100L, 199L, List.of("two", 6379L, "id")),
+                List.of(200L, 16_383L, List.of("three", 6379L, "id")));
+        visit.answers("CLUSTER INFO", "cluster_current_epoch:5");
+        for (int i = 1; i <= 3; i++) {
+            if (driver.asked.get(i).server().host().equals("one")) {
+                StillDriver.Connection link = new StillDriver.Connection();
+                driver.asked.get(i).answer().complete(link);
+                link.answers("INFO", info);
+            } else {
+                driver.fails(i);
+            }
+        }
+        assertThat(opening).isCompletedWithValue(null);
+        assertThat(driver.asked).hasSize(4);
+        runtime.advance(FIRST_RETRY);
+        assertThat(driver.asked.subList(4, driver.asked.size()))
+                .extracting(one -> one.server().host())
+                .containsExactlyInAnyOrder("two", "three");
+    }
+
     /** What is pushed at two masters comes to one listener, and a master that nobody listens at any more is left. */
     @Test
     void allMastersThatTheTableDoesNotNameAnyMoreAreLeft() {
