@@ -87,7 +87,7 @@ final class ClientSettings implements JedisDriver.Ways {
             if (ofCluster) {
                 forMasters(made);
             }
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             // Also where the client has a socket factory of its own, of which Jedis cannot say where it leads.
             JedisWire.disconnect(made);
             throw e;

@@ -106,6 +106,16 @@ final class StoreOpeningTest {
         leavesNothing();
     }
 
+    @Test
+    void forPlainLocksItIsFoundOutHowTheServerDeletes() throws Exception {
+        ScriptedRedis server = server();
+        try (LockStore plain = RedisStore.at("redis://" + server.address()).openPlain(runtime)) {
+            assertThat(server.asked("INFO server")).isOne();
+            assertThat(plain.guarantees().queueing()).isEqualTo(Guarantee.Queueing.POLLING);
+        }
+        leavesNothing();
+    }
+
     /** A proxy that ends such connections keeps nobody from locks; a server that says something else does. */
     @Test
     void settingsThatCannotBeReadPromiseNothing() throws Exception {
@@ -205,12 +215,16 @@ final class StoreOpeningTest {
         return "redis://" + server.address() + parameters;
     }
 
-    private LockStore set(String... nodes) {
+    private static StoreUri uri(String... nodes) {
         StringBuilder uri = new StringBuilder("redlock:?maxTtl=30s");
         for (String node : nodes) {
             uri.append("&node=").append(URLEncoder.encode(node, StandardCharsets.UTF_8));
         }
-        return new RedlockStoreProvider().open(StoreUri.parse(uri.toString()), runtime);
+        return StoreUri.parse(uri.toString());
+    }
+
+    private LockStore set(String... nodes) {
+        return new RedlockStoreProvider().open(uri(nodes), runtime);
     }
 
     @Test
@@ -395,18 +409,64 @@ final class StoreOpeningTest {
         leavesNothing();
     }
 
+    /** It may have lost what it acknowledged: so the set promises no more than a member that drops locks keeps. */
+    @Test
+    void aMemberThatFailsOverPromisesLessAndVotesAlsoWhereItDropsLocks() throws Exception {
+        List<ScriptedRedis> members = List.of(server(), server(), server());
+        members.forEach(member -> granting(member, new CopyOnWriteArrayList<>()));
+        String[] groups = members.stream()
+                .map(member -> "redis-replicated://" + member.address())
+                .toArray(String[]::new);
+        try (LockStore store = set(groups)) {
+            assertThat(store.guarantees().exclusion()).isEqualTo(Guarantee.Exclusion.BEST_EFFORT);
+            assertThat(asked(store)).isInstanceOf(AcquireReply.Granted.class);
+            for (ScriptedRedis member : members) {
+                configured(member, "always", "allkeys-lru");
+                member.says(
+                        "INFO",
+                        bulk("run_id:next" + member.port()
+                                + "\r\nredis_version:7.0.9\r\nrole:master\r\ncluster_enabled:0\r\n"));
+                long before = member.asked("CONFIG");
+                member.endAll();
+                until("its next life is looked at", () -> {
+                    try {
+                        AcquireReply reply = asked(store);
+                        return member.asked("CONFIG") > before && reply instanceof AcquireReply.Granted;
+                    } catch (Exception e) {
+                        throw new AssertionError(e);
+                    }
+                });
+            }
+            assertThat(asked(store)).isInstanceOf(AcquireReply.Granted.class);
+        }
+        leavesNothing();
+    }
+
     @Test
     void eachNodeIsLoggedInToWithTheProvider() throws Exception {
-        ScriptedRedis one = server();
-        ScriptedRedis two = server();
-        ScriptedRedis three = server();
+        List<String> asked = new CopyOnWriteArrayList<>();
+        ScriptedRedis one = granting(server(), asked);
+        ScriptedRedis two = granting(server(), asked);
+        ScriptedRedis three = granting(server(), asked);
         Redlock set = Redlock.over(node(one, "?durable=true"), node(two, ""), node(three, "?name=n"));
         assertThat(set).hasToString("Redlock[redis://" + one.address() + ", redis://" + two.address() + ", n]");
-        try (LockStore store =
-                set.credentials(() -> Credentials.ofPassword("drawn")).open(runtime)) {
+        Redlock drawn = set.credentials(() -> Credentials.ofPassword("drawn"));
+        assertThat(drawn).hasToString(set.toString());
+        try (LockStore store = drawn.open(runtime)) {
             assertThat(store.guarantees().scope()).isEqualTo(Guarantee.Scope.NETWORK);
+            assertThat(asked(store)).isInstanceOf(AcquireReply.Granted.class);
+            until("all were asked", () -> asked.size() == 3);
+            assertThat(asked).as("as what they are").containsExactlyInAnyOrder("durable", "volatile", "volatile");
         }
         assertThat(List.of(one, two, three)).allMatch(server -> server.asked("AUTH drawn") > 0);
+        try (LockStore store = new RedlockStoreProvider()
+                .open(
+                        uri(node(one, ""), node(two, ""), node(three, "")),
+                        () -> Credentials.ofPassword("provided"),
+                        runtime)) {
+            assertThat(store.guarantees().scope()).isEqualTo(Guarantee.Scope.NETWORK);
+        }
+        assertThat(List.of(one, two, three)).allMatch(server -> server.asked("AUTH provided") > 0);
         assertThatThrownBy(() -> set.credentials(null)).isInstanceOf(NullPointerException.class);
         leavesNothing();
     }

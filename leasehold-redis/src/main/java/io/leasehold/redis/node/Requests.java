@@ -210,20 +210,30 @@ final class Requests {
             asked = link;
             unanswered.incrementAndGet();
             // After the time limit the caller may have begun to undo: then nothing is sent any more.
-            form.send(link, () -> !answer.isDone(), (reply, error) -> {
+            BiConsumer<@Nullable R, @Nullable Throwable> then = (reply, error) -> {
                 unanswered.decrementAndGet();
-                if (reply != null) {
-                    settle(() -> decoded(reply, link));
-                    return;
-                }
-                Throwable cause = error == null ? new IllegalStateException("no answer") : Failure.unwrapped(error);
-                CompletableFuture<Topology.Detour> detour = detour(link, cause);
-                if (detour == null || detours == MAX_DETOURS) {
-                    settle(() -> failed.apply(errors.of(cause, subject.toString())));
-                } else {
-                    follow(detour, detours);
-                }
-            });
+                answered(link, detours, reply, error);
+            };
+            try {
+                form.send(link, () -> !answer.isDone(), then);
+            } catch (RuntimeException | Error e) {
+                // A driver that throws tells nothing more.
+                then.accept(null, e);
+            }
+        }
+
+        private void answered(Link link, int detours, @Nullable R reply, @Nullable Throwable error) {
+            if (reply != null) {
+                settle(() -> decoded(reply, link));
+                return;
+            }
+            Throwable cause = error == null ? new IllegalStateException("no answer") : Failure.unwrapped(error);
+            CompletableFuture<Topology.Detour> detour = detour(link, cause);
+            if (detour == null || detours == MAX_DETOURS) {
+                settle(() -> failed.apply(errors.of(cause, subject.toString())));
+            } else {
+                follow(detour, detours);
+            }
         }
 
         private @Nullable CompletableFuture<Topology.Detour> detour(Link link, Throwable cause) {

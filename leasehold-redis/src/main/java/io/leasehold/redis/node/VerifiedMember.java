@@ -138,7 +138,7 @@ public final class VerifiedMember extends PassingNode {
             looking = true;
             lookedAtNanos = runtime.nanoTime();
         }
-        CompletableFuture<Map<Incarnation, DurabilityCheck>> asked = look.get();
+        CompletableFuture<Map<Incarnation, DurabilityCheck>> asked = asked();
         // What is never answered must not keep the next question back.
         LockRuntime.Timer patience = runtime.schedule(
                 ANSWER_NANOS, () -> asked.completeExceptionally(new IllegalStateException("not answered in time")));
@@ -154,6 +154,15 @@ public final class VerifiedMember extends PassingNode {
                 looking = false;
             }
         });
+    }
+
+    private CompletableFuture<Map<Incarnation, DurabilityCheck>> asked() {
+        try {
+            return look.get();
+        } catch (RuntimeException | Error e) {
+            // The next question does not depend on this one.
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     /** Warns once in each life of what is believed and not known. */

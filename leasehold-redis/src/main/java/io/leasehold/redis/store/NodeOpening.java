@@ -103,7 +103,7 @@ public final class NodeOpening {
         List<Link> connected;
         try {
             connected = topology.connected();
-        } catch (RuntimeException notConnected) {
+        } catch (RuntimeException | Error notConnected) {
             return CompletableFuture.failedFuture(notConnected);
         }
         Map<Incarnation, DurabilityCheck> found = new ConcurrentHashMap<>();

@@ -10,6 +10,8 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +31,9 @@ final class ClusterTopology implements Topology {
 
     /** The time that a healthy node gets to answer at the start. */
     private static final long OPEN_NANOS = 1_500_000_000L;
+
+    /** A redirect; an answer of another form leads nowhere, since a proxy may have given it. */
+    private static final Pattern ELSEWHERE = Pattern.compile("(MOVED|ASK) ([0-9]{1,5}) (.*):([0-9]{1,5})\\s*");
 
     private final Deployment where;
     private final Driver driver;
@@ -234,18 +239,17 @@ final class ClusterTopology implements Topology {
 
     @Override
     public @Nullable CompletableFuture<Detour> detour(String key, Link asked, String error) {
-        boolean moved = error.startsWith("MOVED ");
-        if (moved || error.startsWith("ASK ")) {
-            String[] parts = error.split(" ", 3);
-            int colon = parts.length < 3 ? -1 : parts[2].lastIndexOf(':');
-            if (colon < 0) {
+        Matcher elsewhere = ELSEWHERE.matcher(error);
+        if (elsewhere.matches()) {
+            boolean moved = elsewhere.group(1).equals("MOVED");
+            int slot = Integer.parseInt(elsewhere.group(2));
+            if (slot >= Slots.COUNT) {
                 return null;
             }
             String target = SlotTable.address(
-                    SlotTable.host(parts[2].substring(0, colon), asked.address().host()),
-                    Integer.parseInt(parts[2].substring(colon + 1).strip()));
+                    SlotTable.host(elsewhere.group(3), asked.address().host()), Integer.parseInt(elsewhere.group(4)));
             if (moved) {
-                moved(Integer.parseInt(parts[1]), target);
+                moved(slot, target);
             }
             return members.linkTo(target, !moved).thenApply(link -> new Detour(link, !moved));
         }

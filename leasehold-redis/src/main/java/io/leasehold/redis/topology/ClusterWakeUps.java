@@ -221,7 +221,7 @@ final class ClusterWakeUps implements WakeUps {
 
     private void subscribed(int slot, NodePushes node) {
         String address = node.address();
-        boolean again = false;
+        CompletableFuture<Boolean> firstTry = null;
         boolean gone;
         synchronized (this) {
             // Its end may have been told between the answer and this look at it, when the slot was not yet counted as
@@ -232,14 +232,15 @@ final class ClusterWakeUps implements WakeUps {
                 channel.trying = false;
                 channel.failures = 0;
                 channel.liveAt = address;
-                again = !channel.firstTry.complete(true);
+                firstTry = channel.firstTry;
             }
         }
         if (gone) {
             failed(slot, null);
             return;
         }
-        if (again) {
+        // Outside of the lock: those that wait go on with their request.
+        if (firstTry != null && !firstTry.complete(true)) {
             onResubscribed.run();
         }
         if (!address.equals(members.masterOf(slot))) {
@@ -251,19 +252,20 @@ final class ClusterWakeUps implements WakeUps {
     private void failed(int slot, @Nullable Throwable error) {
         boolean refused =
                 error != null && errors.of(error, "subscribe to wake-ups").kind() == FailureKind.PERMANENT;
+        SlotChannel channel;
         int before;
         synchronized (this) {
-            SlotChannel channel = slots.get(slot);
+            channel = slots.get(slot);
             if (channel == null || closed) {
                 return;
             }
             channel.trying = false;
-            channel.firstTry.complete(false);
-            if (channel.waiting) {
-                return;
-            }
+            before = channel.waiting ? -1 : channel.failures++;
             channel.waiting = true;
-            before = channel.failures++;
+        }
+        channel.firstTry.complete(false);
+        if (before < 0) {
+            return;
         }
         if (!refused) {
             look.run();

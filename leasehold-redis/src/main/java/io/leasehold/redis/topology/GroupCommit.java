@@ -89,7 +89,13 @@ final class GroupCommit implements RedisConnection.Acknowledging {
             }
             next(again);
         });
-        connection.dispatch(all);
+        try {
+            connection.dispatch(all);
+        } catch (RuntimeException | Error e) {
+            // Those that gather behind it would wait for ever.
+            scripts.forEach(script -> script.completeExceptionally(e));
+            wait.completeExceptionally(e);
+        }
     }
 
     private static void settle(

@@ -112,7 +112,7 @@ final class JointCalls implements RedisConnection.Joint {
                     unusual.heed(lock(), reply);
                     hear(reply, error);
                 });
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 hear(null, e);
             }
         }
@@ -217,7 +217,7 @@ final class JointCalls implements RedisConnection.Joint {
             command.whenComplete(then);
             try {
                 connection.dispatch(command);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 command.completeExceptionally(e);
             }
         }

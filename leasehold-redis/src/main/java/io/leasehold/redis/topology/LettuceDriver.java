@@ -91,7 +91,8 @@ public final class LettuceDriver implements Driver {
                 where.data(), DriverThreads.borrowed(client.getResources()), atMostOnce(client.getOptions()));
     }
 
-    private static ClientOptions atMostOnce(ClientOptions options) {
+    /** The options of a client that is brought along, but for what would send something twice. */
+    static ClientOptions atMostOnce(ClientOptions options) {
         return atMostOnce(options.mutate()).build();
     }
 
@@ -103,7 +104,8 @@ public final class LettuceDriver implements Driver {
                 .timeoutOptions(TimeoutOptions.create());
     }
 
-    private static ClientOptions options(RedisUri uri) {
+    /** The options for the servers of a store URI. */
+    static ClientOptions options(RedisUri uri) {
         ClientOptions.Builder options = atMostOnce(ClientOptions.builder())
                 .socketOptions(SocketOptions.builder()
                         .connectTimeout(CONNECT_TIMEOUT)

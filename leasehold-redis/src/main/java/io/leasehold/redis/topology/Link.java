@@ -163,7 +163,8 @@ public final class Link {
             if (items != null) {
                 try {
                     reply = command.reading().apply(items);
-                } catch (RuntimeException e) {
+                } catch (RuntimeException | Error e) {
+                    // Nothing else would tell who asked.
                     error = e;
                 }
             }
@@ -174,13 +175,17 @@ public final class Link {
     /** The same, for a question beside the requests. */
     public <T> CompletableFuture<T> ask(PlainCommand<T> command) {
         CompletableFuture<T> answer = new CompletableFuture<>();
-        this.<T>send(command, (reply, error) -> {
-            if (reply != null) {
-                answer.complete(reply);
-            } else {
-                answer.completeExceptionally(error == null ? new IllegalStateException("no answer") : error);
-            }
-        });
+        try {
+            this.<T>send(command, (reply, error) -> {
+                if (reply != null) {
+                    answer.complete(reply);
+                } else {
+                    answer.completeExceptionally(error == null ? new IllegalStateException("no answer") : error);
+                }
+            });
+        } catch (RuntimeException | Error e) {
+            answer.completeExceptionally(e);
+        }
         return answer;
     }
 

@@ -58,29 +58,41 @@ final class NodePushes {
                 connection.completeExceptionally(errors.unreachable(error));
                 return;
             }
-            made.listen(new PushConnection.Listener() {
-                @Override
-                public void message(String message) {
-                    onMessage.accept(message);
-                }
-
-                @Override
-                public void unsubscribed(String channel) {
-                    ends.unsubscribed(channel);
-                }
-            });
-            made.onEnd(() -> {
+            try {
+                watch(made);
+                connection.complete(made);
+            } catch (RuntimeException | Error e) {
+                // Else those that subscribe would wait for ever.
                 made.close();
                 lost();
-            });
-            SignsOfLife.watch(made, runtime, errors, () -> !over.get(), made::close);
-            connection.complete(made);
+                connection.completeExceptionally(e);
+                return;
+            }
             if (!made.isOpen()) {
                 // It ended before its end could be noticed.
                 made.close();
                 lost();
             }
         });
+    }
+
+    private void watch(PushConnection made) {
+        made.listen(new PushConnection.Listener() {
+            @Override
+            public void message(String message) {
+                onMessage.accept(message);
+            }
+
+            @Override
+            public void unsubscribed(String channel) {
+                ends.unsubscribed(channel);
+            }
+        });
+        made.onEnd(() -> {
+            made.close();
+            lost();
+        });
+        SignsOfLife.watch(made, runtime, errors, () -> !over.get(), made::close);
     }
 
     /** Where it leads. */

@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>What is asked leaves in the order in which it was asked. Who asked gets the answer or what went wrong, exactly one of them not null;
  * the latter in the library's own exceptions, of which {@link #plain} tells the meaning. Safe for all threads; no method blocks.
+ * A method that throws has taken nothing, and tells nothing besides.
  */
 public interface RedisConnection {
 
@@ -43,7 +44,7 @@ public interface RedisConnection {
             }
             try {
                 answer.complete(command.reading().apply(items));
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 answer.completeExceptionally(e);
             }
         });

@@ -87,17 +87,19 @@ final class TableReader {
         return limited(
                 slots.thenCombine(info, (s, i) -> SlotTable.parse(link.address().host(), s, i))
                         .exceptionally(error -> {
-                            throw refused(error);
+                            throw refused(error, link.address());
                         }),
                 ANSWER_NANOS,
                 link.address());
     }
 
-    private LockStoreException refused(Throwable error) {
+    private LockStoreException refused(Throwable error, RedisUri node) {
         Throwable cause = Failure.unwrapped(error);
         return cause instanceof LockStoreException known
                 ? known
-                : errors.of(cause, "read CLUSTER SLOTS and CLUSTER INFO").error();
+                : errors.of(node.toString())
+                        .of(cause, "read CLUSTER SLOTS and CLUSTER INFO")
+                        .error();
     }
 
     private CompletableFuture<SlotTable> visit(RedisUri node) {

@@ -355,5 +355,15 @@ class DeploymentTest {
         assertThat(one.credentials(() -> null).errors().of(refused, "log in").error())
                 .hasMessageContaining("redis://a:7/3")
                 .hasMessageNotContaining("of the store URI");
+        ServerRefusal forbidden =
+                new ServerRefusal("NOPERM this user has no permissions to run the 'eval' command", null);
+        assertThat(parse("redis-cluster://a?keys=jobs:*")
+                        .credentials(() -> null)
+                        .errors()
+                        .of(forbidden, "acquire")
+                        .error())
+                .as("the rights are those of the deployment, from wherever the login is")
+                .hasMessageContaining("~jobs:*")
+                .hasMessageContaining("+cluster|slots");
     }
 }

@@ -112,6 +112,12 @@ final class StillDriver implements Driver {
         record Question(String command, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {}
 
         final List<Question> questions = new ArrayList<>();
+        /** The words of all that was asked: of a script the keys and arguments. */
+        final List<String> sent = new ArrayList<>();
+        /** What the next question throws in place of being taken. */
+        @Nullable
+        Throwable thrown;
+
         /** How many commands it does not take yet, as one whose handshake has not ended everywhere. */
         int takesNone;
 
@@ -123,18 +129,23 @@ final class StillDriver implements Driver {
                 boolean byText,
                 boolean asking,
                 BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+            sent.add(call.script() + " " + String.join(" ", call.keys()) + " " + String.join(" ", call.arguments()));
             ask((asking ? "ASKING " : "") + (byText ? "EVAL" : "EVALSHA"), then);
         }
 
         @Override
         public void send(
                 PlainCommand<?> command, boolean asking, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+            sent.add(command.name() + " " + String.join(" ", command.arguments()));
             // Of a Cluster two questions are asked together, which differ in their argument.
             ask(command.name() + (command.name().equals("CLUSTER") ? " " + command.arguments()[0] : ""), then);
         }
 
         private void ask(String command, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
             asked++;
+            Throwable now = thrown;
+            thrown = null;
+            throwing(now);
             if (takesNone > 0) {
                 takesNone--;
                 then.accept(null, new NotSentException("Currently not connected. Commands are rejected.", null));
@@ -188,6 +199,14 @@ final class StillDriver implements Driver {
         }
     }
 
+    private static void throwing(@Nullable Throwable now) {
+        if (now instanceof Error error) {
+            throw error;
+        } else if (now != null) {
+            throw (RuntimeException) now;
+        }
+    }
+
     static final class Pushes extends Ends implements PushConnection {
 
         /** A subscription that was asked for. */
@@ -197,11 +216,19 @@ final class StillDriver implements Driver {
         final List<String> unsubscribed = new ArrayList<>();
         final List<CompletableFuture<Void>> pings = new ArrayList<>();
         PushConnection.@Nullable Listener listener;
+        /** What the next listener meets, or the next subscription. */
+        @Nullable
+        Throwable thrownAtListening;
+
+        @Nullable
+        Throwable thrownAtSubscribing;
+
         /** Whether each ping is answered at once. */
         boolean pongs;
 
         @Override
         public void listen(PushConnection.Listener heard) {
+            throwing(thrownAtListening);
             listener = heard;
         }
 
@@ -216,6 +243,7 @@ final class StillDriver implements Driver {
         }
 
         private CompletableFuture<Void> subscribe(String channel, boolean sharded) {
+            throwing(thrownAtSubscribing);
             Subscribed one = new Subscribed(channel, sharded, new CompletableFuture<>());
             subscribed.add(one);
             return one.answer;
