@@ -4,11 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import javax.tools.Diagnostic;
 import javax.tools.DiagnosticCollector;
 import javax.tools.DocumentationTool;
@@ -17,9 +20,11 @@ import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
-/** The Javadoc of what is published as a library builds with everything that doclint knows, and says nothing. */
+/**
+ * The Javadoc of the published libraries builds without a warning, with every check of doclint. It stays in {@code
+ * checks/target/javadoc} to be browsed.
+ */
 @Tag("full")
 class JavadocTest {
 
@@ -40,11 +45,11 @@ class JavadocTest {
     private static final Pattern ONLY_A_TAG =
             Pattern.compile("no @(param|return|throws) .*|no @return", Pattern.DOTALL);
 
-    @TempDir
-    private Path scratch;
+    private static final Path SITE = Module.root().resolve("checks/target/javadoc");
 
     @Test
     void buildsWithoutAWarning() throws IOException {
+        deleteSite();
         DocumentationTool javadoc = ToolProvider.getSystemDocumentationTool();
         DiagnosticCollector<JavaFileObject> said = new DiagnosticCollector<>();
         List<Path> sources = LIBRARIES.stream()
@@ -70,7 +75,8 @@ class JavadocTest {
         }
         assertThat(complaints).isEmpty();
         assertThat(built).as("javadoc").isTrue();
-        assertThat(scratch.resolve("io/leasehold/package-summary.html")).exists();
+        assertThat(SITE.resolve("index.html")).exists();
+        assertThat(SITE.resolve("io/leasehold/package-summary.html")).exists();
     }
 
     /** Private fields of exceptions, which Javadoc asks about since they could be serialized. */
@@ -83,7 +89,19 @@ class JavadocTest {
         return lines.get((int) one.getLineNumber() - 1).strip().startsWith("private ");
     }
 
-    private List<String> options() {
+    /** Pages of types that are gone would stay otherwise. */
+    private static void deleteSite() throws IOException {
+        if (!Files.exists(SITE)) {
+            return;
+        }
+        try (Stream<Path> files = Files.walk(SITE)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        }
+    }
+
+    private static List<String> options() {
         return List.of(
                 "-Xdoclint:all",
                 "-Xmaxwarns",
@@ -94,8 +112,18 @@ class JavadocTest {
                 "UTF-8",
                 "--release",
                 "17",
+                "-windowtitle",
+                "Leasehold",
+                "-doctitle",
+                "Leasehold",
+                "-group",
+                "For applications",
+                "io.leasehold:io.leasehold.admin:io.leasehold.fencing",
+                "-group",
+                "For tests",
+                "io.leasehold.testkit*:io.leasehold.simulator*:io.leasehold.servers*",
                 "-d",
-                scratch.toString(),
+                SITE.toString(),
                 "-classpath",
                 System.getProperty("java.class.path"));
     }
