@@ -98,7 +98,7 @@ final class KeyLease {
         });
     }
 
-    /** What the driver throws, for want of memory say, is an answer as well: what waits for one goes on. */
+    /** Turns an exception or an Error of the driver into an answer, so that its waiter goes on. */
     private CompletableFuture<Optional<EtcdCalls.Leased>> keptAlive(EtcdCalls.Leased leased) {
         try {
             return etcd.keepAlive(leased.id());

@@ -239,7 +239,7 @@ final class Session {
 
     // ---- requests
 
-    /** What the driver throws, for want of memory say, is an answer as well: what waits for one goes on. */
+    /** Turns an exception or an Error of the driver into an answer, so that its waiter goes on. */
     private static <T> CompletableFuture<T> sent(Supplier<CompletableFuture<T>> call) {
         try {
             return call.get();
