@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.leasehold.Acquirable;
 import io.leasehold.Hold;
 import io.leasehold.Lease;
+import io.leasehold.LeaseAtRiskException;
 import io.leasehold.LeaseLostException;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
@@ -25,6 +26,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -32,6 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
+import reactor.core.Disposable;
 import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Hooks;
@@ -159,6 +162,83 @@ class LateSignalsTest {
         assertThat(told.signals.get(1)).isInstanceOf(LeaseLostException.class);
         assertThat(discarded).containsExactly("late");
         assertThat(droppedErrors).containsExactly(late);
+    }
+
+    /** It is not valid any more, and the reason is not known yet. */
+    @Test
+    void workWhoseLossIsBeingToldDoesNotBegin() {
+        AtomicBoolean ran = new AtomicBoolean();
+        AtomicBoolean asked = new AtomicBoolean();
+        Acquirable<Lease> lostMeanwhile = fronted(lock(), Lease.class, "ensureValidFor", held -> {
+            if (asked.getAndSet(true)) {
+                held.ensureValidFor(Duration.ZERO);
+                return null;
+            }
+            takeAway("a");
+            while (held.isValid()) {
+                Thread.onSpinWait();
+            }
+            throw new LeaseAtRiskException(held.lockName(), Duration.ZERO, Duration.ZERO);
+        });
+        assertThatThrownBy(() -> ReactiveLocks.using(lostMeanwhile, PATIENCE, lease -> {
+                            ran.set(true);
+                            return Mono.just("ran");
+                        })
+                        .block(PATIENCE))
+                .isInstanceOf(LeaseLostException.class);
+        assertThat(ran).isFalse();
+    }
+
+    /** The thread of the work leaves it while another one cancels it. */
+    @Test
+    void workHearsOfACancellationBeforeItsLockIsGivenBack() throws Exception {
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch leave = new CountDownLatch(1);
+        CountDownLatch left = new CountDownLatch(1);
+        CompletableFuture<Boolean> heldWhenCancelled = new CompletableFuture<>();
+        @SuppressWarnings("unchecked")
+        Acquirable<Lease> slowToCancel = (Acquirable<Lease>) Proxy.newProxyInstance(
+                Acquirable.class.getClassLoader(), new Class<?>[] {Acquirable.class}, (proxy, method, arguments) -> {
+                    Function<Lease, CompletionStage<Object>> work =
+                            (Function<Lease, CompletionStage<Object>>) arguments[1];
+                    lock().holdWhile((Duration) arguments[0], held -> {
+                        CompletionStage<Object> stage = work.apply(held);
+                        left.countDown();
+                        return stage;
+                    });
+                    return new CompletableFuture<>() {
+                        @Override
+                        public boolean cancel(boolean mayInterruptIfRunning) {
+                            leave.countDown();
+                            awaitQuietly(left);
+                            return false;
+                        }
+                    };
+                });
+        Disposable running = ReactiveLocks.using(
+                        slowToCancel,
+                        PATIENCE,
+                        lease -> Mono.never()
+                                .doOnSubscribe(subscribed -> {
+                                    begun.countDown();
+                                    awaitQuietly(leave);
+                                })
+                                .doOnCancel(() -> heldWhenCancelled.complete(isHeld())))
+                .subscribe();
+        assertThat(begun.await(1, TimeUnit.MINUTES)).isTrue();
+        running.dispose();
+        assertThat(heldWhenCancelled.get(1, TimeUnit.MINUTES)).isTrue();
+        try (Lease free = lock().tryAcquire(PATIENCE)) {
+            assertThat(free).isNotNull();
+        }
+    }
+
+    private static void awaitQuietly(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /** The work has ended, and its lock is being given back. */
