@@ -22,10 +22,11 @@ public interface Candidacy extends AutoCloseable {
      * the lock is given back when the callback has returned, so that the next leader does not begin beside it, but at the latest
      * after the validity that the term had left. Then it stands again, at the end of the queue.
      *
-     * <p>Called from inside the callback it gives the lock back at once. It may be repeated after {@link ReleaseOutcome#UNCONFIRMED}: then the
-     * store is asked whether the term is still there. Does not react to interruption.
+     * <p>Called on the thread that is in the callback, it gives the lock back at once; stages and {@link Term#onEnd} use
+     * {@link #resignAsync}, since they would wait for themselves. It may be repeated after {@link ReleaseOutcome#UNCONFIRMED}: then
+     * the store is asked whether the term is still there. Does not react to interruption.
      *
-     * @return {@link ReleaseOutcome#ALREADY_LOST} also if it leads no term
+     * @return {@link ReleaseOutcome#ALREADY_LOST} also if it leads no term; {@link ReleaseOutcome#KEPT} with {@link LockOptions#atLeast}
      */
     ReleaseOutcome resign();
 

@@ -32,7 +32,7 @@ public interface Election {
 
     /**
      * Stands as a candidate until the candidacy or its client is closed: waits to be elected, runs {@code lead} for the term, gives the
-     * term back when {@code lead} has returned, and stands again, at the end of the queue.
+     * term back when {@code lead} has returned, and stands again: at the end of the queue, where the store has one.
      *
      * <p>{@code lead} runs on the client's {@linkplain Leasehold.Builder#workExecutor work executor} and may block; its thread is
      * interrupted when its term ends. It must return then: the candidacy stands again only after that. If it throws, that is

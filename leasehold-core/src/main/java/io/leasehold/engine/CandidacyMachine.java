@@ -10,12 +10,11 @@ import java.util.List;
  * term was given back; and a term is given back when its callback has returned, or its grace is over.
  *
  * @param phase what it is doing
- * @param ordered the store serves candidates in the order of their arrival
  * @param closing it is to end
  * @param term the state of the current or last term
  * @param failures the failures in a row; none where it pauses to let others come first
  */
-record CandidacyMachine(Phase phase, boolean ordered, boolean closing, TermState term, int failures) {
+record CandidacyMachine(Phase phase, boolean closing, TermState term, int failures) {
 
     /** The activity of a candidacy. */
     enum Phase {
@@ -57,8 +56,9 @@ record CandidacyMachine(Phase phase, boolean ordered, boolean closing, TermState
             return new TermState(told, resigned, returned, failed, true, released);
         }
 
-        TermState answered() {
-            return new TermState(told, resigned, returned, failed, releasing, true);
+        /** Where a queue keeps the order, nothing is left to do for the others. */
+        TermState answered(boolean ordered) {
+            return new TermState(told, resigned && !ordered, returned, failed, releasing, true);
         }
     }
 
@@ -88,8 +88,12 @@ record CandidacyMachine(Phase phase, boolean ordered, boolean closing, TermState
         /** The time for the callback to return is over. */
         record GraceOver() implements Event {}
 
-        /** The release of the term was answered. */
-        record Released() implements Event {}
+        /**
+         * The release of the term was answered.
+         *
+         * @param ordered the store serves candidates in the order of their arrival
+         */
+        record Released(boolean ordered) implements Event {}
 
         /** The pause is over. */
         record PauseOver() implements Event {}
@@ -126,22 +130,22 @@ record CandidacyMachine(Phase phase, boolean ordered, boolean closing, TermState
     record Step(CandidacyMachine next, List<Action> actions) {}
 
     /** A candidacy that stands for the first time: its attempt is to be begun. */
-    static CandidacyMachine standing(boolean ordered) {
-        return new CandidacyMachine(Phase.STANDING, ordered, false, TermState.BEGUN, 0);
+    static CandidacyMachine standing() {
+        return new CandidacyMachine(Phase.STANDING, false, TermState.BEGUN, 0);
     }
 
     private CandidacyMachine in(Phase next) {
-        return new CandidacyMachine(next, ordered, closing, term, failures);
+        return new CandidacyMachine(next, closing, term, failures);
     }
 
     private CandidacyMachine with(TermState changed) {
-        return new CandidacyMachine(phase, ordered, closing, changed, failures);
+        return new CandidacyMachine(phase, closing, changed, failures);
     }
 
     /** An event that means nothing in this phase, such as one of a term that has ended, changes nothing. */
     Step on(Event event) {
         if (event instanceof Event.Close close) {
-            return new CandidacyMachine(phase, ordered, true, term, failures).onClose(close.byCallback());
+            return new CandidacyMachine(phase, true, term, failures).onClose(close.byCallback());
         }
         return switch (phase) {
             case STANDING -> onStanding(event);
@@ -163,7 +167,7 @@ record CandidacyMachine(Phase phase, boolean ordered, boolean closing, TermState
 
     private Step onStanding(Event event) {
         if (event instanceof Event.Elected) {
-            return step(new CandidacyMachine(Phase.LEADING, ordered, closing, TermState.BEGUN, failures), Action.LEAD);
+            return step(new CandidacyMachine(Phase.LEADING, closing, TermState.BEGUN, failures), Action.LEAD);
         } else if (event instanceof Event.AttemptFailed failed) {
             return failed.forGood() ? step(in(Phase.ENDED), Action.END) : pause(failures + 1);
         }
@@ -171,8 +175,7 @@ record CandidacyMachine(Phase phase, boolean ordered, boolean closing, TermState
     }
 
     private Step pause(int failuresInARow) {
-        return step(
-                new CandidacyMachine(Phase.PAUSING, ordered, closing, TermState.BEGUN, failuresInARow), Action.PAUSE);
+        return step(new CandidacyMachine(Phase.PAUSING, closing, TermState.BEGUN, failuresInARow), Action.PAUSE);
     }
 
     private Step onLeading(Event event) {
@@ -184,15 +187,21 @@ record CandidacyMachine(Phase phase, boolean ordered, boolean closing, TermState
             return term.returned() ? step(this) : release(with(term.callbackReturned(returned.failed())), List.of());
         } else if (event instanceof Event.GraceOver) {
             return term.returned() || !term.told() ? step(this) : release(this, List.of(Action.WARN));
-        } else if (event instanceof Event.Released && term.releasing()) {
-            return with(term.answered()).after(List.of());
+        } else if (event instanceof Event.Released released && term.releasing()) {
+            return with(term.answered(released.ordered())).after(List.of());
         }
         return step(this);
     }
 
-    /** The term is over, and its callback is told so; the callback itself may say that it has nothing left to do. */
+    /**
+     * The term is over, and its callback is told so; the callback itself may say that it has nothing left to do. One that has said
+     * so and goes on is told again by others.
+     */
     private Step stop(boolean resigned, boolean byCallback) {
-        List<Action> told = term.told() || term.returned() ? List.of() : List.of(Action.TELL_END, Action.ARM_GRACE);
+        List<Action> told = term.told() ? List.of(Action.TELL_END) : List.of(Action.TELL_END, Action.ARM_GRACE);
+        if (term.returned() || (term.told() && byCallback)) {
+            told = List.of();
+        }
         CandidacyMachine stopped = term.returned() ? this : with(term.tell(resigned));
         return byCallback ? stopped.release(stopped, told) : new Step(stopped, told);
     }
@@ -224,10 +233,17 @@ record CandidacyMachine(Phase phase, boolean ordered, boolean closing, TermState
             return step(in(Phase.ENDED), Action.END);
         } else if (term.failed()) {
             return pause(failures + 1);
-        } else if (term.resigned() && !ordered) {
+        } else if (term.resigned()) {
             return pause(0);
         }
-        return step(standing(ordered), Action.STAND);
+        return step(standing(), Action.STAND);
+    }
+
+    /** Whether a timer for this event is still of use. */
+    boolean awaits(Event event) {
+        return event instanceof Event.PauseOver
+                ? phase == Phase.PAUSING
+                : phase == Phase.LEADING && term.told() && !term.returned() && !term.releasing();
     }
 
     private static Step step(CandidacyMachine next, Action... actions) {

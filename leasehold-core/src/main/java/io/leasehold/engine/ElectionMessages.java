@@ -12,11 +12,25 @@ final class ElectionMessages {
 
     private ElectionMessages() {}
 
-    static void cannotStand(LockName election, Throwable error) {
+    static void cannotStand(LockName election, boolean forGood, Throwable error) {
+        if (forGood) {
+            LOG.atError()
+                    .addKeyValue("election", election)
+                    .setCause(error)
+                    .log("a candidate of election \"{}\" stands no more: the store never accepts it", election);
+            return;
+        }
         LOG.atWarn()
                 .addKeyValue("election", election)
                 .setCause(error)
                 .log("a candidate of election \"{}\" cannot stand at the moment; it goes on asking", election);
+    }
+
+    static void stepFailed(LockName election, CandidacyMachine.Action step, Throwable error) {
+        LOG.atError()
+                .addKeyValue("election", election)
+                .setCause(error)
+                .log("a step of a candidate of election \"{}\" failed unexpectedly: {}", election, step);
     }
 
     static void leaderFailed(Term term, Throwable error) {

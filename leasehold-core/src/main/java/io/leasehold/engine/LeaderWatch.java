@@ -19,6 +19,7 @@ final class LeaderWatch implements Election.Observation {
     private final LockName name;
     private final WaitPolicy policy;
     private final EngineContext context;
+    private final Attempts attempts;
     private final Consumer<? super Optional<Leader>> observer;
 
     private boolean closed;
@@ -37,10 +38,16 @@ final class LeaderWatch implements Election.Observation {
         }
     }
 
-    LeaderWatch(LockName name, WaitPolicy policy, EngineContext context, Consumer<? super Optional<Leader>> observer) {
+    LeaderWatch(
+            LockName name,
+            WaitPolicy policy,
+            EngineContext context,
+            Attempts attempts,
+            Consumer<? super Optional<Leader>> observer) {
         this.name = name;
         this.policy = policy;
         this.context = context;
+        this.attempts = attempts;
         this.observer = observer;
     }
 
@@ -64,6 +71,9 @@ final class LeaderWatch implements Election.Observation {
     }
 
     LeaderWatch begin() {
+        if (attempts.isClosing()) {
+            throw new IllegalStateException("lock client for " + attempts.storeDescription() + " is closed");
+        }
         look();
         return this;
     }
@@ -100,7 +110,7 @@ final class LeaderWatch implements Election.Observation {
 
     private void unanswered(Throwable error) {
         synchronized (this) {
-            if (closed || outage) {
+            if (closed || outage || attempts.isClosing()) {
                 return;
             }
             outage = true;

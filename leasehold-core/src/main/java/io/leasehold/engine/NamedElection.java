@@ -77,7 +77,7 @@ final class NamedElection implements Election {
     @Override
     public Observation observe(Consumer<? super Optional<Leader>> observer) {
         Objects.requireNonNull(observer, "observer");
-        return new LeaderWatch(name, settings.policy(), context, observer).begin();
+        return new LeaderWatch(name, settings.policy(), context, attempts, observer).begin();
     }
 
     @Override

@@ -1,6 +1,5 @@
 package io.leasehold.engine;
 
-import io.leasehold.Candidacy;
 import io.leasehold.Guarantee;
 import io.leasehold.Lease;
 import io.leasehold.LockName;
@@ -10,11 +9,8 @@ import io.leasehold.Term;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.engine.CandidacyMachine.Event;
 import io.leasehold.engine.CandidacyMachine.Phase;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * <p>The machine and the fields that change are guarded by {@code this}; calls to other classes are made without it. An event of a
  * term names it, so that a late one of an earlier term has no effect.
  */
-final class RunningCandidacy implements Candidacy {
+final class RunningCandidacy {
 
     private final LockName name;
     private final WaitSettings settings;
@@ -32,7 +28,7 @@ final class RunningCandidacy implements Candidacy {
     private final RunningTerm.Callback callback;
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
 
-    private CandidacyMachine machine;
+    private CandidacyMachine machine = CandidacyMachine.standing();
     private @Nullable PendingAttempt<Lease> pending;
     /** The current term, or the last one. */
     private @Nullable RunningTerm term;
@@ -56,42 +52,47 @@ final class RunningCandidacy implements Candidacy {
         this.attempts = attempts;
         this.context = context;
         this.callback = callback;
-        this.machine = CandidacyMachine.standing(context.store().guarantees().queueing() == Guarantee.Queueing.FIFO);
     }
 
     /** Begins the first attempt; if it is refused at once, the caller is told. */
-    RunningCandidacy begin() {
+    CandidacyHandle begin() {
         enter();
         // The last part of the client's close; a pause would otherwise outlast it. Forgotten by the client with the
         // candidacy.
         CompletableFuture.anyOf(ended, attempts.closed()).whenComplete((done, error) -> clientClosed());
-        return this;
+        return new CandidacyHandle(this);
     }
 
     private void clientClosed() {
         on(new Event.Close(false));
+        // No timer runs any more.
+        on(new Event.GraceOver());
         boolean isOver;
         synchronized (this) {
             isOver = machine.phase() == Phase.ENDED;
         }
         if (isOver) {
             // The threads that were to tell it may be gone.
-            ended.complete(null);
+            tellEnded();
         }
     }
 
     // ---- events and actions
 
-    private void on(Event event) {
+    /** An event of the candidacy, or of whatever term it is in. */
+    void on(Event event) {
         RunningTerm current;
+        CandidacyMachine.Step step;
         synchronized (this) {
             current = term;
+            step = machine.on(event);
+            machine = step.next();
         }
-        on(current, event);
+        perform(step, current, event);
     }
 
-    /** An event while this is the current term, or the last one. */
-    private void on(@Nullable RunningTerm about, Event event) {
+    /** An event of this term: it has no effect on a later one. */
+    void on(RunningTerm about, Event event) {
         CandidacyMachine.Step step;
         synchronized (this) {
             if (about != term) {
@@ -105,7 +106,36 @@ final class RunningCandidacy implements Candidacy {
 
     private void perform(CandidacyMachine.Step step, @Nullable RunningTerm about, Event cause) {
         for (CandidacyMachine.Action action : step.actions()) {
-            Futures.guarded("a step of a candidacy", () -> perform(action, about, cause));
+            try {
+                perform(action, about, cause);
+            } catch (RuntimeException | Error e) {
+                ElectionMessages.stepFailed(name, action, e);
+                Futures.guarded("making up for a step of a candidacy", () -> makeUpFor(action, about, e));
+            }
+        }
+    }
+
+    /** Brings about the event that a failed step would have led to. */
+    private void makeUpFor(CandidacyMachine.Action action, @Nullable RunningTerm about, Throwable error) {
+        switch (action) {
+            case PAUSE -> on(new Event.PauseOver());
+            case WITHDRAW -> on(new Event.Withdrawn());
+            case LEAD, ARM_GRACE, RELEASE -> {
+                if (about != null) {
+                    makeUpIn(about, action, error);
+                }
+            }
+            default -> {}
+        }
+    }
+
+    private void makeUpIn(RunningTerm about, CandidacyMachine.Action action, Throwable error) {
+        if (action == CandidacyMachine.Action.LEAD) {
+            returned(about, error);
+        } else if (action == CandidacyMachine.Action.ARM_GRACE) {
+            on(about, new Event.GraceOver());
+        } else {
+            released(about, ReleaseOutcome.UNCONFIRMED);
         }
     }
 
@@ -113,7 +143,7 @@ final class RunningCandidacy implements Candidacy {
         switch (action) {
             case STAND -> stand();
             case WITHDRAW -> withdraw();
-            case PAUSE -> arm(pauseNanos(), about, new Event.PauseOver());
+            case PAUSE -> arm(pauseNanos(), new Event.PauseOver());
             case END -> end();
             case LEAD, TELL_END, ARM_GRACE, WARN, RELEASE -> {
                 if (about != null) {
@@ -126,19 +156,36 @@ final class RunningCandidacy implements Candidacy {
     private void performIn(RunningTerm about, CandidacyMachine.Action action, Event cause) {
         switch (action) {
             case LEAD -> lead(about);
-            case TELL_END -> about.tellEnd(endAfter(about, cause));
-            case ARM_GRACE -> arm(graceNanos(about, cause), about, new Event.GraceOver());
+            case TELL_END -> tellEnd(about, cause);
+            case ARM_GRACE -> arm(graceNanos(about), new Event.GraceOver());
             case WARN -> ElectionMessages.callbackGoesOn(about);
             case RELEASE -> release(about);
             default -> throw new AssertionError(action + " is none of a term");
         }
     }
 
-    private void arm(long nanos, @Nullable RunningTerm about, Event event) {
-        LockRuntime.Timer armed = context.timeline().schedule(nanos, () -> on(about, event));
+    /** Arms the timer, unless what it is for has come meanwhile. */
+    private void arm(long nanos, Event event) {
+        RunningTerm current;
         synchronized (this) {
-            TimerQueue.cancelled(timer);
-            timer = armed;
+            current = term;
+        }
+        LockRuntime.Timer armed = context.timeline().schedule(nanos, () -> timeIsUp(current, event));
+        synchronized (this) {
+            if (current == term && machine.awaits(event)) {
+                TimerQueue.cancelled(timer);
+                timer = armed;
+                return;
+            }
+        }
+        armed.cancel();
+    }
+
+    private void timeIsUp(@Nullable RunningTerm armedIn, Event event) {
+        if (armedIn != null) {
+            on(armedIn, event);
+        } else {
+            on(event);
         }
     }
 
@@ -148,7 +195,7 @@ final class RunningCandidacy implements Candidacy {
         try {
             enter();
         } catch (RuntimeException | Error e) {
-            failed(e);
+            failed(e, e instanceof UnsafeStoreException);
             // If it was closed meanwhile, nothing is left to withdraw.
             on(new Event.Withdrawn());
         }
@@ -165,7 +212,7 @@ final class RunningCandidacy implements Candidacy {
             if (error == null) {
                 elected(attempt.orElseThrow());
             } else {
-                failed(Futures.unwrapped(error));
+                failed(Futures.unwrapped(error), false);
             }
         });
         if (isClosed) {
@@ -191,19 +238,20 @@ final class RunningCandidacy implements Candidacy {
         perform(step, begun, new Event.Elected());
     }
 
-    private void failed(Throwable error) {
-        boolean forGood = attempts.isClosing() || error instanceof UnsafeStoreException;
+    /** An attempt has failed; {@code refused} if the store will never accept one. Whatever else it says may be mended. */
+    private void failed(Throwable error, boolean refused) {
+        boolean forGood = refused || attempts.isClosing();
         boolean isNews;
         synchronized (this) {
             if (machine.phase() != Phase.STANDING) {
                 return;
             }
-            isNews = !outage && !forGood;
+            isNews = !outage && !attempts.isClosing();
             outage = true;
-            failure = error instanceof UnsafeStoreException ? error : null;
+            failure = refused ? error : null;
         }
         if (isNews) {
-            ElectionMessages.cannotStand(name, error);
+            Futures.guarded("a message", () -> ElectionMessages.cannotStand(name, refused, error));
         }
         on(new Event.AttemptFailed(forGood));
     }
@@ -242,151 +290,108 @@ final class RunningCandidacy implements Candidacy {
 
     private void returned(RunningTerm over, @Nullable Throwable error) {
         // What a callback throws that was told to stop is how it stops.
-        boolean failed = false;
-        if (error != null && !over.wasTold()) {
-            failed = true;
-            ElectionMessages.leaderFailed(over, Futures.unwrapped(error));
-        }
+        boolean failed = error != null && !over.wasTold();
         over.over();
+        if (error != null && failed) {
+            Futures.guarded("a message", () -> ElectionMessages.leaderFailed(over, Futures.unwrapped(error)));
+        }
         on(over, new Event.Returned(failed));
     }
 
-    private static Term.End endAfter(RunningTerm over, Event cause) {
-        if (!(cause instanceof Event.Lost)) {
-            return new Term.End.Resigned();
+    private void tellEnd(RunningTerm over, Event cause) {
+        LossCause loss = over.cause();
+        boolean isLost = cause instanceof Event.Lost;
+        over.tellEnd(isLost ? new Term.End.Lost(loss == null ? LossCause.EXPIRED : loss) : new Term.End.Resigned());
+        if (over.neverBegins()) {
+            returned(over, null);
         }
-        LossCause loss = LeaseHandle.of(over.lease()).state().cause();
-        return new Term.End.Lost(loss == null ? LossCause.EXPIRED : loss);
     }
 
-    /** The rest of its validity; where none is left, a ttl, after which a callback that goes on is logged. */
-    private long graceNanos(RunningTerm over, Event cause) {
-        return cause instanceof Event.Lost
-                ? settings.timings().ttlNanos()
-                : Timings.saturatedNanos(over.lease().remainingValidity());
+    /**
+     * The time for a callback to return: the rest of its validity. A term that is lost has nothing left that others wait for: after a
+     * ttl it is logged. One that is in doubt shows no validity, and has at most a whole one.
+     */
+    long graceNanos(RunningTerm over) {
+        long leftNanos = Timings.saturatedNanos(over.lease().remainingValidity());
+        return leftNanos > 0 ? leftNanos : settings.timings().ttlNanos();
     }
 
     private void release(RunningTerm over) {
-        CompletableFuture<ReleaseOutcome> told;
         synchronized (this) {
-            TimerQueue.cancelled(timer);
-            timer = null;
-            told = outcome;
+            timer = TimerQueue.cancelled(timer);
         }
-        Futures.ask(LeaseHandle.of(over.lease())::give).whenComplete((answer, error) -> {
-            told.complete(error == null ? answer : ReleaseOutcome.UNCONFIRMED);
-            on(over, new Event.Released());
-        });
+        Futures.ask(LeaseHandle.of(over.lease())::give)
+                .whenComplete((answer, error) -> released(over, error == null ? answer : ReleaseOutcome.UNCONFIRMED));
     }
 
-    // ---- the candidate's side
+    private void released(RunningTerm over, ReleaseOutcome answer) {
+        CompletableFuture<ReleaseOutcome> told;
+        synchronized (this) {
+            if (over != term) {
+                return;
+            }
+            told = outcome;
+        }
+        told.complete(answer);
+        on(over, new Event.Released(context.store().guarantees().queueing() == Guarantee.Queueing.FIFO));
+    }
 
-    @Override
-    public LockName election() {
+    // ---- the end, and what the handle asks
+
+    private void end() {
+        synchronized (this) {
+            timer = TimerQueue.cancelled(timer);
+        }
+        if (attempts.closed().isDone()) {
+            tellEnded();
+        } else {
+            Futures.execute(context.runtime(), this::tellEnded);
+        }
+    }
+
+    private void tellEnded() {
+        Throwable why;
+        synchronized (this) {
+            why = failure;
+        }
+        if (why == null) {
+            ended.complete(null);
+        } else {
+            ended.completeExceptionally(why);
+        }
+    }
+
+    /**
+     * The current term, or the last one, for the handle.
+     *
+     * @param term the term
+     * @param outcome how it was given back
+     * @param leads it has not ended completely
+     */
+    record Known(@Nullable RunningTerm term, CompletableFuture<ReleaseOutcome> outcome, boolean leads) {}
+
+    synchronized Known known() {
+        return new Known(term, outcome, machine.phase() == Phase.LEADING);
+    }
+
+    LockName name() {
         return name;
     }
 
-    @Override
-    public synchronized Optional<Term> term() {
-        return term != null && machine.phase() == Phase.LEADING && term.isUnderWay()
-                ? Optional.of(term)
-                : Optional.empty();
+    EngineContext context() {
+        return context;
     }
 
-    @Override
-    public ReleaseOutcome resign() {
-        return Futures.join(context.runtime(), givenBack());
+    Attempts attempts() {
+        return attempts;
     }
 
-    @Override
-    public CompletableFuture<ReleaseOutcome> resignAsync() {
-        return Futures.onCallbackExecutor(context.runtime(), givenBack());
+    long answerNanos() {
+        return settings.timings().answerNanos();
     }
 
-    private CompletableFuture<ReleaseOutcome> givenBack() {
-        RunningTerm current;
-        CompletableFuture<ReleaseOutcome> told;
-        boolean leads;
-        synchronized (this) {
-            current = term;
-            told = outcome;
-            leads = machine.phase() == Phase.LEADING;
-        }
-        if (leads) {
-            on(current, new Event.Resign(isCallback(current)));
-            return told;
-        }
-        return current != null && told.getNow(ReleaseOutcome.ALREADY_LOST) == ReleaseOutcome.UNCONFIRMED
-                ? isGone(current)
-                : CompletableFuture.completedFuture(ReleaseOutcome.ALREADY_LOST);
-    }
-
-    /** Whether a term whose release was not answered is gone meanwhile: a lock with a larger token, or none, says so. */
-    private CompletableFuture<ReleaseOutcome> isGone(RunningTerm former) {
-        return Futures.ask(() -> context.store().admin().describe(name))
-                .thenApply(record -> record.map(LockRecord::holder)
-                        .filter(holder -> holder.id().equals(context.holderId()))
-                        .filter(holder -> holder.fencingToken().orElse(0) <= former.fencingToken())
-                        .map(still -> ReleaseOutcome.UNCONFIRMED)
-                        .orElse(ReleaseOutcome.RELEASED));
-    }
-
-    private static boolean isCallback(@Nullable RunningTerm current) {
-        return current != null && current.runsOn(Thread.currentThread());
-    }
-
-    @Override
-    public void close() {
-        RunningTerm current;
-        synchronized (this) {
-            current = term;
-        }
-        boolean byCallback = isCallback(current);
-        long graceNanos =
-                current == null ? 0 : Timings.saturatedNanos(current.lease().remainingValidity());
-        on(new Event.Close(byCallback));
-        if (!byCallback) {
-            Futures.joinAtMost(
-                    context.runtime(),
-                    ended.handle((done, e) -> null),
-                    graceNanos + settings.timings().answerNanos());
-        }
-    }
-
-    @Override
-    public CompletableFuture<Void> closeAsync() {
-        on(new Event.Close(isCallback(term)));
-        return ended.handle((done, error) -> null);
-    }
-
-    @Override
-    public CompletionStage<Void> whenEnded() {
-        return ended.minimalCompletionStage();
-    }
-
-    private void end() {
-        Throwable why;
-        synchronized (this) {
-            TimerQueue.cancelled(timer);
-            timer = null;
-            why = failure;
-        }
-        Runnable news = () -> {
-            if (why == null) {
-                ended.complete(null);
-            } else {
-                ended.completeExceptionally(why);
-            }
-        };
-        if (attempts.closed().isDone()) {
-            news.run();
-        } else {
-            Futures.execute(context.runtime(), news);
-        }
-    }
-
-    @Override
-    public String toString() {
-        return "Candidacy[" + name + " at " + context.store().description() + "]";
+    /** Completes when it has ended, on any thread; exceptionally if the store never accepts it. */
+    CompletableFuture<Void> ended() {
+        return ended;
     }
 }

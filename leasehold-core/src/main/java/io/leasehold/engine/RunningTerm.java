@@ -36,8 +36,13 @@ final class RunningTerm implements Term {
     private boolean over;
 
     private final List<Consumer<? super End>> callbacks = new ArrayList<>();
-    /** The thread of a callback that blocks, while it runs. */
+    /** The thread that is in its callback. */
     private @Nullable Thread thread;
+
+    /** Its callback was called. */
+    private boolean entered;
+    /** That thread is the callback's for the whole term. */
+    private boolean blocks;
 
     private boolean interrupted;
 
@@ -48,6 +53,12 @@ final class RunningTerm implements Term {
 
     Lease lease() {
         return lease;
+    }
+
+    /** Why its lease was lost, or null. */
+    @Nullable
+    LossCause cause() {
+        return LeaseHandle.of(lease).state().cause();
     }
 
     // ---- for its callback
@@ -148,17 +159,24 @@ final class RunningTerm implements Term {
         }
     }
 
-    private boolean enter(boolean blocks) {
+    private boolean enter(boolean takesTheThread) {
         synchronized (this) {
-            if (end != null) {
+            if (end != null || over) {
                 return false;
             }
-            thread = blocks ? Thread.currentThread() : null;
+            entered = true;
+            blocks = takesTheThread;
+            thread = Thread.currentThread();
         }
-        if (blocks) {
+        if (takesTheThread) {
             LeaseHandle.of(lease).state().openedBy(Thread.currentThread());
         }
         return true;
+    }
+
+    /** Whether it has ended before its callback was called, which will not be called any more. */
+    synchronized boolean neverBegins() {
+        return end != null && !entered;
     }
 
     /** Whether its callback runs on this thread. */
@@ -193,15 +211,15 @@ final class RunningTerm implements Term {
         return end != null;
     }
 
-    /** Its end, unless one is known: an interrupt for a thread that blocks, and news for those who do not hear of a loss directly. */
+    /** Tells its end, unless one was told: by an interrupt to a thread that blocks, and to those that do not hear of a loss directly. */
     void tellEnd(End how) {
         List<Consumer<? super End>> asked = List.of();
         synchronized (this) {
-            if (over || end != null) {
+            if (over) {
                 return;
             }
             end(how);
-            if (how instanceof End.Resigned) {
+            if (end instanceof End.Resigned) {
                 asked = List.copyOf(callbacks);
                 callbacks.clear();
             }
@@ -209,13 +227,15 @@ final class RunningTerm implements Term {
         asked.forEach(callback -> tell(callback, how));
     }
 
-    /** Called under the guard, so that no interrupt is pending once the callback has left its thread. */
+    /**
+     * Called under the guard, so that no interrupt is pending once the callback has left its thread. A callback that has resigned
+     * by itself and goes on is interrupted by what comes after that.
+     */
     private void end(End how) {
-        if (end != null) {
-            return;
+        if (end == null) {
+            end = how;
         }
-        end = how;
-        if (thread != null && thread != Thread.currentThread()) {
+        if (blocks && !interrupted && thread != null && thread != Thread.currentThread()) {
             interrupted = true;
             thread.interrupt();
         }

@@ -368,4 +368,143 @@ final class CandidacyEdgesTest {
         assertThat(List.of(election, candidacy, term()))
                 .allSatisfy(each -> assertThat(each.toString()).contains("scheduler"));
     }
+
+    /** The callback returns while it is told, so that what follows has begun before the step is over. */
+    @Test
+    void aCallbackThatReturnsAtOnceWhenItIsToldDoesNotStopWhatFollows() {
+        store.ordered = false;
+        Candidacy candidacy = stand();
+        elect();
+        term().onEnd(end -> work.complete(null));
+        candidacy.resignAsync();
+        runtime.pass(Duration.ofSeconds(4));
+        assertThat(asked()).as("its pause has ended").isEqualTo(2);
+        runtime.pass(TTL.multipliedBy(2));
+        assertThat(runtime.timers()).isLessThanOrEqualTo(1);
+    }
+
+    @Test
+    void afterTheClientIsClosedNothingWaitsForATimerThatNeverComes() {
+        LockClient client = client(LockOptions.defaults(), null);
+        Candidacy candidacy = stand(client);
+        elect();
+        CompletableFuture<ReleaseOutcome> resigned = candidacy.resignAsync();
+        runtime.passesInWaits();
+        client.close();
+        assertThat(resigned).as("its callback has not returned").isDone();
+        candidacy.close();
+        assertThat(candidacy.resign()).isNotNull();
+        work.complete(null);
+        assertThat(candidacy.whenEnded().toCompletableFuture()).isDone();
+    }
+
+    /** Some exceptions cannot be logged. */
+    @Test
+    void aFailureThatCannotBeLoggedIsAFailureAllTheSame() {
+        client(LockOptions.defaults(), null).election(NAME).standAsync(term -> {
+            throw new IllegalStateException() {
+                @Override
+                public String getMessage() {
+                    throw new IllegalArgumentException("made by the test");
+                }
+            };
+        });
+        elect();
+        assertThat(store.releases()).hasSize(1);
+        runtime.pass(Duration.ofSeconds(1));
+        assertThat(asked()).isEqualTo(2);
+    }
+
+    @Test
+    void aLossThatIsKnownIsNotWaitedFor() {
+        Candidacy candidacy = stand();
+        elect();
+        lose();
+        assertThat(candidacy.resign()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+        assertThat(asked()).isEqualTo(1);
+    }
+
+    @Test
+    void aTermThatWaitsForAThreadInVainIsGivenBackAtOnce() {
+        List<Runnable> tasks = new ArrayList<>();
+        Candidacy candidacy = stand(client(LockOptions.defaults(), tasks::add));
+        elect();
+        CompletableFuture<Void> closed = candidacy.closeAsync();
+        assertThat(closed).as("no thread has taken it").isDone();
+        assertThat(store.releases()).hasSize(1);
+        tasks.get(0).run();
+        assertThat(terms).isEmpty();
+    }
+
+    @Test
+    void aRefusalThatMayBeMendedIsAskedAgain() throws Exception {
+        Candidacy candidacy = stand();
+        String log = logged(() -> store.acquires()
+                .get(0)
+                .answer()
+                .complete(new AcquireReply.Failed(
+                        FailureKind.PERMANENT, new UnsafeStoreException("a member is new", null), 0)));
+        assertThat(times(log, "cannot stand at the moment")).isEqualTo(1);
+        assertThat(candidacy.whenEnded().toCompletableFuture()).isNotDone();
+        runtime.pass(Duration.ofSeconds(1));
+        assertThat(asked()).isEqualTo(2);
+    }
+
+    @Test
+    void anAsynchronousCallbackMayResignItself() {
+        List<ReleaseOutcome> outcomes = new ArrayList<>();
+        List<Candidacy> candidacy = new ArrayList<>();
+        candidacy.add(client(LockOptions.defaults(), null).election(NAME).standAsync(term -> {
+            outcomes.add(candidacy.get(0).resign());
+            return work;
+        }));
+        elect();
+        assertThat(outcomes).containsExactly(ReleaseOutcome.RELEASED);
+        assertThat(asked()).isEqualTo(1);
+        work.complete(null);
+        assertThat(asked()).isEqualTo(2);
+    }
+
+    @Test
+    void everyStepThatAnErrorMeetsIsMadeUpFor() {
+        for (int failing = 0; failing < 12; failing++) {
+            SilentStore ofTheTry = new SilentStore();
+            StillRuntime still = new StillRuntime();
+            LockClient client =
+                    Leasehold.builder().store(ofTheTry).runtime(still).connect();
+            List<CompletableFuture<Void>> works = new ArrayList<>();
+            Candidacy candidacy = client.election(NAME).standAsync(term -> {
+                CompletableFuture<Void> begun = new CompletableFuture<>();
+                works.add(begun);
+                return begun;
+            });
+            still.failToStart(1, failing);
+            for (int i = 0; i < 3; i++) {
+                var asked = ofTheTry.acquires().get(ofTheTry.acquires().size() - 1);
+                asked.answer()
+                        .complete(new AcquireReply.Granted(
+                                new Grant(
+                                        asked.request().owner(),
+                                        TokenRange.of(100L * (i + 1), 64),
+                                        still.nanoTime(),
+                                        Incarnation.DURABLE),
+                                List.of()));
+                candidacy.resignAsync();
+                works.forEach(begun -> begun.complete(null));
+                still.pass(Duration.ofSeconds(40));
+            }
+            candidacy.closeAsync();
+            works.forEach(begun -> begun.complete(null));
+            ofTheTry.acquires()
+                    .forEach(asked -> asked.answer()
+                            .complete(new AcquireReply.Failed(
+                                    FailureKind.NO_EFFECT,
+                                    new StoreUnavailableException("made by the test", null),
+                                    0)));
+            still.pass(Duration.ofMinutes(2));
+            assertThat(candidacy.whenEnded().toCompletableFuture())
+                    .as("an Error at the start of %s", failing)
+                    .isDone();
+        }
+    }
 }

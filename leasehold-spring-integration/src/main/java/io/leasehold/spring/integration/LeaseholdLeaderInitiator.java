@@ -49,6 +49,8 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
     private int phase = Integer.MAX_VALUE - 1000;
 
     private @Nullable Candidacy candidacy;
+    /** Completes when the candidate has returned from all that was begun by the last start. */
+    private CompletionStage<?> former = CompletableFuture.completedFuture(null);
     /** The current leadership, or the last one. */
     private volatile @Nullable Leadership current;
 
@@ -61,9 +63,17 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
     /** One term, as Spring Integration sees it. */
     private final class Leadership implements Context {
         private final Term term;
-        private final CompletableFuture<Void> over = new CompletableFuture<>();
+        /** Completes when {@code onRevoked} has returned. */
+        private final CompletableFuture<Void> revoked = new CompletableFuture<>();
+        /** Completes when {@code onGranted} has returned. */
+        private final CompletableFuture<Void> returned = new CompletableFuture<>();
+
         private boolean granted;
         private volatile boolean ended;
+        /** The event of the grant is being published: what ends meanwhile is published after it. */
+        private boolean publishing;
+
+        private boolean published;
 
         Leadership(Term term) {
             this.term = term;
@@ -88,23 +98,28 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
             return candidate.getRole();
         }
 
-        CompletionStage<Void> lead() {
+        /** Leads once the candidate has returned from what a stopped candidacy still had it do. */
+        CompletionStage<Void> leadAfter(CompletionStage<?> former) {
             term.onEnd(end -> revoke(null));
+            former.whenComplete((done, error) -> lead());
+            return CompletableFuture.allOf(revoked, returned);
+        }
+
+        private void lead() {
             try {
                 if (grant()) {
                     candidate.onGranted(this);
-                    if (isLeader()) {
-                        events.publishOnGranted(LeaseholdLeaderInitiator.this, this, candidate.getRole());
-                    }
+                    publishGrant();
                 }
             } catch (InterruptedException e) {
                 // The executor asks its thread to stop.
                 Thread.currentThread().interrupt();
                 revoke(e);
-            } catch (RuntimeException | Error e) {
+            } catch (Throwable e) {
                 revoke(e);
+            } finally {
+                returned.complete(null);
             }
-            return over;
         }
 
         /** False if the term has ended already. */
@@ -113,19 +128,45 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
             return granted;
         }
 
+        private void publishGrant() {
+            synchronized (this) {
+                if (ended || !term.isValid()) {
+                    return;
+                }
+                publishing = true;
+            }
+            try {
+                events.publishOnGranted(LeaseholdLeaderInitiator.this, this, candidate.getRole());
+            } finally {
+                if (hasEndedMeanwhile()) {
+                    events.publishOnRevoked(LeaseholdLeaderInitiator.this, this, candidate.getRole());
+                }
+            }
+        }
+
+        private synchronized boolean hasEndedMeanwhile() {
+            publishing = false;
+            published = true;
+            return ended;
+        }
+
         /** Ends the term, once; a failure is logged by the candidacy, which pauses then. */
         private void revoke(@Nullable Throwable failure) {
             boolean wasGranted;
+            boolean wasPublished;
             synchronized (this) {
                 if (ended) {
                     return;
                 }
                 ended = true;
                 wasGranted = granted;
+                wasPublished = published && !publishing;
             }
             try {
                 if (wasGranted) {
                     candidate.onRevoked(this);
+                }
+                if (wasPublished) {
                     events.publishOnRevoked(LeaseholdLeaderInitiator.this, this, candidate.getRole());
                 }
             } catch (RuntimeException | Error e) {
@@ -135,9 +176,9 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
                         .log("a candidate of election \"{}\" has failed at its revocation", election.name());
             } finally {
                 if (failure == null) {
-                    over.complete(null);
+                    revoked.complete(null);
                 } else {
-                    over.completeExceptionally(failure);
+                    revoked.completeExceptionally(failure);
                 }
             }
         }
@@ -148,10 +189,10 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
         }
     }
 
-    private CompletionStage<Void> lead(Term term) {
+    private CompletionStage<Void> lead(Term term, CompletionStage<?> former) {
         Leadership begun = new Leadership(term);
         current = begun;
-        return begun.lead();
+        return begun.leadAfter(former);
     }
 
     private synchronized @Nullable Candidacy standing() {
@@ -197,7 +238,9 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
     @Override
     public synchronized void start() {
         if (candidacy == null) {
-            candidacy = election.standAsync(this::lead);
+            CompletionStage<?> before = former;
+            candidacy = election.standAsync(term -> lead(term, before));
+            former = candidacy.whenEnded();
         }
     }
 

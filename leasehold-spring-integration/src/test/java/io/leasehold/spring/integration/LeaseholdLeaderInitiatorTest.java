@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -17,6 +19,8 @@ import org.springframework.context.event.EventListener;
 import org.springframework.integration.leader.AbstractCandidate;
 import org.springframework.integration.leader.Context;
 import org.springframework.integration.leader.event.AbstractLeaderEvent;
+import org.springframework.integration.leader.event.DefaultLeaderEventPublisher;
+import org.springframework.integration.leader.event.LeaderEventPublisher;
 
 /** Candidates of Spring Integration in an election. */
 @Tag("quick")
@@ -31,7 +35,7 @@ class LeaseholdLeaderInitiatorTest {
         client.close();
     }
 
-    private final class Noting extends AbstractCandidate {
+    private class Noting extends AbstractCandidate {
         private final CountDownLatch blocked;
         private volatile Context context;
 
@@ -130,6 +134,82 @@ class LeaseholdLeaderInitiatorTest {
         }
         assertThat(next()).isEqualTo("a revoked false");
         assertThat(client.election("scheduler").leader()).isEmpty();
+    }
+
+    /** Whoever starts endpoints on one and stops them on the other counts on the order. */
+    @Test
+    void aGrantIsPublishedBeforeTheRevocationThatOvertakesIt() throws Exception {
+        CountDownLatch revoked = new CountDownLatch(1);
+        LeaseholdLeaderInitiator initiator = initiator(new Noting("a", OPEN) {
+            @Override
+            public void onRevoked(Context context) {
+                super.onRevoked(context);
+                revoked.countDown();
+            }
+        });
+        initiator.setLeaderEventPublisher(new LeaderEventPublisher() {
+            @Override
+            public void publishOnGranted(Object source, Context context, String role) {
+                client.admin().forceRelease("scheduler", null);
+                try {
+                    assertThat(revoked.await(1, TimeUnit.MINUTES)).isTrue();
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                }
+                told.add("published granted");
+            }
+
+            @Override
+            public void publishOnRevoked(Object source, Context context, String role) {
+                told.add("published revoked");
+                initiator.setLeaderEventPublisher(new DefaultLeaderEventPublisher());
+            }
+
+            @Override
+            public void publishOnFailedToAcquire(Object source, Context context, String role) {}
+        });
+        initiator.start();
+        assertThat(List.of(next(), next(), next(), next()))
+                .containsExactly(
+                        "a granted true scheduler", "a revoked false", "published granted", "published revoked");
+        initiator.stop();
+    }
+
+    @Test
+    void afterARestartNothingIsGrantedBesideAGrantThatStillRuns() throws Exception {
+        CountDownLatch blocked = new CountDownLatch(1);
+        LeaseholdLeaderInitiator initiator = new LeaseholdLeaderInitiator(
+                client.election("scheduler").with(options -> options.ttl(Duration.ofMillis(300))),
+                new Noting("a", blocked));
+        initiator.start();
+        assertThat(next()).isEqualTo("a granted true scheduler");
+        initiator.stop();
+        assertThat(next()).isEqualTo("a revoked false");
+        initiator.start();
+        assertThat(told.poll(200, TimeUnit.MILLISECONDS)).isNull();
+        blocked.countDown();
+        assertThat(next()).isEqualTo("a granted true scheduler");
+        initiator.stop();
+    }
+
+    @Test
+    void whatACandidateThrowsUncheckedOrNotRevokesIt() throws Exception {
+        LeaseholdLeaderInitiator sneaky = initiator(new Noting("sneaky", OPEN) {
+            @Override
+            public void onGranted(Context context) throws InterruptedException {
+                super.onGranted(context);
+                throw sneaky(new java.io.IOException("made by the test"));
+            }
+        });
+        sneaky.start();
+        assertThat(next()).isEqualTo("sneaky granted true scheduler");
+        assertThat(next()).isEqualTo("sneaky revoked false");
+        sneaky.stop();
+    }
+
+    @SuppressWarnings("unchecked")
+    private static <T extends Throwable> RuntimeException sneaky(Throwable checked) throws T {
+        throw (T) checked;
     }
 
     @Test
