@@ -26,13 +26,6 @@ final class ElectionMessages {
                 .log("a candidate of election \"{}\" cannot stand at the moment; it goes on asking", election);
     }
 
-    static void stepFailed(LockName election, CandidacyMachine.Action step, Throwable error) {
-        LOG.atError()
-                .addKeyValue("election", election)
-                .setCause(error)
-                .log("a step of a candidate of election \"{}\" failed unexpectedly: {}", election, step);
-    }
-
     static void leaderFailed(Term term, Throwable error) {
         LOG.atError()
                 .addKeyValue("election", term.election())

@@ -106,36 +106,7 @@ final class RunningCandidacy {
 
     private void perform(CandidacyMachine.Step step, @Nullable RunningTerm about, Event cause) {
         for (CandidacyMachine.Action action : step.actions()) {
-            try {
-                perform(action, about, cause);
-            } catch (RuntimeException | Error e) {
-                ElectionMessages.stepFailed(name, action, e);
-                Futures.guarded("making up for a step of a candidacy", () -> makeUpFor(action, about, e));
-            }
-        }
-    }
-
-    /** Brings about the event that a failed step would have led to. */
-    private void makeUpFor(CandidacyMachine.Action action, @Nullable RunningTerm about, Throwable error) {
-        switch (action) {
-            case PAUSE -> on(new Event.PauseOver());
-            case WITHDRAW -> on(new Event.Withdrawn());
-            case LEAD, ARM_GRACE, RELEASE -> {
-                if (about != null) {
-                    makeUpIn(about, action, error);
-                }
-            }
-            default -> {}
-        }
-    }
-
-    private void makeUpIn(RunningTerm about, CandidacyMachine.Action action, Throwable error) {
-        if (action == CandidacyMachine.Action.LEAD) {
-            returned(about, error);
-        } else if (action == CandidacyMachine.Action.ARM_GRACE) {
-            on(about, new Event.GraceOver());
-        } else {
-            released(about, ReleaseOutcome.UNCONFIRMED);
+            Futures.guarded("a step of a candidacy", () -> perform(action, about, cause));
         }
     }
 

@@ -87,7 +87,8 @@ public final class LeaseholdLockProvider implements ExtensibleLockProvider {
             Lease lease = lock.tryAcquire(Duration.ZERO);
             return lease == null
                     ? Optional.empty()
-                    : LeaseholdSimpleLock.held(configuration, lease, askedAtNanos + atMost.toNanos(), renewed);
+                    : Optional.of(
+                            LeaseholdSimpleLock.held(configuration, lease, askedAtNanos + atMost.toNanos(), renewed));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return Optional.empty();

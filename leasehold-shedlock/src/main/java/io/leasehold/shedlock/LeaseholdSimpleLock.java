@@ -23,12 +23,10 @@ public final class LeaseholdSimpleLock extends AbstractSimpleLock {
         this.end = end;
     }
 
-    /** The lock, or empty if its end has come before the lease has. */
-    static Optional<SimpleLock> held(LockConfiguration configuration, Lease lease, long endsAtNanos, boolean renewed) {
+    static LeaseholdSimpleLock held(LockConfiguration configuration, Lease lease, long endsAtNanos, boolean renewed) {
         LeaseEnd end = new LeaseEnd(lease, renewed);
-        return end.movedTo(endsAtNanos)
-                ? Optional.of(new LeaseholdSimpleLock(configuration, lease, end))
-                : Optional.empty();
+        end.movedTo(endsAtNanos);
+        return new LeaseholdSimpleLock(configuration, lease, end);
     }
 
     /** The lease: it tells a loss, which ShedLock has no word for. */

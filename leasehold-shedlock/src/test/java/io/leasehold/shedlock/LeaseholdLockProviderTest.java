@@ -6,13 +6,10 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
-import io.leasehold.LockListener;
 import io.leasehold.LockOptions;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.UnaryOperator;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.LockProvider;
@@ -134,25 +131,5 @@ class LeaseholdLockProviderTest {
                 .as("it is kept for half an hour")
                 .isTrue();
         assertThat(getLockProvider().lock(job(Duration.ofMinutes(1)))).isEmpty();
-    }
-
-    /** Its job would run without the lock. */
-    @Test
-    void aLockThatComesAfterItsTimeIsNone() throws InterruptedException {
-        LockListener slow = new LockListener() {
-            @Override
-            public void attemptBegan(AttemptBegan event) {
-                long begun = System.nanoTime();
-                while (System.nanoTime() - begun < TimeUnit.MILLISECONDS.toNanos(300)) {
-                    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(300));
-                }
-            }
-        };
-        try (LockClient late =
-                Leasehold.builder().store("memory:").listener(slow).connect()) {
-            assertThat(LeaseholdLockProvider.over(late).lock(job(Duration.ofMillis(100))))
-                    .isEmpty();
-            assertThat(late.admin().inspect("job")).isEmpty();
-        }
     }
 }
