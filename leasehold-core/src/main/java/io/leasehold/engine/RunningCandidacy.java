@@ -269,10 +269,13 @@ final class RunningCandidacy {
         on(over, new Event.Returned(failed));
     }
 
-    private void tellEnd(RunningTerm over, Event cause) {
+    /** A loss that another event overtakes is told as the loss that it is: its listeners hear of it directly. */
+    private void tellEnd(RunningTerm over, Event event) {
         LossCause loss = over.cause();
-        boolean isLost = cause instanceof Event.Lost;
-        over.tellEnd(isLost ? new Term.End.Lost(loss == null ? LossCause.EXPIRED : loss) : new Term.End.Resigned());
+        if (loss == null && event instanceof Event.Lost) {
+            loss = LossCause.EXPIRED;
+        }
+        over.tellEnd(loss == null ? new Term.End.Resigned() : new Term.End.Lost(loss));
         if (over.neverBegins()) {
             returned(over, null);
         }
