@@ -20,7 +20,7 @@ public interface Candidacy extends AutoCloseable {
     /**
      * Ends the current term and waits until the store has answered that it was given back. The term is invalid at once, and its end is told;
      * the lock is given back when the callback has returned, so that the next leader does not begin beside it, but at the latest
-     * after the validity that the term had left. Then it stands again, at the end of the queue.
+     * after the validity that the term had left. Then it stands again, behind the others.
      *
      * <p>Called on the thread that is in the callback, it gives the lock back at once; stages and {@link Term#onEnd} use
      * {@link #resignAsync}, since they would wait for themselves. It may be repeated after {@link ReleaseOutcome#UNCONFIRMED}: then

@@ -466,7 +466,7 @@ final class CandidacyEdgesTest {
     }
 
     @Test
-    void everyStepThatAnErrorMeetsIsMadeUpFor() {
+    void anErrorAtTheStartOfAThreadOrATimerEndsNoCandidacy() {
         for (int failing = 0; failing < 12; failing++) {
             SilentStore ofTheTry = new SilentStore();
             StillRuntime still = new StillRuntime();
@@ -506,5 +506,48 @@ final class CandidacyEdgesTest {
                     .as("an Error at the start of %s", failing)
                     .isDone();
         }
+    }
+
+    /** The thread that tells a loss is late, and the candidacy is closed meanwhile. */
+    @Test
+    void aLossThatACloseOvertakesIsToldAsTheLossThatItIs() {
+        Candidacy candidacy = stand();
+        elect();
+        List<Term.End> told = new ArrayList<>();
+        term().onEnd(told::add);
+        runtime.holdCallbacks();
+        lose();
+        candidacy.closeAsync();
+        runtime.runCallbacks();
+        assertThat(told).containsExactly(new Term.End.Lost(LossCause.SESSION_LOST));
+        List<Term.End> late = new ArrayList<>();
+        term().onEnd(late::add);
+        assertThat(late).isEqualTo(told);
+    }
+
+    /** The threads that would tell it are gone with the client. */
+    @Test
+    void theEndOfACandidacyIsToldWithTheEndOfItsClient() {
+        LockClient client = client(LockOptions.defaults().retry(Backoff.fixed(Duration.ofHours(1))), null);
+        Candidacy candidacy = stand(client);
+        fail();
+        runtime.holdCallbacks();
+        candidacy.closeAsync();
+        CompletableFuture<Void> ended = candidacy.whenEnded().toCompletableFuture();
+        assertThat(ended).as("its thread is late").isNotDone();
+        client.close();
+        assertThat(ended).isCompletedWithValue(null);
+    }
+
+    @Test
+    void aTermWhoseCallbackHasReturnedIsNoTermAlthoughItsReleaseIsNotAnswered() {
+        CompletableFuture<ReleaseReply> later = new CompletableFuture<>();
+        store.answersReleasesWith(later);
+        Candidacy candidacy = stand();
+        elect();
+        work.complete(null);
+        assertThat(candidacy.term()).isEmpty();
+        assertThat(term().isValid()).isFalse();
+        later.complete(new ReleaseReply.Released());
     }
 }

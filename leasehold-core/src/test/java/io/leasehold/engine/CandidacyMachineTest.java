@@ -240,4 +240,20 @@ final class CandidacyMachineTest {
             assertThat(returned.actions()).containsExactly(Action.STAND);
         }
     }
+
+    @Test
+    void whoLosesATermThatItHasResignedLetsTheOthersComeFirstToo() {
+        CandidacyMachine resigned = CandidacyMachine.standing()
+                .on(new Event.Elected())
+                .next()
+                .on(new Event.Resign(false))
+                .next()
+                .on(new Event.Lost())
+                .next();
+        assertThat(resigned.on(new Event.Returned(false))
+                        .next()
+                        .on(new Event.Released(false))
+                        .actions())
+                .containsExactly(Action.PAUSE);
+    }
 }

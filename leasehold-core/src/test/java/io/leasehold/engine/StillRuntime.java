@@ -42,6 +42,7 @@ final class StillRuntime implements LockRuntime {
     private int failuresAfter;
     private boolean passesInWaits;
     private volatile boolean closed;
+    private List<Runnable> held;
     private volatile Runnable beforeAClockIsRead = () -> {};
 
     @Override
@@ -176,9 +177,32 @@ final class StillRuntime implements LockRuntime {
         }
     }
 
+    /** Callbacks are not run from now on, as where each thread of them is late; those that come once it is closed never are. */
+    synchronized void holdCallbacks() {
+        held = new ArrayList<>();
+    }
+
+    /** Runs those that were held, and what comes from now on at once. */
+    void runCallbacks() {
+        List<Runnable> late;
+        synchronized (this) {
+            late = held;
+            held = null;
+        }
+        late.forEach(Runnable::run);
+    }
+
     @Override
     public void execute(Runnable task) {
         failIfTold();
+        synchronized (this) {
+            if (held != null) {
+                if (!closed) {
+                    held.add(task);
+                }
+                return;
+            }
+        }
         task.run();
     }
 
