@@ -33,9 +33,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contender {
 
-    /** The delay after a check that failed before it sent anything. */
-    private static final long LOOK_AGAIN_NANOS = 100_000_000;
-
     private final LockName name;
     private final WaitSettings settings;
     private final Timings timings;
@@ -121,7 +118,7 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
         synchronized (this) {
             answer = machine.offered();
             if (answer == AcquireMachine.Offer.ACCEPTED) {
-                cancelTimer();
+                timer = TimerQueue.cancelled(timer);
             }
         }
         if (answer == AcquireMachine.Offer.ACCEPTED) {
@@ -190,7 +187,7 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
             }
             over = machine.isOver() && !wasOver;
             if (over) {
-                cancelTimer();
+                timer = TimerQueue.cancelled(timer);
             }
         }
         // Each step, even if the one before has failed: it delivers the result, ends an owner token or leaves the
@@ -279,12 +276,11 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
         return new StoreUnavailableException(message, error);
     }
 
-    private void arm(long atNanos) {
-        if (machine.isOver()) {
-            return;
+    private synchronized void arm(long atNanos) {
+        if (!machine.isOver()) {
+            TimerQueue.cancelled(timer);
+            timer = context.timeline().scheduleAt(atNanos, this::timerFired);
         }
-        cancelTimer();
-        timer = context.timeline().scheduleAt(atNanos, this::timerFired);
     }
 
     /** This check arms the next one, so a failed check is repeated. */
@@ -292,20 +288,8 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
         try {
             on(new AcquireMachine.TimerFired());
         } catch (RuntimeException | Error e) {
-            synchronized (this) {
-                if (!machine.isOver()) {
-                    cancelTimer();
-                    timer = context.timeline().schedule(LOOK_AGAIN_NANOS, this::timerFired);
-                }
-            }
+            arm(context.runtime().nanoTime() + TimerQueue.CHECK_AGAIN_NANOS);
             throw e;
-        }
-    }
-
-    private void cancelTimer() {
-        if (timer != null) {
-            timer.cancel();
-            timer = null;
         }
     }
 

@@ -72,12 +72,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         try {
             check();
         } catch (RuntimeException | Error e) {
-            synchronized (this) {
-                if (grant.isHeld()) {
-                    TimerQueue.cancelled(timer);
-                    timer = grant.context().timeline().schedule(HeldGrant.CHECK_AGAIN_NANOS, this::due);
-                }
-            }
+            arm(grant.now() + TimerQueue.CHECK_AGAIN_NANOS);
             throw e;
         }
     }

@@ -30,9 +30,6 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
-    /** The delay after a check of a timer that failed. */
-    static final long CHECK_AGAIN_NANOS = 100_000_000;
-
     private final LockName name;
     private final Grant grant;
     /** The highest ballot ever proposed under the owner token, perhaps by a request that may still arrive. */
@@ -77,7 +74,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         this.current = new ActiveLease(this, tokens.draw(), grantedAtNanos);
     }
 
-    private long now() {
+    long now() {
         return context.runtime().nanoTime();
     }
 
@@ -185,12 +182,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         try {
             on(new GrantEvent.EndDue());
         } catch (RuntimeException | Error e) {
-            synchronized (this) {
-                if (machine.isHeld()) {
-                    TimerQueue.cancelled(endTimer);
-                    endTimer = context.timeline().schedule(CHECK_AGAIN_NANOS, this::endDue);
-                }
-            }
+            armEnd(now() + TimerQueue.CHECK_AGAIN_NANOS);
             throw e;
         }
     }
