@@ -252,7 +252,7 @@ final class ActiveLease implements LeakWatch.Watched {
 
     @Override
     public void leaked() {
-        owner.abandon(LossCause.LEAKED);
+        owner.on(new GrantEvent.Abandoned(LossCause.LEAKED));
     }
 
     void abandoned(LossCause why) {
@@ -355,11 +355,6 @@ final class ActiveLease implements LeakWatch.Watched {
             throw e;
         }
         return released;
-    }
-
-    /** The next lease of the same grant has begun: this one is over, without a request to the store. */
-    void passedOn() {
-        released(ReleaseOutcome.RELEASED, List.of());
     }
 
     void released(ReleaseOutcome outcome, List<NodeVote> said) {

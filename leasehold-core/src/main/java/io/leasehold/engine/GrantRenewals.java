@@ -81,7 +81,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         Futures.guarded("the check for leaks", grant.context().leaks()::report);
         Thread thread = holdingThread;
         if (thread != null && !thread.isAlive()) {
-            grant.abandon(LossCause.THREAD_DIED);
+            grant.on(new GrantEvent.Abandoned(LossCause.THREAD_DIED));
         }
         grant.on(new GrantEvent.RenewDue(false));
     }

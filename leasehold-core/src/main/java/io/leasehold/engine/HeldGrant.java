@@ -16,6 +16,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,6 +30,7 @@ import org.slf4j.LoggerFactory;
 final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passable {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+    private static final long RELEASE_AGAIN_NANOS = 1_000_000_000L;
 
     private final LockName name;
     private final Grant grant;
@@ -257,11 +259,6 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         return renewals.ask();
     }
 
-    @Override
-    public void abandon(LossCause cause) {
-        on(new GrantEvent.Abandoned(cause));
-    }
-
     GrantRenewals renewals() {
         return renewals;
     }
@@ -294,22 +291,85 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         queues.ended(name, this);
     }
 
+    // ---- the return of a lease
+
+    /** It is kept for {@link LockOptions#atLeast()}, then passed on to the next attempt in the process, if that is allowed, else released. */
     @Override
     public void giveBack(ActiveLease lease) {
         synchronized (this) {
             givenBack = lease;
         }
-        new LeaseReturn(this, lease, options, queues).begin();
+        Duration atLeast = options.atLeast();
+        if (atLeast.isZero() || !succeeds("kept for " + atLeast, () -> keep(lease))) {
+            passOnOrRelease(lease);
+        }
     }
 
-    /** Whether a holder that is done keeps the lock until then; its thread may die from now on. */
-    synchronized boolean beginKeeping(GrantEvent.Keeping keeping) {
-        renewals.bindTo(null);
-        return machine.isHeld() && keeping.isOn(now());
+    private void passOnOrRelease(ActiveLease lease) {
+        if (succeeds("passed on within the process", () -> passOn(lease))) {
+            return;
+        }
+        try {
+            synchronized (this) {
+                // Again, if the one for the next holder was not taken; that one's token is not used again.
+                current = lease;
+            }
+            on(new GrantEvent.ReleaseCalled(lease.keeping()));
+        } catch (RuntimeException | Error e) {
+            // Otherwise it would be renewed for as long as the client lives.
+            context.timeline().schedule(RELEASE_AGAIN_NANOS, () -> passOnOrRelease(lease));
+            throw e;
+        }
+    }
+
+    /** An Error in the step does not prevent the release at the store. */
+    private boolean succeeds(String what, BooleanSupplier step) {
+        try {
+            return step.getAsBoolean();
+        } catch (RuntimeException | Error e) {
+            LOG.error("lock \"{}\" could not be {}; it is released", name, what, e);
+            return false;
+        }
+    }
+
+    private boolean keep(ActiveLease lease) {
+        GrantEvent.Keeping keeping = lease.keeping();
+        synchronized (this) {
+            // Its thread may die from now on.
+            renewals.bindTo(null);
+            if (!machine.isHeld() || !keeping.isOn(now())) {
+                return false;
+            }
+        }
+        context.timeline().scheduleAt(keeping.fromAtNanos() + keeping.forNanos(), () -> passOnOrRelease(lease));
+        lease.released(ReleaseOutcome.KEPT, List.of());
+        return true;
+    }
+
+    private boolean passOn(ActiveLease lease) {
+        while (true) {
+            checkForSuspension();
+            LocalQueues.Contender next = queues.first(name);
+            ActiveLease passed = next == null || !options.equals(next.options()) ? null : nextToPassOn();
+            if (next == null || passed == null) {
+                return false;
+            }
+            switch (next.handOver(passed)) {
+                case ACCEPTED -> {
+                    Runnable end = () -> lease.released(ReleaseOutcome.RELEASED, List.of());
+                    Futures.guarded("the end of a lease that was passed on", end);
+                    return true;
+                }
+                case GONE -> queues.leave(next);
+                case CONTENDING -> {
+                    return false;
+                }
+            }
+        }
     }
 
     /** The next lease of the grant; null if it may not be passed on, or the machine was suspended since the last check. */
-    synchronized @Nullable ActiveLease nextToPassOn() {
+    private synchronized @Nullable ActiveLease nextToPassOn() {
         boolean isKnown = suspensionsSeen == context.suspensions().suspensions();
         if (!isKnown || !tokens.mayPassOn(machine.remainingNanos(now()), now())) {
             return null;
@@ -319,18 +379,12 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         return current;
     }
 
-    /** Releases the lease, which is current again if the one for the next holder was not taken; that one's token is not used again. */
-    void release(ActiveLease lease) {
-        synchronized (this) {
-            current = lease;
-        }
-        on(new GrantEvent.ReleaseCalled(lease.keeping()));
-    }
-
     @Override
     public synchronized long passableNanos(LockOptions wanted) {
         return machine.isHeld() && options.equals(wanted) ? tokens.passableNanos(now()) : 0;
     }
+
+    // ---- the end at the store
 
     private void end(GrantAction.End end) {
         disarm();
