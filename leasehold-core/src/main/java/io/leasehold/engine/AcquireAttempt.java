@@ -164,11 +164,6 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
     }
 
     @Override
-    public long undoPatienceNanos() {
-        return settings.options().nodeTimeout().toNanos();
-    }
-
-    @Override
     public void clientClosing() {
         synchronized (this) {
             closing = true;

@@ -48,6 +48,11 @@ final class LeaseHandle implements Lease, UnseenHold {
         return Futures.ask(this::releaseAsync);
     }
 
+    @Override
+    public void openedBy(Thread thread) {
+        state.openedBy(thread);
+    }
+
     private LockRuntime runtime() {
         return state.owner().context().runtime();
     }

@@ -305,11 +305,6 @@ final class MultiAcquire implements PendingAttempt<MultiLease> {
         return CompletableFuture.allOf(waiter, atOnce).thenCompose(answered -> leaving());
     }
 
-    @Override
-    public long undoPatienceNanos() {
-        return settings.options().nodeTimeout().toNanos();
-    }
-
     /** Fails the result before the current part fails; parts that it holds are ended as every other lease. */
     @Override
     public void clientClosing() {

@@ -23,9 +23,6 @@ interface PendingAttempt<H extends Hold> {
      */
     CompletableFuture<?> giveUp();
 
-    /** How long an interrupted caller waits for that. */
-    long undoPatienceNanos();
-
     /** The client closes: ends the attempt, which is told apart from a withdrawal. */
     void clientClosing();
 }
