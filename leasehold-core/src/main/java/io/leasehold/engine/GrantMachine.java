@@ -94,6 +94,19 @@ final class GrantMachine {
         if (state == State.HELD && nowNanos - validUntilAtNanos >= 0) {
             lose(stopped != null ? stopped : LossCause.EXPIRED, actions);
         }
+        if (event instanceof GrantEvent.ReleaseCalled called) {
+            release(true, called.keeping().isOn(nowNanos), actions);
+        } else if (event instanceof GrantEvent.Deserted deserted) {
+            release(false, deserted.keeping().isOn(nowNanos), actions);
+        } else if (event instanceof GrantEvent.RenewalSent) {
+            renewalSent(actions);
+        } else if (state == State.HELD) {
+            whileHeld(event, nowNanos, actions);
+        }
+        return actions;
+    }
+
+    private void whileHeld(GrantEvent event, long nowNanos, List<GrantAction> actions) {
         if (event instanceof GrantEvent.RenewDue due) {
             renewDue(due, nowNanos, actions);
         } else if (event instanceof GrantEvent.Renewed renewed) {
@@ -106,27 +119,20 @@ final class GrantMachine {
             lose(suspectedForce ? LossCause.FORCE_RELEASED : LossCause.NOT_OURS, actions);
         } else if (event instanceof GrantEvent.SuspectedForce) {
             suspectedForce(actions);
-        } else if (event instanceof GrantEvent.ReleaseCalled called) {
-            release(true, called.keeping().isOn(nowNanos), actions);
-        } else if (event instanceof GrantEvent.Deserted deserted) {
-            release(false, deserted.keeping().isOn(nowNanos), actions);
-        } else if (event instanceof GrantEvent.RenewalSent) {
-            renewalSent(actions);
         } else if (event instanceof GrantEvent.Abandoned abandoned) {
             abandoned(abandoned.cause(), actions);
         } else if (event instanceof GrantEvent.Suspended) {
             suspended(nowNanos, actions);
         } else if (event instanceof GrantEvent.ContactLost) {
             tellAtRisk(nowNanos, actions);
-        } else if (state == State.HELD) {
+        } else {
             actions.add(new ArmEnd(validUntilAtNanos));
         }
-        return actions;
     }
 
     private void renewDue(GrantEvent.RenewDue due, long nowNanos, List<GrantAction> actions) {
         armed &= due.byHand();
-        if (state != State.HELD || renewing) {
+        if (renewing) {
             return;
         }
         if (!due.byHand() && !isInDoubt() && !timings.renewed()) {
@@ -174,9 +180,6 @@ final class GrantMachine {
 
     private void renewed(long sentAtNanos, long nowNanos, List<GrantAction> actions) {
         renewing = false;
-        if (state != State.HELD) {
-            return;
-        }
         if (outdated) {
             outdated = false;
             askAgain = false;
@@ -218,7 +221,7 @@ final class GrantMachine {
         suspectedForce = true;
         confirmTries = 0;
         askAgain = renewing;
-        if (state == State.HELD && !renewing && mayConfirm()) {
+        if (!renewing && mayConfirm()) {
             renew(true, actions);
         }
     }
@@ -227,9 +230,6 @@ final class GrantMachine {
         renewing = false;
         outdated = false;
         askAgain = false;
-        if (state != State.HELD) {
-            return;
-        }
         if (isInDoubt()) {
             armConfirmation(nowNanos, actions);
         } else if (timings.renewed() && !(armed && renewingByHand)) {
@@ -255,14 +255,14 @@ final class GrantMachine {
     }
 
     private void abandoned(LossCause why, List<GrantAction> actions) {
-        if (state == State.HELD && mayConfirm()) {
+        if (mayConfirm()) {
             stopped = why;
             actions.add(new TellAbandoned(why));
         }
     }
 
     private void tellAtRisk(long nowNanos, List<GrantAction> actions) {
-        if (state == State.HELD && !atRisk) {
+        if (!atRisk) {
             atRisk = true;
             actions.add(new TellAtRisk(validUntilAtNanos - nowNanos));
         }
@@ -313,14 +313,12 @@ final class GrantMachine {
     }
 
     private void suspended(long nowNanos, List<GrantAction> actions) {
-        if (state == State.HELD) {
-            unconfirmed = true;
-            unconfirmedAtNanos = nowNanos;
-            confirmTries = 0;
-            outdated = renewing;
-            if (!renewing) {
-                confirm(actions);
-            }
+        unconfirmed = true;
+        unconfirmedAtNanos = nowNanos;
+        confirmTries = 0;
+        outdated = renewing;
+        if (!renewing) {
+            confirm(actions);
         }
     }
 
@@ -352,9 +350,6 @@ final class GrantMachine {
     }
 
     private void lose(LossCause why, List<GrantAction> actions) {
-        if (state != State.HELD) {
-            return;
-        }
         state = State.LOST;
         cause = why;
         actions.add(new TellLost(why));
