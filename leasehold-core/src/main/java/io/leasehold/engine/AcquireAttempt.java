@@ -153,14 +153,11 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
     @Override
     public CompletableFuture<?> giveUp() {
         on(new AcquireMachine.GaveUp());
-        CompletableFuture<Void> nothingLeft = new CompletableFuture<>();
-        result.whenComplete((attempt, error) -> {
-            CompletableFuture<?> last = attempt instanceof Attempt.Acquired<Lease> acquired
-                    ? UnseenHold.giveBack(acquired.lease())
-                    : settled;
-            last.whenComplete((end, failure) -> nothingLeft.complete(null));
-        });
-        return nothingLeft;
+        return result.<CompletableFuture<?>>handle(
+                        (attempt, error) -> attempt instanceof Attempt.Acquired<Lease> acquired
+                                ? UnseenHold.giveBack(acquired.lease())
+                                : settled)
+                .thenCompose(last -> last.handle((end, failure) -> failure));
     }
 
     @Override

@@ -47,10 +47,8 @@ final class MultiAcquire implements PendingAttempt<MultiLease> {
     private boolean taking;
 
     private boolean takeAnother;
-    /** Atomic requests that are in flight, or whose reply is being processed. */
-    private int requestsInFlight;
-    /** Completes when the last of these has been processed. */
-    private CompletableFuture<?> requestsDone = CompletableFuture.completedFuture(null);
+    /** Completes when the reply to the last atomic request has been processed. */
+    private CompletableFuture<?> requestDone = CompletableFuture.completedFuture(null);
     /** The undos and releases that have not been answered. */
     private CompletableFuture<?> leaving = CompletableFuture.completedFuture(null);
 
@@ -79,7 +77,7 @@ final class MultiAcquire implements PendingAttempt<MultiLease> {
 
     /** Whether it has its result and no atomic request is in flight; the queues watch its {@link AcquireAttempt}s. */
     synchronized boolean isOver() {
-        return result.isDone() && requestsInFlight == 0;
+        return result.isDone() && requestDone.isDone();
     }
 
     void start() {
@@ -96,13 +94,12 @@ final class MultiAcquire implements PendingAttempt<MultiLease> {
         OwnerToken owner = OwnerToken.draw(context.runtime());
         AcquireRequest request = context.request(names, owner, settings);
         long mark = context.suspensions().mark();
-        CompletableFuture<Void> requestDone = new CompletableFuture<>();
+        CompletableFuture<Void> processed = new CompletableFuture<>();
         synchronized (this) {
             if (givenUp) {
                 return;
             }
-            requestsInFlight++;
-            requestsDone = requestDone;
+            requestDone = processed;
         }
         Futures.ask(() -> context.store().acquire(request)).whenComplete((reply, error) -> {
             try {
@@ -112,11 +109,8 @@ final class MultiAcquire implements PendingAttempt<MultiLease> {
                 giveBack(true);
                 result.completeExceptionally(e);
             } finally {
-                synchronized (this) {
-                    requestsInFlight--;
-                }
+                processed.complete(null);
                 attempts.settled(this);
-                requestDone.complete(null);
             }
         });
     }
@@ -300,7 +294,7 @@ final class MultiAcquire implements PendingAttempt<MultiLease> {
         CompletableFuture<?> waiter = withdraw();
         CompletableFuture<?> atOnce;
         synchronized (this) {
-            atOnce = requestsDone;
+            atOnce = requestDone;
         }
         return CompletableFuture.allOf(waiter, atOnce).thenCompose(answered -> leaving());
     }
