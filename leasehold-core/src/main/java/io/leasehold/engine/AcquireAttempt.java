@@ -35,8 +35,6 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
 
     private final LockName name;
     private final WaitSettings settings;
-    private final Timings timings;
-    private final WaitPolicy policy;
     private final long maxWaitNanos;
     private final long startAtNanos;
     private final EngineContext context;
@@ -73,8 +71,6 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
         this.name = name;
         this.asked = asked;
         this.settings = settings;
-        this.timings = settings.timings();
-        this.policy = settings.policy();
         this.maxWaitNanos = maxWaitNanos;
         this.context = context;
         this.queues = queues;
@@ -82,7 +78,8 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
         this.owner = OwnerToken.draw(context.runtime());
         String what = "lock \"" + name + "\" at " + context.store().description();
         boolean ofNodes = context.store().isOfNodes();
-        this.machine = new AcquireMachine(what, timings, policy, maxWaitNanos, ofNodes, startAtNanos);
+        this.machine =
+                new AcquireMachine(what, settings.timings(), settings.policy(), maxWaitNanos, ofNodes, startAtNanos);
         this.recording = FlightEvents.waitBegun();
         context.events().tell(l -> l.attemptBegan(new LockListener.AttemptBegan(name)));
     }
@@ -103,23 +100,10 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
     }
 
     @Override
-    public void enqueued() {
-        on(maxWaitNanos == 0 ? new AcquireMachine.TimerFired() : new AcquireMachine.Enqueued());
-    }
-
-    @Override
-    public void start() {
-        on(new AcquireMachine.Started());
-    }
-
-    @Override
     public AcquireMachine.Offer handOver(ActiveLease lease) {
         AcquireMachine.Offer answer;
         synchronized (this) {
             answer = machine.offered();
-            if (answer == AcquireMachine.Offer.ACCEPTED) {
-                timer = TimerQueue.cancelled(timer);
-            }
         }
         if (answer == AcquireMachine.Offer.ACCEPTED) {
             Futures.guarded("leaving the queue", this::leave);
@@ -133,11 +117,6 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
             }
         }
         return answer;
-    }
-
-    @Override
-    public void woken() {
-        on(new AcquireMachine.Woken());
     }
 
     @Override
@@ -168,7 +147,8 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
         on(new AcquireMachine.GaveUp());
     }
 
-    private void on(AcquireMachine.Event event) {
+    @Override
+    public void on(AcquireMachine.Event event) {
         List<Runnable> steps = new ArrayList<>(2);
         boolean over;
         synchronized (this) {
@@ -178,9 +158,6 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
                 prepare(action, steps);
             }
             over = machine.isOver() && !wasOver;
-            if (over) {
-                timer = TimerQueue.cancelled(timer);
-            }
         }
         // Each step, even if the one before has failed: it delivers the result, ends an owner token or leaves the
         // queue.
@@ -192,6 +169,9 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
 
     /** Leaves the queue for good: a caller that withdraws the attempt now waits for its undos at most. */
     private void leave() {
+        synchronized (this) {
+            timer = TimerQueue.cancelled(timer);
+        }
         try {
             queues.leave(this);
         } finally {
@@ -256,7 +236,10 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
                 .reserve(queues.reserve(name))
                 .seenToken(queues.seenToken(name))
                 .ballotSoFar(ballotSoFar);
-        return maxWaitNanos > 0 ? request.waiting(policy.silenceNanos()).claiming(timings.claimNanos()) : request;
+        return maxWaitNanos == 0
+                ? request
+                : request.waiting(settings.policy().silenceNanos())
+                        .claiming(settings.timings().claimNanos());
     }
 
     private AcquireReply broken(@Nullable Throwable error) {
@@ -287,7 +270,7 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
 
     private void undo(OwnerToken ended, long ballot) {
         CompletableFuture<Void> over = context.retrier()
-                .end(List.of(name), ended, ballot, ReleaseRequest.Kind.UNDO, timings)
+                .end(List.of(name), ended, ballot, ReleaseRequest.Kind.UNDO, settings.timings())
                 .over();
         synchronized (this) {
             undone = CompletableFuture.allOf(undone, over);

@@ -178,8 +178,7 @@ final class AcquireMachine {
     /** Processes an event and returns the actions, in this order. */
     List<Action> on(Event event, long nowNanos) {
         if (event instanceof Enqueued) {
-            wasQueuedLocally = true;
-            return unlimited ? List.of() : List.of(new Arm(deadlineAtNanos));
+            return enqueued();
         } else if (event instanceof Started) {
             return started(nowNanos);
         } else if (event instanceof Replied replied) {
@@ -192,6 +191,15 @@ final class AcquireMachine {
             return timerFired(nowNanos);
         }
         return gaveUp(new Abandoned());
+    }
+
+    /** Without patience, a queue before it is the end. */
+    private List<Action> enqueued() {
+        wasQueuedLocally = true;
+        if (asksOnce) {
+            return gaveUp(atDeadline);
+        }
+        return unlimited ? List.of() : List.of(new Arm(deadlineAtNanos));
     }
 
     private List<Action> started(long nowNanos) {

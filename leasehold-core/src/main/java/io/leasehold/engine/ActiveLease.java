@@ -69,8 +69,8 @@ final class ActiveLease implements LeakWatch.Watched {
     }
 
     /** How long its lock is kept; zero for a lease that no caller has seen. */
-    synchronized GrantEvent.Keeping keeping() {
-        return new GrantEvent.Keeping(acquiredAtNanos, unseen ? 0 : owner.atLeastNanos());
+    synchronized GrantMachine.Keeping keeping() {
+        return new GrantMachine.Keeping(acquiredAtNanos, unseen ? 0 : owner.atLeastNanos());
     }
 
     /** Marks a lease that no caller has seen or will see. */
@@ -129,7 +129,7 @@ final class ActiveLease implements LeakWatch.Watched {
     Duration tellRemaining() {
         Duration remaining = remaining();
         if (remaining.isZero()) {
-            owner.on(new GrantEvent.EndDue());
+            owner.on(new GrantMachine.EndDue());
             synchronized (this) {
                 lossReported = true;
             }
@@ -181,7 +181,7 @@ final class ActiveLease implements LeakWatch.Watched {
         } catch (IllegalStateException e) {
             return CompletableFuture.failedFuture(e);
         }
-        owner.on(new GrantEvent.EndDue());
+        owner.on(new GrantMachine.EndDue());
         HoldEnd.Lost lost = loss();
         if (lost != null) {
             return CompletableFuture.failedFuture(reported(lost));
@@ -247,7 +247,7 @@ final class ActiveLease implements LeakWatch.Watched {
 
     @Override
     public void leaked() {
-        owner.on(new GrantEvent.Abandoned(LossCause.LEAKED));
+        owner.on(new GrantMachine.Abandoned(LossCause.LEAKED));
     }
 
     void abandoned(LossCause why) {

@@ -90,12 +90,12 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     LeaseHandle begin(long mark, @Nullable Throwable asked) {
         ActiveLease first = currentLease();
         try {
-            List<GrantAction> actions = registered();
+            List<GrantMachine.Action> actions = registered();
             context.suspensions().watch();
             context.announcer().watch();
             perform(actions);
             if (context.suspensions().wasSuspendedSince(mark)) {
-                on(new GrantEvent.Suspended());
+                on(new GrantMachine.Suspended());
             }
             return new LeaseHandle(first, context.leaks(), asked);
         } catch (RuntimeException | Error e) {
@@ -106,28 +106,28 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     }
 
     /** In one step, so that no event ends the grant while one of the two does not have it yet, and would keep it. */
-    private synchronized List<GrantAction> registered() {
+    private synchronized List<GrantMachine.Action> registered() {
         context.holds().add(grant.owner(), this);
         queues.granted(name, this, grant.tokens().last());
         return machine.begin(grant.sentAtNanos(), context.random());
     }
 
     @Override
-    public void on(GrantEvent event) {
+    public void on(GrantMachine.Event event) {
         perform(decide(event));
     }
 
-    synchronized List<GrantAction> decide(GrantEvent event) {
+    synchronized List<GrantMachine.Action> decide(GrantMachine.Event event) {
         boolean wasReleased = machine.isReleased();
-        List<GrantAction> actions = machine.on(event, now());
+        List<GrantMachine.Action> actions = machine.on(event, now());
         if (machine.isReleased() && !wasReleased) {
             context.holds().endBegun(this);
         }
         return actions;
     }
 
-    void perform(List<GrantAction> actions) {
-        for (GrantAction action : actions) {
+    void perform(List<GrantMachine.Action> actions) {
+        for (GrantMachine.Action action : actions) {
             try {
                 perform(action);
             } catch (RuntimeException | Error e) {
@@ -138,30 +138,30 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     }
 
     /** Tells the waiters for this action's outcome that it has failed. */
-    private void failPending(GrantAction action) {
-        if (action instanceof GrantAction.Renew) {
-            on(new GrantEvent.RenewFailed());
-        } else if (action instanceof GrantAction.End) {
+    private void failPending(GrantMachine.Action action) {
+        if (action instanceof GrantMachine.Renew) {
+            on(new GrantMachine.RenewFailed());
+        } else if (action instanceof GrantMachine.End) {
             finish(ReleaseOutcome.UNCONFIRMED, List.of());
         }
     }
 
-    private void perform(GrantAction action) {
-        if (action instanceof GrantAction.Renew renew) {
+    private void perform(GrantMachine.Action action) {
+        if (action instanceof GrantMachine.Renew renew) {
             context.renewals().renew(renewals, renew.byHand() ? 0 : timings.batchingNanos());
-        } else if (action instanceof GrantAction.RefuseRenewal refused) {
+        } else if (action instanceof GrantMachine.RefuseRenewal refused) {
             renewals.refused(refused.why());
-        } else if (action instanceof GrantAction.ArmRenew arm) {
+        } else if (action instanceof GrantMachine.ArmRenew arm) {
             renewals.arm(arm.atNanos());
-        } else if (action instanceof GrantAction.ArmEnd arm) {
+        } else if (action instanceof GrantMachine.ArmEnd arm) {
             armEnd(arm.atNanos());
-        } else if (action instanceof GrantAction.TellAtRisk risk) {
+        } else if (action instanceof GrantMachine.TellAtRisk risk) {
             currentLease().atRisk(Duration.ofNanos(risk.remainingNanos()));
-        } else if (action instanceof GrantAction.TellAbandoned abandoned) {
+        } else if (action instanceof GrantMachine.TellAbandoned abandoned) {
             currentLease().abandoned(abandoned.cause());
-        } else if (action instanceof GrantAction.TellLost lost) {
+        } else if (action instanceof GrantMachine.TellLost lost) {
             tellLost(lost.cause());
-        } else if (action instanceof GrantAction.End end) {
+        } else if (action instanceof GrantMachine.End end) {
             try {
                 end(end);
             } finally {
@@ -182,7 +182,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     /** Only this check tells of an end that no caller finds, so a failed check is repeated. */
     private void endDue() {
         try {
-            on(new GrantEvent.EndDue());
+            on(new GrantMachine.EndDue());
         } catch (RuntimeException | Error e) {
             armEnd(now() + TimerQueue.CHECK_AGAIN_NANOS);
             throw e;
@@ -236,13 +236,13 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     /** Processes a suspension that this or another thread has detected; does nothing if it is known here. */
     @Override
     public void noticeSuspension() {
-        List<GrantAction> actions;
+        List<GrantMachine.Action> actions;
         synchronized (this) {
             long noticed = context.suspensions().suspensions();
             if (noticed == suspensionsSeen) {
                 return;
             }
-            actions = machine.on(new GrantEvent.Suspended(), now());
+            actions = machine.on(new GrantMachine.Suspended(), now());
             // Last: if the machine could not be told, the next check tells it.
             suspensionsSeen = noticed;
         }
@@ -314,7 +314,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
                 // Again, if the one for the next holder was not taken; that one's token is not used again.
                 current = lease;
             }
-            on(new GrantEvent.ReleaseCalled(lease.keeping()));
+            on(new GrantMachine.ReleaseCalled(lease.keeping()));
         } catch (RuntimeException | Error e) {
             // Otherwise it would be renewed for as long as the client lives.
             context.timeline().schedule(RELEASE_AGAIN_NANOS, () -> passOnOrRelease(lease));
@@ -333,7 +333,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     }
 
     private boolean keep(ActiveLease lease) {
-        GrantEvent.Keeping keeping = lease.keeping();
+        GrantMachine.Keeping keeping = lease.keeping();
         synchronized (this) {
             // Its thread may die from now on.
             renewals.bindTo(null);
@@ -386,14 +386,14 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     // ---- the end at the store
 
-    private void end(GrantAction.End end) {
+    private void end(GrantMachine.End end) {
         disarm();
         renewals.releasedMeanwhile();
-        if (end instanceof GrantAction.SendRelease) {
+        if (end instanceof GrantMachine.SendRelease) {
             sendRelease();
             return;
         }
-        if (end instanceof GrantAction.SendUndo) {
+        if (end instanceof GrantMachine.SendUndo) {
             send(ReleaseRequest.Kind.UNDO);
         }
         finish(ReleaseOutcome.ALREADY_LOST, List.of());
@@ -441,7 +441,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     @Override
     public void endAtClose() {
-        on(new GrantEvent.Deserted(currentLease().keeping()));
+        on(new GrantMachine.Deserted(currentLease().keeping()));
     }
 
     @Override

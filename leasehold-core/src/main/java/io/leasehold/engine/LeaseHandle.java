@@ -115,7 +115,7 @@ final class LeaseHandle implements Lease, UnseenHold {
     /** Ends a lease that its holder considers lost because nothing has confirmed it, and releases it at the store. */
     void loseUnconfirmed() {
         if (state.cause() == null && state.isUnreleased()) {
-            state.owner().on(new GrantEvent.TakenAway(LossCause.EXPIRED));
+            state.owner().on(new GrantMachine.TakenAway(LossCause.EXPIRED));
             Futures.guarded("giving back an unconfirmed hold", this::give);
         }
     }

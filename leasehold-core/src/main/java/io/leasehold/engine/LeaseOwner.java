@@ -18,7 +18,7 @@ interface LeaseOwner {
     /** The validity left for this lease, which must be the current one; checks for a suspension first. */
     long remainingNanos(ActiveLease lease);
 
-    void on(GrantEvent event);
+    void on(GrantMachine.Event event);
 
     CompletableFuture<Void> renewByHand();
 

@@ -215,9 +215,8 @@ final class Variants {
                         "deadline-in-the-line",
                         "a waiter that stands behind another of its process has no time limit until it is first",
                         ATTEMPT,
-                        "return unlimited ? List.of() : List.of(new Arm(deadlineAtNanos));\n        } else if (event"
-                                + " instanceof Started) {",
-                        "return List.of();\n        } else if (event instanceof Started) {"),
+                        "return unlimited ? List.of() : List.of(new Arm(deadlineAtNanos));",
+                        "return List.of();"),
                 new Variant(
                         "part-not-given-back",
                         "of several locks the first stay taken when a later one is not to be had",
