@@ -20,7 +20,6 @@ import io.leasehold.spi.ReleaseRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -31,21 +30,13 @@ import org.jspecify.annotations.Nullable;
  * the timer is armed, under the same guard as the decision, so that concurrent events cannot reorder them; calls to other
  * classes are made without it.
  */
-final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contender {
+final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.Contender {
 
     private final LockName name;
-    private final WaitSettings settings;
     private final long maxWaitNanos;
-    private final long startAtNanos;
-    private final EngineContext context;
     private final LocalQueues queues;
     private final AcquireMachine machine;
-    private final CompletableFuture<Attempt<Lease>> result = new CompletableFuture<>();
-
     private final FlightEvents.@Nullable Wait recording;
-    /** The stack of the caller, if that is recorded. */
-    private final @Nullable Throwable asked;
-
     private OwnerToken owner;
     /** The owner token has ended: the next request draws another. */
     private boolean ownerEnded;
@@ -68,13 +59,10 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
             EngineContext context,
             LocalQueues queues,
             @Nullable Throwable asked) {
+        super(settings, context, asked);
         this.name = name;
-        this.asked = asked;
-        this.settings = settings;
         this.maxWaitNanos = maxWaitNanos;
-        this.context = context;
         this.queues = queues;
-        this.startAtNanos = context.runtime().nanoTime();
         this.owner = OwnerToken.draw(context.runtime());
         String what = "lock \"" + name + "\" at " + context.store().description();
         boolean ofNodes = context.store().isOfNodes();
@@ -92,11 +80,6 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
     @Override
     public LockOptions options() {
         return settings.options();
-    }
-
-    @Override
-    public CompletableFuture<Attempt<Lease>> result() {
-        return result;
     }
 
     @Override
@@ -130,7 +113,7 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
     }
 
     @Override
-    public CompletableFuture<?> giveUp() {
+    CompletableFuture<?> giveUp() {
         on(new AcquireMachine.GaveUp());
         return result.<CompletableFuture<?>>handle(
                         (attempt, error) -> attempt instanceof Attempt.Acquired<Lease> acquired
@@ -209,15 +192,16 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
             mark = context.suspensions().mark();
             steps.add(() -> send(sender, send.ballotSoFar()));
         } catch (RuntimeException | Error e) {
-            AcquireReply failed = new AcquireReply.Failed(FailureKind.NO_EFFECT, failure(e), 0);
+            AcquireReply failed = failed(FailureKind.NO_EFFECT, e, 0);
             steps.add(() -> on(new AcquireMachine.Replied(failed, context.random())));
         }
     }
 
     private void send(OwnerToken sender, long ballotSoFar) {
         Futures.ask(() -> context.store().acquire(request(sender, ballotSoFar)))
-                .whenComplete((reply, error) ->
-                        Futures.guarded("an answered attempt", () -> answered(reply != null ? reply : broken(error))));
+                .whenComplete((reply, error) -> Futures.guarded(
+                        "an answered attempt",
+                        () -> answered(reply != null ? reply : failed(FailureKind.UNKNOWN, error, 0))));
     }
 
     private void answered(AcquireReply answer) {
@@ -226,8 +210,8 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
         } catch (RuntimeException | Error e) {
             // The machine waits for an answer: one that cannot be processed has an unknown outcome, and the request is
             // repeated.
-            on(new AcquireMachine.Replied(
-                    new AcquireReply.Failed(FailureKind.UNKNOWN, failure(e), answer.ballot()), context.random()));
+            AcquireReply unknown = failed(FailureKind.UNKNOWN, e, answer.ballot());
+            on(new AcquireMachine.Replied(unknown, context.random()));
         }
     }
 
@@ -242,13 +226,9 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
                         .claiming(settings.timings().claimNanos());
     }
 
-    private AcquireReply broken(@Nullable Throwable error) {
-        return new AcquireReply.Failed(FailureKind.UNKNOWN, failure(error), 0);
-    }
-
-    private StoreUnavailableException failure(@Nullable Throwable error) {
+    private AcquireReply failed(FailureKind kind, @Nullable Throwable error, long ballot) {
         String message = "acquiring \"" + name + "\" at " + context.store().description() + " failed: " + error;
-        return new StoreUnavailableException(message, error);
+        return new AcquireReply.Failed(kind, new StoreUnavailableException(message, error), ballot);
     }
 
     private synchronized void arm(long atNanos) {
@@ -309,12 +289,8 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
         }
     }
 
-    private RuntimeException abandoned() {
-        synchronized (this) {
-            return closing
-                    ? new IllegalStateException("lock client is closed; the attempt on \"" + name + "\" was withdrawn")
-                    : new CancellationException("the attempt on \"" + name + "\" was withdrawn");
-        }
+    private synchronized RuntimeException abandoned() {
+        return withdrawn("\"" + name + "\"", closing);
     }
 
     private void acquired(AcquireMachine.Acquired acquired) {
@@ -333,10 +309,6 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
         LeaseHandle lease = held.begin(sentMark, asked);
         Futures.guarded("the news of an attempt", () -> tell(AttemptOutcome.ACQUIRED, waited()));
         result.complete(new Attempt.Acquired<>(lease));
-    }
-
-    private Duration waited() {
-        return Duration.ofNanos(context.runtime().nanoTime() - startAtNanos);
     }
 
     private void tell(AttemptOutcome outcome, Duration waited) {
