@@ -180,13 +180,9 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
                             }
                         },
                         // Without a thread the work does not run: nothing may stay held for it.
-                        refused -> giveBackUnused(hold, refused, done));
-    }
-
-    /** The work never ran: the hold is released at once, like one that no caller has seen. */
-    private static <H extends Hold, T> void giveBackUnused(H hold, Throwable why, CompletableFuture<T> done) {
-        UnseenHold.giveBack(hold)
-                .whenComplete((outcome, ignored) -> done.completeExceptionally(Futures.unwrapped(why)));
+                        refused -> UnseenHold.giveBack(hold)
+                                .whenComplete(
+                                        (outcome, ignored) -> done.completeExceptionally(Futures.unwrapped(refused))));
     }
 
     private static <H extends Hold, T> void runHolding(

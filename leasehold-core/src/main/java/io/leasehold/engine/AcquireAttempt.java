@@ -90,12 +90,12 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         }
         if (answer == AcquireMachine.Offer.ACCEPTED) {
             Futures.guarded("leaving the queue", this::leave);
-            Futures.guarded("the news of an attempt", () -> tell(AttemptOutcome.ACQUIRED, waited()));
             try {
-                result.complete(new Attempt.Acquired<>(new LeaseHandle(lease, context.leaks(), asked)));
+                LeaseHandle handle = new LeaseHandle(lease, context.leaks(), asked);
+                deliver(AttemptOutcome.ACQUIRED, new Attempt.Acquired<>(handle));
             } catch (RuntimeException | Error e) {
                 // No caller has the lease: the next in the queue may have it.
-                result.completeExceptionally(e);
+                fail(AttemptOutcome.ERROR, e);
                 return AcquireMachine.Offer.GONE;
             }
         }
@@ -176,7 +176,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
             OwnerToken ended = owner;
             steps.add(() -> undo(ended, undo.ballot()));
         } else if (action instanceof AcquireMachine.Finish finish) {
-            steps.add(() -> finishOrFail(finish.outcome()));
+            steps.add(() -> finish(finish.outcome()));
         }
     }
 
@@ -257,35 +257,23 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         }
     }
 
-    private void finishOrFail(AcquireMachine.Outcome outcome) {
-        try {
-            finish(outcome);
-        } catch (RuntimeException | Error e) {
-            if (!endTold) {
-                Futures.guarded("the news of an attempt", () -> tell(AttemptOutcome.ERROR, waited()));
-            }
-            result.completeExceptionally(e);
-            throw e;
-        }
-    }
-
     private void finish(AcquireMachine.Outcome outcome) {
-        if (outcome instanceof AcquireMachine.Acquired acquired) {
-            acquired(acquired);
-            return;
-        }
-        Duration waited = waited();
-        if (outcome instanceof AcquireMachine.Busy busy) {
-            tell(maxWaitNanos == 0 ? AttemptOutcome.BUSY : AttemptOutcome.TIMEOUT, waited);
-            Holder holder = busy.holder() != null ? busy.holder() : queues.localHolder(name);
-            result.complete(new Attempt.Busy<>(name, waited, holder, busy.votes()));
-        } else if (outcome instanceof AcquireMachine.Failed failed) {
-            boolean ambiguous = failed.error() instanceof AmbiguousAcquireException;
-            tell(ambiguous ? AttemptOutcome.AMBIGUOUS : AttemptOutcome.ERROR, waited);
-            result.completeExceptionally(failed.error());
-        } else {
-            tell(AttemptOutcome.INTERRUPTED, waited);
-            result.completeExceptionally(abandoned());
+        try {
+            if (outcome instanceof AcquireMachine.Acquired acquired) {
+                deliver(AttemptOutcome.ACQUIRED, new Attempt.Acquired<>(begun(acquired)));
+            } else if (outcome instanceof AcquireMachine.Busy busy) {
+                Holder holder = busy.holder() != null ? busy.holder() : queues.localHolder(name);
+                AttemptOutcome news = maxWaitNanos == 0 ? AttemptOutcome.BUSY : AttemptOutcome.TIMEOUT;
+                deliver(news, new Attempt.Busy<>(name, waited(), holder, busy.votes()));
+            } else if (outcome instanceof AcquireMachine.Failed failed) {
+                boolean ambiguous = failed.error() instanceof AmbiguousAcquireException;
+                fail(ambiguous ? AttemptOutcome.AMBIGUOUS : AttemptOutcome.ERROR, failed.error());
+            } else {
+                fail(AttemptOutcome.INTERRUPTED, abandoned());
+            }
+        } catch (RuntimeException | Error e) {
+            fail(AttemptOutcome.ERROR, e);
+            throw e;
         }
     }
 
@@ -293,7 +281,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         return withdrawn("\"" + name + "\"", closing);
     }
 
-    private void acquired(AcquireMachine.Acquired acquired) {
+    private LeaseHandle begun(AcquireMachine.Acquired acquired) {
         Grant grant = acquired.grant();
         long sentMark;
         synchronized (this) {
@@ -306,16 +294,31 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
             undo(grant.owner(), acquired.ballot());
             throw e;
         }
-        LeaseHandle lease = held.begin(sentMark, asked);
-        Futures.guarded("the news of an attempt", () -> tell(AttemptOutcome.ACQUIRED, waited()));
-        result.complete(new Attempt.Acquired<>(lease));
+        return held.begin(sentMark, asked);
     }
 
-    private void tell(AttemptOutcome outcome, Duration waited) {
-        endTold = true;
-        if (recording != null) {
-            recording.ended(name, outcome, context.store().description());
+    private void deliver(AttemptOutcome news, Attempt<Lease> attempt) {
+        tell(news);
+        result.complete(attempt);
+    }
+
+    private void fail(AttemptOutcome news, Throwable error) {
+        tell(news);
+        result.completeExceptionally(error);
+    }
+
+    /** Tells the listeners of the end, once. */
+    private void tell(AttemptOutcome outcome) {
+        if (endTold) {
+            return;
         }
-        context.events().tell(l -> l.attemptEnded(new LockListener.AttemptEnded(name, outcome, waited)));
+        endTold = true;
+        Futures.guarded("the news of an attempt", () -> {
+            Duration waited = waited();
+            if (recording != null) {
+                recording.ended(name, outcome, context.store().description());
+            }
+            context.events().tell(l -> l.attemptEnded(new LockListener.AttemptEnded(name, outcome, waited)));
+        });
     }
 }
