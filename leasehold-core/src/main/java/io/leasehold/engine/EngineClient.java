@@ -84,20 +84,20 @@ public final class EngineClient implements LockClient {
 
         @Override
         public void lost(OwnerToken owner, LossCause cause) {
-            context.holds().find(owner).forEach(grant -> grant.on(new GrantEvent.TakenAway(cause)));
+            context.holds().find(owner).forEach(grant -> grant.on(new GrantMachine.TakenAway(cause)));
         }
 
         @Override
         public void takenAway(LockName name) {
             LocalQueues.Passable held = queues.held(name);
             if (held != null) {
-                held.on(new GrantEvent.SuspectedForce());
+                held.on(new GrantMachine.SuspectedForce());
             }
         }
 
         @Override
         public void suspended(OwnerToken owner) {
-            context.holds().find(owner).forEach(grant -> grant.on(new GrantEvent.ContactLost()));
+            context.holds().find(owner).forEach(grant -> grant.on(new GrantMachine.ContactLost()));
         }
 
         @Override

@@ -72,12 +72,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         try {
             check();
         } catch (RuntimeException | Error e) {
-            synchronized (this) {
-                if (grant.isHeld()) {
-                    TimerQueue.cancelled(timer);
-                    timer = grant.context().timeline().schedule(HeldGrant.CHECK_AGAIN_NANOS, this::due);
-                }
-            }
+            arm(grant.now() + TimerQueue.CHECK_AGAIN_NANOS);
             throw e;
         }
     }
@@ -86,9 +81,9 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         Futures.guarded("the check for leaks", grant.context().leaks()::report);
         Thread thread = holdingThread;
         if (thread != null && !thread.isAlive()) {
-            grant.abandon(LossCause.THREAD_DIED);
+            grant.on(new GrantMachine.Abandoned(LossCause.THREAD_DIED));
         }
-        grant.on(new GrantEvent.RenewDue(false));
+        grant.on(new GrantMachine.RenewDue(false));
     }
 
     /** Requests a renewal now; the future completes with its answer. */
@@ -99,7 +94,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
             askedFor = new ArrayList<>(askedFor);
             askedFor.add(future);
         }
-        grant.on(new GrantEvent.RenewDue(true));
+        grant.on(new GrantMachine.RenewDue(true));
         if (!grant.isHeld()) {
             releasedMeanwhile();
         }
@@ -124,7 +119,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     @Override
     public void sent() {
         // First, since a release may wait for it.
-        grant.on(new GrantEvent.RenewalSent());
+        grant.on(new GrantMachine.RenewalSent());
         FlightEvents.Renewal begun = FlightEvents.renewalBegun();
         synchronized (this) {
             recording = begun;
@@ -134,7 +129,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     @Override
     public void answered(RenewReply.Item answer) {
         Duration headroom;
-        List<GrantAction> actions;
+        List<GrantMachine.Action> actions;
         try {
             // The request may have been sent before a suspension that was not detected yet.
             grant.checkForSuspension();
@@ -146,7 +141,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
             actions = grant.decide(eventOf(answer));
         } catch (RuntimeException | Error e) {
             // An answer that cannot be processed confirms nothing; the next renewal is armed all the same.
-            grant.on(new GrantEvent.RenewFailed());
+            grant.on(new GrantMachine.RenewFailed());
             finish(() -> new StoreUnavailableException(
                     "the answer to a renewal of \"" + grant.name() + "\" could not be processed: " + e, e));
             throw e;
@@ -161,11 +156,11 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         }
     }
 
-    private static GrantEvent eventOf(RenewReply.Item answer) {
+    private static GrantMachine.Event eventOf(RenewReply.Item answer) {
         if (answer instanceof RenewReply.Renewed renewed) {
-            return new GrantEvent.Renewed(renewed.sentAtNanos());
+            return new GrantMachine.Renewed(renewed.sentAtNanos());
         }
-        return answer instanceof RenewReply.NotOurs ? new GrantEvent.Denied() : new GrantEvent.RenewFailed();
+        return answer instanceof RenewReply.NotOurs ? new GrantMachine.Denied() : new GrantMachine.RenewFailed();
     }
 
     private static RenewalOutcome outcomeOf(RenewReply.Item answer) {

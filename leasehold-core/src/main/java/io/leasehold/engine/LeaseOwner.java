@@ -1,7 +1,6 @@
 package io.leasehold.engine;
 
 import io.leasehold.LockName;
-import io.leasehold.LossCause;
 import java.util.concurrent.CompletableFuture;
 
 /** The grant behind a lease, as the lease and its handle see it. */
@@ -19,15 +18,12 @@ interface LeaseOwner {
     /** The validity left for this lease, which must be the current one; checks for a suspension first. */
     long remainingNanos(ActiveLease lease);
 
-    void on(GrantEvent event);
+    void on(GrantMachine.Event event);
 
     CompletableFuture<Void> renewByHand();
 
     /** Binds the current lease to a thread: once that has died, there is no holder left to release it. */
     void bindTo(Thread thread);
-
-    /** The holder of the current lease is gone: reports that, and stops the renewals. */
-    void abandon(LossCause cause);
 
     /** The holder of this lease is done with it. */
     void giveBack(ActiveLease lease);

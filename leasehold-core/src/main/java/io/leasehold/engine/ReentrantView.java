@@ -31,17 +31,14 @@ final class ReentrantView implements ReentrantLockView {
     @Override
     public void lock() {
         if (!reentered()) {
-            begin(lock.acquireUninterruptibly());
+            begun(lock.acquireUninterruptibly());
         }
     }
 
     @Override
     public void lockInterruptibly() throws InterruptedException {
-        if (Thread.interrupted()) {
-            throw new InterruptedException("interrupted before lock \"" + name + "\" was asked for");
-        }
-        if (!reentered()) {
-            begin(lock.acquire());
+        if (!reenteredUnlessInterrupted()) {
+            begun(lock.acquire());
         }
     }
 
@@ -52,22 +49,22 @@ final class ReentrantView implements ReentrantLockView {
 
     @Override
     public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-        if (Thread.interrupted()) {
-            throw new InterruptedException("interrupted before lock \"" + name + "\" was asked for");
-        }
-        return reentered() || begun(lock.tryAcquire(Duration.ofNanos(Math.max(0, unit.toNanos(time)))));
+        return reenteredUnlessInterrupted()
+                || begun(lock.tryAcquire(Duration.ofNanos(Math.max(0, unit.toNanos(time)))));
     }
 
     private boolean begun(@Nullable Lease lease) {
-        if (lease == null) {
-            return false;
+        if (lease != null) {
+            holds.begin(name, LeaseHandle.of(lease), lock.options().reentryLimit());
         }
-        begin(lease);
-        return true;
+        return lease != null;
     }
 
-    private void begin(Lease lease) {
-        holds.begin(name, LeaseHandle.of(lease), lock.options().reentryLimit());
+    private boolean reenteredUnlessInterrupted() throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException("interrupted before lock \"" + name + "\" was asked for");
+        }
+        return reentered();
     }
 
     private boolean reentered() {

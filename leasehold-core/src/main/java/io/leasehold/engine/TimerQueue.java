@@ -2,8 +2,9 @@ package io.leasehold.engine;
 
 import io.leasehold.spi.LockRuntime;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
+import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -12,7 +13,8 @@ import org.slf4j.LoggerFactory;
  * The one timer of a client: all its entries in a heap, and at most one timer of the runtime armed for them.
  *
  * <p>The armed timer stays when an entry is cancelled or a later one added, so that acquiring and releasing locks all day does
- * not wake the timer thread. A cancelled entry is removed at once: a million past leases leave nothing behind.
+ * not wake the timer thread. A cancelled entry loses its task at once, and is removed when it is the first, or with all others when most
+ * are cancelled: a million past leases leave nothing behind.
  *
  * <p>Guarded by {@code this}; tasks run outside of it, on the runtime's timer thread.
  */
@@ -20,9 +22,17 @@ final class TimerQueue {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
+    /** The delay after a check that failed, and is repeated. */
+    static final long CHECK_AGAIN_NANOS = 100_000_000;
+
+    private static final int MIN_SWEEP = 16;
+
     private final LockRuntime runtime;
-    private Entry[] heap = new Entry[16];
-    private int size;
+    private final PriorityQueue<Entry> heap =
+            new PriorityQueue<>((one, other) -> Long.signum(one.atNanos - other.atNanos));
+    /** How many entries of the heap are cancelled. */
+    private int cancelled;
+
     private LockRuntime.@Nullable Timer armed;
     private long armedAtNanos;
     /** The number of the current timer among all that were armed. */
@@ -49,8 +59,12 @@ final class TimerQueue {
     LockRuntime.Timer scheduleAt(long atNanos, Runnable task) {
         Entry entry = new Entry(atNanos, task);
         synchronized (this) {
-            add(entry);
-            if (entry.index == 0 || armed == null) {
+            if (cancelled > Math.max(MIN_SWEEP, heap.size() / 2)) {
+                heap.removeIf(each -> each.task == null);
+                cancelled = 0;
+            }
+            heap.add(entry);
+            if (first() == entry || armed == null) {
                 arm();
             }
         }
@@ -59,7 +73,11 @@ final class TimerQueue {
 
     /** Arms a timer for the first entry; called under the guard. The later timer stays until the earlier one is armed. */
     private void arm() {
-        long atNanos = heap[0].atNanos;
+        Entry first = first();
+        if (first == null) {
+            return;
+        }
+        long atNanos = first.atNanos;
         LockRuntime.Timer later = armed;
         if (later != null && armedAtNanos - atNanos <= 0) {
             return;
@@ -91,7 +109,7 @@ final class TimerQueue {
 
     /** A timer that was cancelled too late fires as well and must leave the current one alone, or each such timer would go on for ever. */
     private void fire(long fired) {
-        List<Entry> due = List.of();
+        List<Runnable> due = List.of();
         synchronized (this) {
             if (fired == generation) {
                 armed = null;
@@ -101,13 +119,11 @@ final class TimerQueue {
             } catch (Error e) {
                 LOG.error("the timed tasks of the lock client could not be processed; this is repeated", e);
             }
-            if (size > 0) {
-                arm();
-            }
+            arm();
         }
-        for (Entry entry : due) {
+        for (Runnable task : due) {
             try {
-                entry.task.run();
+                task.run();
             } catch (RuntimeException | Error e) {
                 // Including an Error: the other entries are the renewals of other leases.
                 LOG.error("a timed task of the lock client failed", e);
@@ -116,22 +132,33 @@ final class TimerQueue {
     }
 
     /** Called under the guard. */
-    private List<Entry> takeDue() {
-        List<Entry> due = new ArrayList<>();
+    private List<Runnable> takeDue() {
+        List<Runnable> due = new ArrayList<>();
         long nowNanos = runtime.nanoTime();
-        while (size > 0 && heap[0].atNanos - nowNanos <= 0) {
-            due.add(heap[0]);
-            removeAt(0);
+        for (Entry first; (first = first()) != null && first.atNanos - nowNanos <= 0; ) {
+            due.add(Objects.requireNonNull(first.task));
+            first.task = null;
+            heap.remove();
         }
         return due;
     }
 
-    /** An entry of the heap; it knows its index, so that cancelling it is cheap. */
+    /** The first entry that is not cancelled; called under the guard. */
+    private @Nullable Entry first() {
+        Entry first = heap.peek();
+        while (first != null && first.task == null) {
+            heap.remove();
+            cancelled--;
+            first = heap.peek();
+        }
+        return first;
+    }
+
+    /** An entry of the heap; without a task once it is cancelled or due. */
     private final class Entry implements LockRuntime.Timer {
 
         private final long atNanos;
-        private final Runnable task;
-        private int index;
+        private @Nullable Runnable task;
 
         Entry(long atNanos, Runnable task) {
             this.atNanos = atNanos;
@@ -141,69 +168,14 @@ final class TimerQueue {
         @Override
         public void cancel() {
             synchronized (TimerQueue.this) {
-                if (index >= 0) {
-                    removeAt(index);
-                }
+                cancelled += task == null ? 0 : 1;
+                task = null;
             }
         }
-    }
-
-    private void add(Entry entry) {
-        if (size == heap.length) {
-            heap = Arrays.copyOf(heap, 2 * size);
-        }
-        siftUp(size++, entry);
-    }
-
-    private void removeAt(int index) {
-        heap[index].index = -1;
-        Entry last = heap[--size];
-        heap[size] = null;
-        if (index == size) {
-            return;
-        }
-        siftDown(index, last);
-        if (heap[index] == last) {
-            siftUp(index, last);
-        }
-    }
-
-    private void siftUp(int from, Entry entry) {
-        int index = from;
-        while (index > 0) {
-            int parent = (index - 1) / 2;
-            if (heap[parent].atNanos - entry.atNanos <= 0) {
-                break;
-            }
-            put(index, heap[parent]);
-            index = parent;
-        }
-        put(index, entry);
-    }
-
-    private void siftDown(int from, Entry entry) {
-        int index = from;
-        while (2 * index + 1 < size) {
-            int child = 2 * index + 1;
-            if (child + 1 < size && heap[child + 1].atNanos - heap[child].atNanos < 0) {
-                child++;
-            }
-            if (entry.atNanos - heap[child].atNanos <= 0) {
-                break;
-            }
-            put(index, heap[child]);
-            index = child;
-        }
-        put(index, entry);
-    }
-
-    private void put(int index, Entry entry) {
-        heap[index] = entry;
-        entry.index = index;
     }
 
     /** The number of waiting entries. */
     synchronized int size() {
-        return size;
+        return heap.size() - cancelled;
     }
 }

@@ -137,7 +137,7 @@ public final class RenewalBatcherLincheckTest {
     /** A renewal that may wait for others to share its request. */
     @Operation
     public void renewSoon(@Param(name = "grant") int grant) {
-        grants[grant].on(new GrantEvent.Suspended());
+        grants[grant].on(new GrantMachine.Suspended());
     }
 
     /** A renewal that is sent at once. */
