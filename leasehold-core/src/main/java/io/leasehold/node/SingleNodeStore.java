@@ -1,6 +1,5 @@
 package io.leasehold.node;
 
-import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
@@ -12,12 +11,9 @@ import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
-import io.leasehold.spi.RenewBatch;
-import io.leasehold.spi.RenewReply;
-import io.leasehold.spi.StoreAdmin;
-import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
+import io.leasehold.spi.toolkit.PassingKeeper;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -34,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * floor; the k-th ballot after it adds {@code reserve × 2^k}, so that contenders that all learned the same floor
  * separate. Safe for all threads.
  */
-public final class SingleNodeStore implements LockStore {
+public final class SingleNodeStore extends PassingKeeper implements LockStore {
 
     /** The maximum number of ballots before a request is refused; doubling makes more of them pointless. */
     private static final int MAX_BALLOTS = 12;
@@ -61,7 +57,8 @@ public final class SingleNodeStore implements LockStore {
 
     /** Creates a store from a node, which is closed with it. */
     public SingleNodeStore(LockNode node, LockRuntime runtime) {
-        this.node = Objects.requireNonNull(node, "node");
+        super(node);
+        this.node = node;
         this.runtime = Objects.requireNonNull(runtime, "runtime");
     }
 
@@ -229,45 +226,15 @@ public final class SingleNodeStore implements LockStore {
     }
 
     @Override
-    public String description() {
-        return node.description();
-    }
-
-    @Override
-    public Guarantees guarantees() {
-        return node.guarantees();
-    }
-
-    @Override
-    public boolean isAtomicOver(List<LockName> names) {
-        return node.isAtomicOver(names);
-    }
-
-    @Override
     public void listen(StoreSignals signals) {
         listener = signals;
-        node.listen(signals);
-    }
-
-    @Override
-    public CompletableFuture<RenewReply> renew(RenewBatch batch) {
-        return node.renew(batch);
+        super.listen(signals);
     }
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         floors.remove(request.owner());
-        return node.release(request);
-    }
-
-    @Override
-    public StoreAdmin admin() {
-        return node.admin();
-    }
-
-    @Override
-    public StoreOperations operations() {
-        return node.operations();
+        return super.release(request);
     }
 
     @Override
@@ -276,6 +243,6 @@ public final class SingleNodeStore implements LockStore {
         if (signals != null) {
             node.unlisten(signals);
         }
-        node.close();
+        super.close();
     }
 }
