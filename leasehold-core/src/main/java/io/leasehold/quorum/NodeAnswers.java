@@ -1,8 +1,8 @@
 package io.leasehold.quorum;
 
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.node.LockNode;
-import io.leasehold.spi.LockRecord;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -49,14 +49,14 @@ final class NodeAnswers {
                 .thenApply(done -> each.stream().map(CompletableFuture::join).toList());
     }
 
-    static Optional<LockRecord> heldByQuorum(List<Optional<LockRecord>> answers, int quorum) {
-        List<LockRecord> found = answers.stream().flatMap(Optional::stream).toList();
+    static Optional<HeldLock> heldByQuorum(List<Optional<HeldLock>> answers, int quorum) {
+        List<HeldLock> found = answers.stream().flatMap(Optional::stream).toList();
         return common(found, quorum);
     }
 
-    private static Optional<LockRecord> common(List<LockRecord> found, int quorum) {
-        Map<String, List<LockRecord>> byHolder = new HashMap<>();
-        for (LockRecord one : found) {
+    private static Optional<HeldLock> common(List<HeldLock> found, int quorum) {
+        Map<String, List<HeldLock>> byHolder = new HashMap<>();
+        for (HeldLock one : found) {
             byHolder.computeIfAbsent(one.holder().id(), id -> new ArrayList<>()).add(one);
         }
         return byHolder.values().stream()
@@ -65,10 +65,10 @@ final class NodeAnswers {
                 .map(same -> same.get(0));
     }
 
-    static List<LockRecord> merge(List<List<LockRecord>> answers, int quorum, int limit) {
-        Map<String, List<LockRecord>> byName = new TreeMap<>();
-        for (List<LockRecord> one : answers) {
-            for (LockRecord held : one) {
+    static List<HeldLock> merge(List<List<HeldLock>> answers, int quorum, int limit) {
+        Map<String, List<HeldLock>> byName = new TreeMap<>();
+        for (List<HeldLock> one : answers) {
+            for (HeldLock held : one) {
                 byName.computeIfAbsent(held.name().text(), name -> new ArrayList<>())
                         .add(held);
             }

@@ -4,9 +4,9 @@ import io.leasehold.LockName;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.Finding;
 import io.leasehold.admin.Leak;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.node.LockNode;
 import io.leasehold.node.NodeReply;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import java.time.Duration;
@@ -36,13 +36,13 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
     }
 
     @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+    public CompletableFuture<Optional<HeldLock>> describe(LockName name) {
         return NodeAnswers.gather(nodes, node -> node.admin().describe(name))
                 .thenApply(answers -> NodeAnswers.heldByQuorum(answers, nodes.quorum()));
     }
 
     @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+    public CompletableFuture<List<HeldLock>> list(String glob, int limit) {
         return NodeAnswers.gather(nodes, node -> node.admin().list(glob, limit))
                 .thenApply(answers -> NodeAnswers.merge(answers, nodes.quorum(), limit));
     }
