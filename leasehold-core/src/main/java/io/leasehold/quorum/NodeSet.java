@@ -19,6 +19,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.function.Predicate;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -255,6 +256,11 @@ final class NodeSet {
             statuses.heard(node, reply, ballot, distrusted);
             return reply;
         });
+    }
+
+    /** Asks all nodes; completes when all have answered. */
+    <T> CompletableFuture<List<T>> all(IntFunction<CompletableFuture<T>> question) {
+        return NodeAnswers.all(IntStream.range(0, size()).mapToObj(question).toList());
     }
 
     /** Asks all nodes for their clocks; completes when a quorum has answered, or all have, or the time is over. */

@@ -5,7 +5,6 @@ import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.Finding;
 import io.leasehold.admin.Leak;
 import io.leasehold.admin.LockAdmin.HeldLock;
-import io.leasehold.node.LockNode;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
@@ -15,7 +14,6 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.LongConsumer;
@@ -90,42 +88,35 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
 
     @Override
     public CompletableFuture<List<Finding>> diagnose() {
-        List<CompletableFuture<List<Finding>>> each = new ArrayList<>();
-        List<CompletableFuture<@Nullable Probe>> probes = new ArrayList<>();
-        for (int i = 0; i < nodes.size(); i++) {
-            NodeLink link = nodes.link(i);
-            each.add(link.ask(
-                    node -> node.operations().diagnose(), (kind, error) -> List.of(silent(link.node(), error))));
-            probes.add(probe(link));
-        }
-        List<CompletableFuture<?>> all = new ArrayList<>(each);
-        all.addAll(probes);
-        return CompletableFuture.allOf(all.toArray(CompletableFuture<?>[]::new)).thenApply(done -> {
+        return nodes.all(this::diagnose).thenCombine(nodes.all(this::probe), (each, probes) -> {
             List<Finding> findings = new ArrayList<>();
-            each.forEach(one -> findings.addAll(one.join()));
-            List<Probe> answered = probes.stream()
-                    .map(CompletableFuture::join)
-                    .filter(Objects::nonNull)
-                    .toList();
+            each.forEach(findings::addAll);
+            List<Probe> answered = probes.stream().flatMap(Optional::stream).toList();
             findings.add(SetChecks.independence(answered, nodes.size()));
             findings.add(SetChecks.clocks(answered));
             return findings;
         });
     }
 
-    private static Finding silent(LockNode node, Throwable error) {
-        return Finding.warning("node", node.description() + " could not be asked: " + error.getMessage(), null);
+    private CompletableFuture<List<Finding>> diagnose(int node) {
+        NodeLink link = nodes.link(node);
+        return link.ask(target -> target.operations().diagnose(), (kind, error) -> {
+            String text = link.node().description() + " could not be asked: " + error.getMessage();
+            return List.of(Finding.warning("node", text, null));
+        });
     }
 
-    private CompletableFuture<@Nullable Probe> probe(NodeLink link) {
+    private CompletableFuture<Optional<Probe>> probe(int node) {
+        NodeLink link = nodes.link(node);
         long sentAtNanos = nodes.runtime().nanoTime();
-        return link.ask(node -> node.probe(PROBE_NANOS), NodeReply.Failed::new).thenApply(reply -> {
+        return link.ask(target -> target.probe(PROBE_NANOS), NodeReply.Failed::new).thenApply(reply -> {
             if (!(reply instanceof NodeReply.Answered answered)) {
-                return null;
+                return Optional.empty();
             }
             long roundMicros = (nodes.runtime().nanoTime() - sentAtNanos) / 1_000;
             long ahead = answered.serverMicros() - sentAtNanos / 1_000;
-            return new Probe(link.node().description(), answered.incarnation().id(), ahead, roundMicros);
+            return Optional.of(
+                    new Probe(link.node().description(), answered.incarnation().id(), ahead, roundMicros));
         });
     }
 
