@@ -86,11 +86,7 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
      * @param startAtNanos when the first ballot began
      * @param stale the number of stale ballots
      */
-    private record BallotSeries(AcquireRequest request, long startAtNanos, int stale) {
-        BallotSeries afterStale() {
-            return new BallotSeries(request, startAtNanos, stale + 1);
-        }
-    }
+    private record BallotSeries(AcquireRequest request, long startAtNanos, int stale) {}
 
     private CompletableFuture<AcquireReply> begin(AcquireRequest request, long startAtNanos, long estimate) {
         long most = Math.max(estimate, floorTold(request)) + MAX_LEAD_MICROS;
@@ -130,7 +126,8 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
                         remember(request, stale);
                         long floor = Math.max(stale.floor(), estimate(clock).orElse(0));
                         long lead = (long) request.reserve() << series.stale();
-                        return propose(series.afterStale(), Math.max(candidate, floor) + lead);
+                        BallotSeries next = new BallotSeries(request, series.startAtNanos(), series.stale() + 1);
+                        return propose(next, Math.max(candidate, floor) + lead);
                     }
                     return CompletableFuture.completedFuture(answer(ballot, sentAtNanos, reply));
                 });

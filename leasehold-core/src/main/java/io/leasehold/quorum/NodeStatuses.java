@@ -3,6 +3,7 @@ package io.leasehold.quorum;
 import io.leasehold.LockListener.NodeChanged;
 import io.leasehold.LockListener.NodeStanding;
 import io.leasehold.node.NodeReply;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -44,9 +45,7 @@ final class NodeStatuses {
     }
 
     private static StandingWithReason[] allTrusted(int count) {
-        StandingWithReason[] all = new StandingWithReason[count];
-        java.util.Arrays.fill(all, TRUSTED);
-        return all;
+        return Collections.nCopies(count, TRUSTED).toArray(StandingWithReason[]::new);
     }
 
     /** Registers a listener, and notifies it of every node that does not count as trusted already. */

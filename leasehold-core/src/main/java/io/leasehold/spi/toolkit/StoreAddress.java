@@ -8,7 +8,6 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -16,6 +15,7 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -105,7 +105,9 @@ public final class StoreAddress {
         String path = slash < 0 ? "" : main.substring(slash + 1);
         return new StoreAddress(
                 uri,
-                servers(uri, form, hosts),
+                Stream.of(hosts.split(",", -1))
+                        .map(server -> server(uri, form, server))
+                        .toList(),
                 path.endsWith("/") ? path.substring(0, path.length() - 1) : path,
                 at < 0 || colon == 0 ? null : decoded(uri, main.substring(0, colon), "user"),
                 at < 0 ? null : decoded(uri, main.substring(colon + 1, at), "password"),
@@ -129,14 +131,6 @@ public final class StoreAddress {
             }
         }
         return found;
-    }
-
-    private static List<String> servers(StoreUri uri, Form form, String hosts) {
-        List<String> found = new ArrayList<>();
-        for (String server : hosts.split(",", -1)) {
-            found.add(server(uri, form, server));
-        }
-        return List.copyOf(found);
     }
 
     private static String server(StoreUri uri, Form form, String text) {
@@ -225,10 +219,7 @@ public final class StoreAddress {
     /** An option like {@code 500ms}, {@code 10s} or {@code 2m}, from 1 ms to 48 hours, or null. */
     public @Nullable Duration duration(String option) {
         String value = options.get(option);
-        if (value == null) {
-            return null;
-        }
-        return duration(uri, option, value);
+        return value == null ? null : duration(uri, option, value);
     }
 
     /**
