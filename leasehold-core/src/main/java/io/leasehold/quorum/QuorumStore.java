@@ -305,7 +305,7 @@ public final class QuorumStore implements LockStore, MemberSet {
                 }
             });
         }
-        return NodeAnswers.all(replies).thenApply(told -> {
+        return NodeSet.all(replies).thenApply(told -> {
             patience.forEach(LockRuntime.Timer::cancel);
             return new RenewReply(told);
         });
