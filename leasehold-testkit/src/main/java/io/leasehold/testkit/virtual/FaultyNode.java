@@ -198,11 +198,7 @@ public final class FaultyNode implements LockNode, StoreAdmin {
             client.freeze(Duration.ofNanos(pauseNanos));
         }
         return this.<RenewReply>call(
-                        batch.timeoutNanos(),
-                        () -> node.renew(batch),
-                        (kind, error) -> new RenewReply(batch.items().stream()
-                                .<RenewReply.Item>map(item -> new RenewReply.Failed(error))
-                                .toList()))
+                        batch.timeoutNanos(), () -> node.renew(batch), (kind, error) -> RenewReply.failed(batch, error))
                 .thenApply(reply -> sentAt(reply, sentAtNanos));
     }
 
