@@ -76,7 +76,9 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
                 learn(clock, answered, startAtNanos);
                 return begin(request, startAtNanos, estimate(clock).orElse(runtime.nanoTime()));
             }
-            return CompletableFuture.completedFuture(failed(((NodeReply.Failed) reply), FailureKind.NO_EFFECT, 0));
+            NodeReply.Failed failed = (NodeReply.Failed) reply;
+            FailureKind kind = failed.kind() == FailureKind.UNKNOWN ? FailureKind.NO_EFFECT : failed.kind();
+            return CompletableFuture.completedFuture(new AcquireReply.Failed(kind, failed.error(), 0));
         });
     }
 
@@ -188,12 +190,8 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
                     highest,
                     List.of());
         }
-        return failed((NodeReply.Failed) reply, null, highest);
-    }
-
-    private static AcquireReply failed(NodeReply.Failed failure, @Nullable FailureKind atMost, long ballot) {
-        FailureKind kind = atMost != null && failure.kind() == FailureKind.UNKNOWN ? atMost : failure.kind();
-        return new AcquireReply.Failed(kind, failure.error(), ballot);
+        NodeReply.Failed failed = (NodeReply.Failed) reply;
+        return new AcquireReply.Failed(failed.kind(), failed.error(), highest);
     }
 
     private AcquireReply tokensExhausted(long candidate) {

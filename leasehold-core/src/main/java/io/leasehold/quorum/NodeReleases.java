@@ -49,7 +49,7 @@ final class NodeReleases {
                 underWay.put(owner, release);
             }
         }
-        release.onOver(() -> {
+        release.over().thenRun(() -> {
             synchronized (this) {
                 underWay.remove(owner, release);
             }

@@ -39,17 +39,14 @@ final class NodeSetCheck {
             throw new IllegalArgumentException(
                     "maxTtl is " + maxTtl + "; it must be between " + MIN_MAX_TTL + " and " + LARGEST_MAX_TTL);
         }
-        refuseNodeTimeout(settings.nodeTimeoutFor(maxTtl), maxTtl);
-        return notes(n);
-    }
-
-    private static void refuseNodeTimeout(Duration timeout, Duration maxTtl) {
+        Duration timeout = settings.nodeTimeoutFor(maxTtl);
         if (timeout.compareTo(Duration.ofMillis(1)) < 0
                 || timeout.multipliedBy(4).compareTo(maxTtl) > 0) {
             throw new IllegalArgumentException(
                     "nodeTimeout is " + timeout + "; it must be between 1 ms and a quarter of" + " maxTtl " + maxTtl
                             + ", since a round may take two of them");
         }
+        return notes(n);
     }
 
     private static List<String> notes(int n) {

@@ -67,15 +67,13 @@ final class NodeStatuses {
      * @param distrusted for each node the reason why its votes do not count, or null
      */
     void heard(int node, NodeReply reply, boolean ballot, @Nullable Distrust[] distrusted) {
-        StandingWithReason nextConnection = reply instanceof NodeReply.Failed failed
-                ? new StandingWithReason(
-                        NodeStanding.UNREACHABLE,
-                        Objects.toString(failed.error().getMessage(), "failed"))
-                : TRUSTED;
-        StandingWithReason nextMemory = ballot && reply instanceof NodeReply.Answered ? memory(reply) : null;
         serial.run(() -> {
-            connection[node] = nextConnection;
-            memory[node] = nextMemory == null ? memory[node] : nextMemory;
+            connection[node] = reply instanceof NodeReply.Failed failed
+                    ? new StandingWithReason(
+                            NodeStanding.UNREACHABLE,
+                            Objects.toString(failed.error().getMessage(), "failed"))
+                    : TRUSTED;
+            memory[node] = ballot && reply instanceof NodeReply.Answered ? memory(reply) : memory[node];
             for (int one = 0; one < nodes.size(); one++) {
                 Distrust why = distrusted[one];
                 clock[one] = why == null ? TRUSTED : new StandingWithReason(NodeStanding.EXCLUDED, why.text());

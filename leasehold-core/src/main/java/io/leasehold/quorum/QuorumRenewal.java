@@ -8,6 +8,7 @@ import io.leasehold.spi.RenewReply;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -75,12 +76,10 @@ final class QuorumRenewal {
 
     /** The moment from which a quorum keeps the lock. */
     long keptFromNanos() {
-        List<Long> moments = new ArrayList<>();
-        for (int node = 0; node < nodes.size(); node++) {
-            if (confirmed[node]) {
-                moments.add(confirmedAtNanos[node]);
-            }
-        }
+        List<Long> moments = IntStream.range(0, nodes.size())
+                .filter(node -> confirmed[node])
+                .mapToObj(node -> confirmedAtNanos[node])
+                .toList();
         if (moments.size() < quorum) {
             throw new IllegalStateException("only " + moments.size() + " of " + nodes.size() + " nodes ever kept it");
         }

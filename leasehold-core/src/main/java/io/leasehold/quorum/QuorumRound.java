@@ -7,6 +7,7 @@ import io.leasehold.spi.TokenRange;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -107,19 +108,10 @@ final class QuorumRound {
 
     /** Whether all answers have arrived and no node may keep anything. */
     boolean isForgotten() {
-        if (phase == Phase.ASKING || held) {
-            return false;
-        }
-        for (int node = 0; node < nodes.size(); node++) {
-            if (mayKeep(node)) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private boolean mayKeep(int node) {
-        return yes[node] || unknown[node] || outstanding[node] > 0;
+        return phase != Phase.ASKING
+                && !held
+                && IntStream.range(0, nodes.size())
+                        .noneMatch(node -> yes[node] || unknown[node] || outstanding[node] > 0);
     }
 
     /** A round begins with this ballot, which is higher than all before. Returns the actions, in this order. */
@@ -233,16 +225,8 @@ final class QuorumRound {
     private List<Action> lost(RoundVerdict verdict) {
         phase = Phase.IDLE;
         Finish finish = new Finish(verdict);
-        if (!held) {
-            boolean left = false;
-            for (int node = 0; node < nodes.size(); node++) {
-                left |= yes[node] || unknown[node] || late[node];
-            }
-            if (left) {
-                return List.of(undo(), finish);
-            }
-        }
-        return List.of(finish);
+        boolean left = IntStream.range(0, nodes.size()).anyMatch(node -> yes[node] || unknown[node] || late[node]);
+        return !held && left ? List.of(undo(), finish) : List.of(finish);
     }
 
     /** Each node's answer to the last ballot. */

@@ -213,7 +213,7 @@ final class QuorumSession {
             if (action instanceof QuorumRound.Propose propose) {
                 propose(propose.candidate());
             } else if (action instanceof QuorumRound.Undo) {
-                end(attempt.undo(), round.highest()).onOver(() -> serial.run(this::forgetIfNothingIsLeft));
+                end(attempt.undo(), round.highest()).over().thenRun(() -> serial.run(this::forgetIfNothingIsLeft));
             } else if (action instanceof QuorumRound.Confirm confirm) {
                 renewal.confirm(confirm.node(), confirm.sentAtNanos());
             } else if (action instanceof QuorumRound.Finish finish) {
@@ -389,7 +389,7 @@ final class QuorumSession {
         }
         NodeRelease release = end(wanted.kind(), Math.max(wanted.ballot(), attempt.highest(round)));
         release.reply(wanted.timeoutNanos()).thenAccept(reply::complete);
-        release.onOver(this::forget);
+        release.over().thenRun(this::forget);
     }
 
     private NodeRelease end(ReleaseRequest.Kind kind, long ballot) {
