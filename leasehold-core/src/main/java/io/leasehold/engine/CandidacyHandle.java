@@ -4,8 +4,8 @@ import io.leasehold.Candidacy;
 import io.leasehold.LockName;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.Term;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.engine.CandidacyMachine.Event;
-import io.leasehold.spi.LockRecord;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -71,7 +71,7 @@ final class CandidacyHandle implements Candidacy {
     /** Whether a term whose release was not answered is gone meanwhile: a lock with a larger token, or none, says so. */
     private CompletableFuture<ReleaseOutcome> isGone(RunningTerm former) {
         return Futures.ask(() -> context.store().admin().describe(candidacy.name()))
-                .thenApply(record -> record.map(LockRecord::holder)
+                .thenApply(record -> record.map(HeldLock::holder)
                         .filter(holder -> holder.id().equals(context.holderId()))
                         .filter(holder -> holder.fencingToken().orElse(0) <= former.fencingToken())
                         .map(still -> ReleaseOutcome.UNCONFIRMED)

@@ -10,7 +10,6 @@ import io.leasehold.admin.Finding;
 import io.leasehold.admin.Leak;
 import io.leasehold.admin.LockAdmin;
 import io.leasehold.admin.QueuedWaiter;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.MemberSet;
@@ -47,15 +46,13 @@ final class EngineAdmin implements LockAdmin {
     @Override
     public Optional<Holder> inspect(LockName name) {
         return Futures.join(runtime, store.admin().describe(Objects.requireNonNull(name, "name")))
-                .map(LockRecord::holder);
+                .map(HeldLock::holder);
     }
 
     @Override
     public List<HeldLock> list(String glob, int limit) {
         Objects.requireNonNull(glob, "glob");
-        return Futures.join(runtime, store.admin().list(glob, atLeastOne(limit))).stream()
-                .map(r -> new HeldLock(r.name(), r.holder()))
-                .toList();
+        return Futures.join(runtime, store.admin().list(glob, atLeastOne(limit)));
     }
 
     @Override

@@ -6,11 +6,11 @@ import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.admin.ClientRecord;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.ReleaseReply;
@@ -239,12 +239,12 @@ public final class LazyStore implements LockStore {
 
     private final class AdminBeforeOpening implements StoreAdmin {
         @Override
-        public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        public CompletableFuture<Optional<HeldLock>> describe(LockName name) {
             return CompletableFuture.failedFuture(failure);
         }
 
         @Override
-        public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        public CompletableFuture<List<HeldLock>> list(String glob, int limit) {
             return CompletableFuture.failedFuture(failure);
         }
 

@@ -5,7 +5,7 @@ import io.leasehold.Holder;
 import io.leasehold.Leader;
 import io.leasehold.LockName;
 import io.leasehold.admin.ClientRecord;
-import io.leasehold.spi.LockRecord;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import java.util.Optional;
@@ -54,7 +54,7 @@ final class LeaderWatch implements Election.Observation {
     /** The leader now, with what its client's record says of it. */
     static CompletableFuture<Optional<Leader>> ask(LockStore store, LockName name) {
         return Futures.ask(() -> store.admin().describe(name))
-                .thenCompose(record -> record.map(LockRecord::holder)
+                .thenCompose(record -> record.map(HeldLock::holder)
                         .map(holder -> withRecord(store, name, holder))
                         .orElseGet(() -> CompletableFuture.completedFuture(Optional.empty())));
     }

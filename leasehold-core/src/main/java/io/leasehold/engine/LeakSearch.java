@@ -5,7 +5,7 @@ import io.leasehold.LockName;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.Leak;
 import io.leasehold.admin.LockAdmin;
-import io.leasehold.spi.LockRecord;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import java.time.Duration;
@@ -38,8 +38,8 @@ final class LeakSearch {
     List<Leak> find() {
         List<Leak> found =
                 new ArrayList<>(Futures.join(runtime, store.operations().leaks()));
-        List<LockRecord> silent = new ArrayList<>();
-        for (LockRecord held : Futures.join(runtime, store.admin().list("*", LockAdmin.MAX_LEAK_CANDIDATES))) {
+        List<HeldLock> silent = new ArrayList<>();
+        for (HeldLock held : Futures.join(runtime, store.admin().list("*", LockAdmin.MAX_LEAK_CANDIDATES))) {
             classify(held, found, silent);
         }
         if (!silent.isEmpty()) {
@@ -49,7 +49,7 @@ final class LeakSearch {
         return List.copyOf(found);
     }
 
-    private void classify(LockRecord held, List<Leak> found, List<LockRecord> silent) {
+    private void classify(HeldLock held, List<Leak> found, List<HeldLock> silent) {
         Holder holder = held.holder();
         if (isEndless(holder)) {
             found.add(new Leak(
@@ -83,7 +83,7 @@ final class LeakSearch {
                 holderId, id -> Futures.join(runtime, store.operations().client(id)));
     }
 
-    private void checkAge(LockRecord held, ClientRecord.ClientHold hold, List<Leak> found) {
+    private void checkAge(HeldLock held, ClientRecord.ClientHold hold, List<Leak> found) {
         Duration age = Duration.between(hold.since(), Instant.ofEpochMilli(runtime.wallMillis()));
         if (age.compareTo(olderThan) > 0) {
             String thread = hold.thread().isEmpty() ? "" : ", thread \"" + hold.thread() + "\"";
@@ -95,16 +95,16 @@ final class LeakSearch {
         }
     }
 
-    private List<Leak> recheck(List<LockRecord> silent) {
+    private List<Leak> recheck(List<HeldLock> silent) {
         CompletableFuture<Void> later = new CompletableFuture<>();
         runtime.schedule(RECHECK_NANOS, () -> later.complete(null));
         Futures.join(runtime, later);
         List<Leak> found = new ArrayList<>();
         clients.clear();
-        for (LockRecord before : silent) {
+        for (HeldLock before : silent) {
             LockName name = before.name();
             Optional<Holder> now =
-                    Futures.join(runtime, store.admin().describe(name)).map(LockRecord::holder);
+                    Futures.join(runtime, store.admin().describe(name)).map(HeldLock::holder);
             if (now.isPresent()
                     && isSameHold(before.holder(), now.get())
                     && client(before.holder().id()).isEmpty()) {

@@ -5,6 +5,7 @@ import io.leasehold.Guarantees;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.Birth;
@@ -14,7 +15,6 @@ import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.Incarnation;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
@@ -358,23 +358,23 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     }
 
     @Override
-    public synchronized CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+    public synchronized CompletableFuture<Optional<HeldLock>> describe(LockName name) {
         Entry entry = entries.get(name);
         long nowNanos = runtime.nanoTime();
         Held held = entry == null ? null : current(entry, nowNanos);
         return CompletableFuture.completedFuture(
-                Optional.ofNullable(held).map(h -> new LockRecord(name, holder(h, nowNanos))));
+                Optional.ofNullable(held).map(h -> new HeldLock(name, holder(h, nowNanos))));
     }
 
     @Override
-    public synchronized CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+    public synchronized CompletableFuture<List<HeldLock>> list(String glob, int limit) {
         Glob names = Glob.of(glob);
         long nowNanos = runtime.nanoTime();
-        List<LockRecord> found = new ArrayList<>();
+        List<HeldLock> found = new ArrayList<>();
         for (Map.Entry<LockName, Entry> e : entries.entrySet()) {
             Held held = current(e.getValue(), nowNanos);
             if (held != null && found.size() < limit && names.matches(e.getKey())) {
-                found.add(new LockRecord(e.getKey(), holder(held, nowNanos)));
+                found.add(new HeldLock(e.getKey(), holder(held, nowNanos)));
             }
         }
         return CompletableFuture.completedFuture(found);

@@ -116,12 +116,12 @@ public final class RenewalBatcherLincheckTest {
         }
 
         @Override
-        public CompletableFuture<java.util.Optional<io.leasehold.spi.LockRecord>> describe(LockName name) {
+        public CompletableFuture<java.util.Optional<io.leasehold.admin.LockAdmin.HeldLock>> describe(LockName name) {
             return rest.describe(name);
         }
 
         @Override
-        public CompletableFuture<List<io.leasehold.spi.LockRecord>> list(String glob, int limit) {
+        public CompletableFuture<List<io.leasehold.admin.LockAdmin.HeldLock>> list(String glob, int limit) {
             return rest.list(glob, limit);
         }
 

@@ -2,8 +2,8 @@ package io.leasehold.zookeeper;
 
 import io.leasehold.Holder;
 import io.leasehold.LockName;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreAdmin;
@@ -129,21 +129,21 @@ final class ZooKeeperAdmin implements StoreAdmin {
     // ---- looking
 
     @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+    public CompletableFuture<Optional<HeldLock>> describe(LockName name) {
         return replies.orFail(
                 "inspection of \"" + name + "\"",
                 LIMIT_NANOS,
                 () -> session().thenCompose(session -> head(session, name, true)));
     }
 
-    private CompletableFuture<Optional<LockRecord>> head(Session session, LockName name, boolean latest) {
+    private CompletableFuture<Optional<HeldLock>> head(Session session, LockName name, boolean latest) {
         return heads.queueOf(session, lockPath(name), latest).thenCompose(queue -> {
             if (queue.isEmpty()) {
                 return CompletableFuture.completedFuture(Optional.empty());
             }
             return heads.holderOf(session, lockPath(name) + "/" + queue.get(0))
                     .thenCompose(holder -> holder.isPresent()
-                            ? CompletableFuture.completedFuture(Optional.of(new LockRecord(name, holder.get())))
+                            ? CompletableFuture.completedFuture(Optional.of(new HeldLock(name, holder.get())))
                             : head(session, name, latest));
         });
     }
@@ -177,7 +177,7 @@ final class ZooKeeperAdmin implements StoreAdmin {
      * for a client ends its connection, which then is no connection that leases hang on.
      */
     @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+    public CompletableFuture<List<HeldLock>> list(String glob, int limit) {
         Glob wanted = Glob.of(glob);
         return replies.orFail(
                 "list of locks",

@@ -115,7 +115,7 @@ final class TableReader {
     }
 
     private CompletableFuture<SlotTable> limited(CompletableFuture<SlotTable> view, long nanos, RedisUri node) {
-        return TimeLimit.of(
+        return StepLimit.of(
                 () -> view,
                 nanos,
                 () -> new StoreUnavailableException(node + " did not tell who serves what in time", null),

@@ -154,8 +154,8 @@ final class Variants {
                         "quorum-ballot-without-floor",
                         "a stale ballot is repeated without regard to the floor it was told",
                         ROUND,
-                        "propose(Math.max(highest, Math.max(tally.floor(), estimateMicros)) + lead, actions);",
-                        "propose(highest + 1, actions);"),
+                        "propose(Math.max(highest, Math.max(tally.floor(), estimateMicros)) + lead)",
+                        "propose(highest + 1)"),
                 new Variant(
                         "validity-from-the-latest-node",
                         "a quorum keeps a lock from the latest confirmation, not from the quorum-th latest",
