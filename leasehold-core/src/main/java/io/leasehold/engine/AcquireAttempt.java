@@ -86,7 +86,7 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
         String what = "lock \"" + name + "\" at " + context.store().description();
         boolean ofNodes = context.store().isOfNodes();
         this.machine = new AcquireMachine(what, timings, policy, maxWaitNanos, ofNodes, startAtNanos);
-        this.recording = FlightEvents.waitBegun();
+        this.recording = FlightEvents.begun(FlightEvents.Wait::new);
         context.events().tell(l -> l.attemptBegan(new LockListener.AttemptBegan(name)));
     }
 
