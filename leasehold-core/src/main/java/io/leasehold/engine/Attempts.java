@@ -5,7 +5,6 @@ import io.leasehold.LockOptions;
 import io.leasehold.MultiLease;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.Grant;
-import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import java.time.Duration;
 import java.util.List;
@@ -39,8 +38,8 @@ final class Attempts {
         this.workers = workers;
     }
 
-    LockRuntime runtime() {
-        return context.runtime();
+    EngineContext context() {
+        return context;
     }
 
     Workers workers() {

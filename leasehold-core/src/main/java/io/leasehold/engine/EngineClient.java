@@ -132,7 +132,7 @@ public final class EngineClient implements LockClient {
     @Override
     public Election election(LockName name) {
         LockOptions unlimited = defaults.options().maxHold(NamedElection.WITHOUT_LIMIT);
-        return new NamedElection(Objects.requireNonNull(name, "name"), attempts.settings(unlimited), attempts, context);
+        return new NamedElection(Objects.requireNonNull(name, "name"), attempts.settings(unlimited), attempts);
     }
 
     @Override
