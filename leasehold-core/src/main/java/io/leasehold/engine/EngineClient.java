@@ -137,7 +137,7 @@ public final class EngineClient implements LockClient {
 
     @Override
     public LockAdmin admin() {
-        return new EngineAdmin(context.runtime(), context.store(), defaults.options(), context.holderId());
+        return new EngineAdmin(context, defaults.options());
     }
 
     @Override
