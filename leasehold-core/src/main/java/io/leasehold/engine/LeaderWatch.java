@@ -61,9 +61,7 @@ final class LeaderWatch implements Election.Observation {
     }
 
     LeaderWatch begin() {
-        if (attempts.isClosing()) {
-            throw new IllegalStateException("lock client for " + attempts.storeDescription() + " is closed");
-        }
+        attempts.requireOpen();
         look();
         return this;
     }
