@@ -55,8 +55,7 @@ public final class CallersStack {
     public static StoreUnavailableException brief(StoreUnavailableException failure) {
         LOG.debug("the store cannot be reached; in full:", failure);
         Throwable cause = failure.getCause();
-        IOException network = root(cause) instanceof IOException io ? io : null;
-        if (network != null) {
+        if (root(cause) instanceof IOException network) {
             network.setStackTrace(new StackTraceElement[0]);
             cause = network;
         }
