@@ -175,7 +175,7 @@ public final class LazyStore implements LockStore {
                 () -> CompletableFuture.completedFuture(notGranted(failure, request.ballotSoFar())));
     }
 
-    /** Only a store that is not reached may be another time. */
+    /** Only a store that could not be reached may be reached another time. */
     private static AcquireReply notGranted(LockStoreException why, long ballot) {
         FailureKind kind = why instanceof StoreUnavailableException ? FailureKind.NO_EFFECT : FailureKind.PERMANENT;
         return new AcquireReply.Failed(kind, why, ballot);
