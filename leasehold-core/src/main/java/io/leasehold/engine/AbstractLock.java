@@ -30,7 +30,7 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
     AbstractLock(WaitSettings settings, Attempts attempts) {
         this.settings = settings;
         this.attempts = attempts;
-        this.runtime = attempts.runtime();
+        this.runtime = attempts.context().runtime();
     }
 
     /** The lock, for messages. */

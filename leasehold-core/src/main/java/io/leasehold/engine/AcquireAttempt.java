@@ -68,7 +68,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         boolean ofNodes = context.store().isOfNodes();
         this.machine =
                 new AcquireMachine(what, settings.timings(), settings.policy(), maxWaitNanos, ofNodes, startAtNanos);
-        this.recording = FlightEvents.waitBegun();
+        this.recording = FlightEvents.begun(FlightEvents.Wait::new);
         context.events().tell(l -> l.attemptBegan(new LockListener.AttemptBegan(name)));
     }
 

@@ -51,7 +51,7 @@ final class ActiveLease implements LeakWatch.Watched {
         this.owner = owner;
         this.token = token;
         this.acquiredAtNanos = acquiredAtNanos;
-        this.recording = FlightEvents.holdBegun();
+        this.recording = FlightEvents.begun(FlightEvents.Hold::new);
     }
 
     @Override

@@ -120,7 +120,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     public void sent() {
         // First, since a release may wait for it.
         grant.on(new GrantMachine.RenewalSent());
-        FlightEvents.Renewal begun = FlightEvents.renewalBegun();
+        FlightEvents.Renewal begun = FlightEvents.begun(FlightEvents.Renewal::new);
         synchronized (this) {
             recording = begun;
         }
