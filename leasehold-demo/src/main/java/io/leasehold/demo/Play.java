@@ -65,6 +65,12 @@ final class Play {
         return naive;
     }
 
+    /** Says what is played, and how: as Leasehold does it, or naively. */
+    void introduce(String what, String naively, String ours) {
+        say(Ink.BOLD, what);
+        say(naive() ? Ink.YELLOW : Ink.PLAIN, naive() ? naively : ours);
+    }
+
     /** Shows a line above the timeline. */
     void say(Ink ink, String text) {
         timeline.text(ink, text);
