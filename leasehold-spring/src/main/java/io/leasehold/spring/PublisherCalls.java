@@ -5,6 +5,7 @@ import io.leasehold.Hold;
 import io.leasehold.LeaseLostException;
 import io.leasehold.LockBusyException;
 import io.leasehold.ReleaseOutcome;
+import io.leasehold.spi.method.LeaseScope;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.contextpropagation.ObservationThreadLocalAccessor;
 import java.util.concurrent.CompletableFuture;
@@ -141,7 +142,7 @@ final class PublisherCalls {
 
         private Mono<Attempt<? extends Hold>> attempt() {
             return Mono.create(sink -> {
-                LeaseScope.refuseHeld(around, call.client(), call.names());
+                LeaseScope.refuseHeld(around, call.asked());
                 if (outer && call.outerTransaction() == OuterTransaction.FAIL) {
                     throw call.refusedInTransaction();
                 }
