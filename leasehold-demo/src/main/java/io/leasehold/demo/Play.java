@@ -65,7 +65,7 @@ final class Play {
         return naive;
     }
 
-    /** Says what is played, and how: as Leasehold does it, or naively. */
+    /** Shows the hazard, and how it is played: as Leasehold does it, or naively. */
     void introduce(String what, String naively, String ours) {
         say(Ink.BOLD, what);
         say(naive() ? Ink.YELLOW : Ink.PLAIN, naive() ? naively : ours);

@@ -17,7 +17,7 @@ record Scenario(String name, String summary, Duration beat, Plot plot) {
         this(name, summary, Duration.ofMillis(300), plot);
     }
 
-    /** What happens. */
+    /** The course of a demonstration. */
     interface Plot {
 
         /**

@@ -62,12 +62,12 @@ public final class LeaseScope {
         }
     }
 
-    /** What it has asked for. */
+    /** The locks that it has asked for. */
     public AskedLocks locks() {
         return locks;
     }
 
-    /** What it holds. */
+    /** The hold under which it runs. */
     public Hold hold() {
         return hold;
     }

@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class QueuePlace<E> {
 
-    /** What a store promises whose quorum keeps the queues. */
+    /** The promises of a store whose quorum keeps the queues. */
     public static final Guarantees GUARANTEES = new Guarantees(
             Guarantee.Exclusion.BY_STORE,
             Guarantee.Fencing.INCREASING,
