@@ -44,7 +44,7 @@ final class NodeLink {
                                     + " answers",
                             null)));
         }
-        return TimeLimit.started(() -> request.apply(node)).handle((reply, error) -> {
+        return TimeLimit.start(() -> request.apply(node)).handle((reply, error) -> {
             unanswered.decrementAndGet();
             return error == null ? reply : failed.apply(FailureKind.UNKNOWN, broken(error));
         });

@@ -83,31 +83,22 @@ final class ZooKeeperAdmin implements StoreAdmin {
     private CompletableFuture<Boolean> checkBase(Session session) {
         String path = uri.chroot() + "/" + Znodes.TOKENS;
         return session.read(path, false)
-                .handle((node, error) -> {
-                    if (error == null) {
-                        base.compare(new String(node.data(), StandardCharsets.UTF_8), "node", path);
-                        return CompletableFuture.completedFuture(true);
-                    }
-                    return Failures.isMissing(error)
-                            ? writeBase(session, path)
-                            : CompletableFuture.<Boolean>failedFuture(error);
+                .thenApply(node -> {
+                    base.compare(new String(node.data(), StandardCharsets.UTF_8), "node", path);
+                    return true;
                 })
-                .thenCompose(next -> next);
+                .exceptionallyCompose(error ->
+                        Failures.isMissing(error) ? writeBase(session, path) : CompletableFuture.failedFuture(error));
     }
 
     private CompletableFuture<Boolean> writeBase(Session session, String path) {
         byte[] data = base.text().getBytes(StandardCharsets.UTF_8);
         return session.ensurePersistent(uri.chroot())
                 .thenCompose(nothing -> session.create(path, data, CreateMode.PERSISTENT))
-                .handle((made, error) -> {
-                    if (error == null) {
-                        return CompletableFuture.completedFuture(true);
-                    }
-                    return Failures.codeOf(error) == KeeperException.Code.NODEEXISTS
-                            ? checkBase(session)
-                            : CompletableFuture.<Boolean>failedFuture(error);
-                })
-                .thenCompose(next -> next);
+                .thenApply(made -> true)
+                .exceptionallyCompose(error -> Failures.codeOf(error) == KeeperException.Code.NODEEXISTS
+                        ? checkBase(session)
+                        : CompletableFuture.failedFuture(error));
     }
 
     // ---- owners that are not known here

@@ -32,7 +32,7 @@ public final class TimeLimit {
                 complete(reply, late);
             }
         });
-        started(work).whenComplete((value, error) -> {
+        start(work).whenComplete((value, error) -> {
             timer.cancel();
             complete(reply, () -> error == null ? value : failed.apply(error));
         });
@@ -89,8 +89,8 @@ public final class TimeLimit {
         }
     }
 
-    /** The future of the work; what the work throws in place of one is its failure. */
-    public static <T> CompletableFuture<T> started(Supplier<CompletableFuture<T>> work) {
+    /** The future of the work; what it throws, an Error of a driver included, is its failure, so that its waiter goes on. */
+    public static <T> CompletableFuture<T> start(Supplier<CompletableFuture<T>> work) {
         try {
             return work.get();
         } catch (RuntimeException | Error e) {

@@ -1,4 +1,4 @@
-package io.leasehold.cdi;
+package io.leasehold.spi.method;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

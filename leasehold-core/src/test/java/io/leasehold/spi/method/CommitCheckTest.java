@@ -1,4 +1,4 @@
-package io.leasehold.spring;
+package io.leasehold.spi.method;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -6,8 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.leasehold.Hold;
 import io.leasehold.LeaseAtRiskException;
 import io.leasehold.LeaseLostException;
-import io.leasehold.Leasehold;
-import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import java.lang.reflect.Proxy;
@@ -18,7 +16,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -28,13 +25,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 @SuppressWarnings("FutureReturnValueIgnored") // what they answer is asked elsewhere
 @Tag("quick")
 class CommitCheckTest {
-
-    private static final LockClient CLIENT = Leasehold.connect("memory:");
-
-    @AfterAll
-    static void close() {
-        CLIENT.close();
-    }
 
     private static final Duration GUARD = Duration.ofSeconds(1);
 
@@ -95,8 +85,12 @@ class CommitCheckTest {
         }
 
         LeaseScope scope(@Nullable LeaseScope around) {
-            return new LeaseScope(List.of(name), CLIENT, hold(), GUARD, around);
+            return new LeaseScope(locks(name), hold(), GUARD, around);
         }
+    }
+
+    private static AskedLocks locks(LockName name) {
+        return new AskedLocks("client", List.of(name), false);
     }
 
     private static void check(LeaseScope scope, boolean async) throws Throwable {
@@ -149,8 +143,8 @@ class CommitCheckTest {
     void eachRenewalIsWaitedForBeforeTheCommit(boolean innerFirst) {
         CompletableFuture<Void> ofOuter = new CompletableFuture<>();
         CompletableFuture<Void> ofInner = new CompletableFuture<>();
-        LeaseScope outer = new LeaseScope(List.of(LockName.of("outer")), CLIENT, atRisk(ofOuter), GUARD, null);
-        LeaseScope inner = new LeaseScope(List.of(LockName.of("inner")), CLIENT, atRisk(ofInner), GUARD, outer);
+        LeaseScope outer = new LeaseScope(locks(LockName.of("outer")), atRisk(ofOuter), GUARD, null);
+        LeaseScope inner = new LeaseScope(locks(LockName.of("inner")), atRisk(ofInner), GUARD, outer);
         CompletableFuture<Void> check = inner.checkCommitAsync();
         (innerFirst ? ofInner : ofOuter).complete(null);
         assertThat(check).isNotDone();
