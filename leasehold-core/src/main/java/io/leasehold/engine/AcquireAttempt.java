@@ -152,18 +152,16 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
 
     /** Leaves the queue for good: a caller that withdraws the attempt now waits for its undos at most. */
     private void leave() {
+        CompletableFuture<?> undos;
         synchronized (this) {
             timer = TimerQueue.cancelled(timer);
+            undos = undone;
         }
         try {
             queues.leave(this);
         } finally {
-            undone().whenComplete((nothing, error) -> settled.complete(null));
+            undos.whenComplete((nothing, error) -> settled.complete(null));
         }
-    }
-
-    private synchronized CompletableFuture<?> undone() {
-        return undone;
     }
 
     /** Called under the guard. */

@@ -70,7 +70,8 @@ final class ActiveLease implements LeakWatch.Watched {
 
     /** How long its lock is kept; zero for a lease that no caller has seen. */
     synchronized GrantMachine.Keeping keeping() {
-        return new GrantMachine.Keeping(acquiredAtNanos, unseen ? 0 : owner.atLeastNanos());
+        return new GrantMachine.Keeping(
+                acquiredAtNanos, unseen ? 0 : owner.settings().atLeastNanos());
     }
 
     /** Marks a lease that no caller has seen or will see. */
@@ -138,7 +139,7 @@ final class ActiveLease implements LeakWatch.Watched {
     }
 
     void ensureValidFor(Duration duration) {
-        Timings timings = owner.timings();
+        Timings timings = owner.settings().timings();
         if (duration.isNegative() || Timings.saturatedNanos(duration) > timings.longestCheckableNanos()) {
             throw LeaseMessages.uncheckable(name(), duration, timings);
         }
@@ -257,20 +258,24 @@ final class ActiveLease implements LeakWatch.Watched {
 
     void onLost(Consumer<? super LossCause> callback) {
         Objects.requireNonNull(callback, "callback");
-        HoldEnd.Lost lost;
-        synchronized (this) {
-            used();
-            if (releaseCalled) {
-                return;
-            }
-            lost = loss;
-            if (lost == null) {
-                lossCallbacks = with(lossCallbacks, callback);
-                return;
-            }
+        HoldEnd.Lost lost = lossOr(() -> lossCallbacks = with(lossCallbacks, callback));
+        if (lost != null) {
+            call(() -> callback.accept(lost.cause()));
+        }
+    }
+
+    /** The loss, of which the caller hears now; if there is none yet, the step keeps what the caller asked for. Null after a release. */
+    private synchronized HoldEnd.@Nullable Lost lossOr(Runnable keep) {
+        used();
+        if (releaseCalled) {
+            return null;
+        }
+        if (loss == null) {
+            keep.run();
+        } else {
             lossReported = true;
         }
-        call(() -> callback.accept(lost.cause()));
+        return loss;
     }
 
     synchronized void onAtRisk(Consumer<? super Duration> callback) {
@@ -285,18 +290,9 @@ final class ActiveLease implements LeakWatch.Watched {
     }
 
     void interruptOnLoss(Interruption wanted) {
-        synchronized (this) {
-            used();
-            if (releaseCalled) {
-                return;
-            }
-            if (loss == null) {
-                interruption = wanted;
-                return;
-            }
-            lossReported = true;
+        if (lossOr(() -> interruption = wanted) != null) {
+            wanted.deliver();
         }
-        wanted.deliver();
     }
 
     /** Reports the end, once: false if that was done before. */

@@ -25,7 +25,6 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
 
     private final HeldGrant grant;
     private final OwnerToken owner;
-    private final long nodeTimeoutNanos;
     private List<CompletableFuture<Void>> askedFor = List.of();
     /** The nodes' answers to the last renewal, if it did not succeed. */
     private List<NodeVote> votes = List.of();
@@ -37,10 +36,9 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     private LockRuntime.@Nullable Timer timer;
     private FlightEvents.@Nullable Renewal recording;
 
-    GrantRenewals(HeldGrant grant, OwnerToken owner, long nodeTimeoutNanos) {
+    GrantRenewals(HeldGrant grant, OwnerToken owner) {
         this.grant = grant;
         this.owner = owner;
-        this.nodeTimeoutNanos = nodeTimeoutNanos;
     }
 
     /** How often the store has extended the grant. */
@@ -108,12 +106,13 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
 
     @Override
     public RenewBatch.Item item() {
-        return new RenewBatch.Item(grant.name(), owner, grant.timings().toldNanos(), nodeTimeoutNanos);
+        WaitSettings settings = grant.settings();
+        return new RenewBatch.Item(grant.name(), owner, settings.timings().toldNanos(), settings.nodeTimeoutNanos());
     }
 
     @Override
     public long answerNanos() {
-        return grant.timings().answerNanos();
+        return grant.settings().timings().answerNanos();
     }
 
     @Override
@@ -180,7 +179,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         if (recorded != null) {
             recorded.ended(grant.name(), lease.token(), outcome, headroom);
         }
-        Duration ttl = Duration.ofNanos(grant.timings().ttlNanos());
+        Duration ttl = Duration.ofNanos(grant.settings().timings().ttlNanos());
         grant.context()
                 .events()
                 .tell(l -> l.renewed(new LockListener.Renewed(grant.name(), lease.token(), outcome, headroom, ttl)));
@@ -188,7 +187,8 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
 
     void refused(LossCause why) {
         finish(() -> new IllegalStateException("lease on \"" + grant.name() + "\" is renewed no more (" + why
-                + ", maxHold = " + Duration.ofNanos(grant.timings().maxHoldNanos()) + "); it ends with its validity"));
+                + ", maxHold = " + Duration.ofNanos(grant.settings().timings().maxHoldNanos())
+                + "); it ends with its validity"));
     }
 
     void releasedMeanwhile() {

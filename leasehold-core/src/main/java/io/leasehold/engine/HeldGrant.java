@@ -37,8 +37,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     /** The highest ballot ever proposed under the owner token, perhaps by a request that may still arrive. */
     private final long highestBallot;
 
-    private final LockOptions options;
-    private final Timings timings;
+    private final WaitSettings settings;
     private final EngineContext context;
     private final LocalQueues queues;
     private final GrantMachine machine;
@@ -64,14 +63,13 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         this.name = name;
         this.grant = grant;
         this.highestBallot = Math.max(highestBallot, grant.tokens().last());
-        this.options = settings.options();
-        this.timings = settings.timings();
+        this.settings = settings;
         this.context = context;
         this.queues = queues;
         long grantedAtNanos = now();
-        this.machine = new GrantMachine(timings, grant.sentAtNanos(), grantedAtNanos);
-        this.tokens = new GrantTokens(grant.tokens(), options, timings, grantedAtNanos);
-        this.renewals = new GrantRenewals(this, grant.owner(), settings.nodeTimeoutNanos());
+        this.machine = new GrantMachine(settings.timings(), grant.sentAtNanos(), grantedAtNanos);
+        this.tokens = new GrantTokens(grant.tokens(), settings.options(), settings.timings(), grantedAtNanos);
+        this.renewals = new GrantRenewals(this, grant.owner());
         this.suspensionsSeen = context.suspensions().suspensions();
         this.current = new ActiveLease(this, tokens.draw(), grantedAtNanos);
     }
@@ -148,7 +146,8 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     private void perform(GrantMachine.Action action) {
         if (action instanceof GrantMachine.Renew renew) {
-            context.renewals().renew(renewals, renew.byHand() ? 0 : timings.batchingNanos());
+            context.renewals()
+                    .renew(renewals, renew.byHand() ? 0 : settings.timings().batchingNanos());
         } else if (action instanceof GrantMachine.RefuseRenewal refused) {
             renewals.refused(refused.why());
         } else if (action instanceof GrantMachine.ArmRenew arm) {
@@ -202,18 +201,13 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     }
 
     @Override
-    public Timings timings() {
-        return timings;
+    public WaitSettings settings() {
+        return settings;
     }
 
     @Override
     public EngineContext context() {
         return context;
-    }
-
-    @Override
-    public long atLeastNanos() {
-        return Math.min(Long.MAX_VALUE / 2, Timings.saturatedNanos(options.atLeast()));
     }
 
     @Override
@@ -299,7 +293,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         synchronized (this) {
             givenBack = lease;
         }
-        Duration atLeast = options.atLeast();
+        Duration atLeast = settings.options().atLeast();
         if (atLeast.isZero() || !succeeds("kept for " + atLeast, () -> keep(lease))) {
             passOnOrRelease(lease);
         }
@@ -350,7 +344,8 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         while (true) {
             checkForSuspension();
             LocalQueues.Contender next = queues.first(name);
-            ActiveLease passed = next == null || !options.equals(next.options()) ? null : nextToPassOn();
+            boolean isAlike = next != null && settings.options().equals(next.options());
+            ActiveLease passed = isAlike ? nextToPassOn() : null;
             if (next == null || passed == null) {
                 return false;
             }
@@ -381,7 +376,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     @Override
     public synchronized long passableNanos(LockOptions wanted) {
-        return machine.isHeld() && options.equals(wanted) ? tokens.passableNanos(now()) : 0;
+        return machine.isHeld() && settings.options().equals(wanted) ? tokens.passableNanos(now()) : 0;
     }
 
     // ---- the end at the store
@@ -412,7 +407,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     private CompletableFuture<ReleaseReply> send(ReleaseRequest.Kind kind) {
         return context.retrier()
-                .end(List.of(name), grant.owner(), highestBallot, kind, timings)
+                .end(List.of(name), grant.owner(), highestBallot, kind, settings.timings())
                 .firstReply();
     }
 
@@ -456,7 +451,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     @Override
     public boolean blocksForever(Thread thread) {
-        return isHeld() && timings.renewed() && currentLease().isOnlyFor(thread);
+        return isHeld() && settings.timings().renewed() && currentLease().isOnlyFor(thread);
     }
 
     @Override

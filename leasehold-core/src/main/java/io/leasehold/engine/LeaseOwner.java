@@ -8,12 +8,9 @@ interface LeaseOwner {
 
     LockName name();
 
-    Timings timings();
+    WaitSettings settings();
 
     EngineContext context();
-
-    /** How long other clients must not have the lock, however soon the lease is released. */
-    long atLeastNanos();
 
     /** The validity left for this lease, which must be the current one; checks for a suspension first. */
     long remainingNanos(ActiveLease lease);

@@ -78,13 +78,8 @@ final class ReentrantView implements ReentrantLockView {
             held.lease.release();
             return false;
         }
-        try {
-            checkConfirmed(held);
-        } catch (LeaseLostException e) {
-            // The outer section is no longer protected.
-            held.endReported = true;
-            throw e;
-        }
+        // If it was lost, the outer section is no longer protected.
+        reportingLoss(held, ReentrantView::checkConfirmed);
         if (held.count == held.limit) {
             throw new IllegalStateException("lock \"" + name + "\" is held " + held.count
                     + " times by this thread; that is the limit (LockOptions.reentryLimit)");
@@ -97,12 +92,12 @@ final class ReentrantView implements ReentrantLockView {
      * Throws unless the hold is valid. After a suspension the validity is unconfirmed, so the store is asked: a thread that
      * receives a negative answer leaves its section, and must not leave a hold that proves valid later.
      */
-    private static void checkConfirmed(ReentrantHolds.Counted held) {
+    private static void checkConfirmed(Lease lease) {
         try {
-            held.lease.ensureValidFor(Duration.ZERO);
+            lease.ensureValidFor(Duration.ZERO);
         } catch (LeaseAtRiskException unconfirmed) {
-            held.lease.renew();
-            held.lease.ensureValidFor(Duration.ZERO);
+            lease.renew();
+            lease.ensureValidFor(Duration.ZERO);
         }
     }
 
@@ -192,8 +187,7 @@ final class ReentrantView implements ReentrantLockView {
             return false;
         }
         try {
-            checkConfirmed(held);
-            held.endReported = false;
+            reportingLoss(held, ReentrantView::checkConfirmed);
         } catch (LeaseLostException | LockStoreException | IllegalStateException over) {
             // Including a hold that was not confirmed or is no longer renewed: this thread may leave its section
             // without an unlock().

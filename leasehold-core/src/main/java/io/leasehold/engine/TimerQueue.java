@@ -121,14 +121,8 @@ final class TimerQueue {
             }
             arm();
         }
-        for (Runnable task : due) {
-            try {
-                task.run();
-            } catch (RuntimeException | Error e) {
-                // Including an Error: the other entries are the renewals of other leases.
-                LOG.error("a timed task of the lock client failed", e);
-            }
-        }
+        // Each of them: the others are the renewals of other leases.
+        due.forEach(task -> Futures.guarded("a timed task", task));
     }
 
     /** Called under the guard. */

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Hold;
+import io.leasehold.Lease;
 import io.leasehold.LeaseLostException;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
@@ -127,5 +128,58 @@ class MethodBodiesTest {
         end = new LeaseLostException(LockName.of("a"), LossCause.EXPIRED, "it had ended");
         assertThatThrownBy(() -> locks("a", "b").keptAmong(kept, scope -> scope))
                 .isSameAs(end);
+    }
+
+    @Test
+    void aLockOfABodyFurtherOutIsRefusedToo() {
+        LeaseScope outer = scope("a");
+        LeaseScope inner = new LeaseScope(locks("b", "c"), hold, GUARD, outer);
+        for (String name : List.of("a", "b", "c")) {
+            assertThatThrownBy(() -> LeaseScope.refuseHeld(inner, locks("x", name)))
+                    .as(name)
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("not reentrant");
+        }
+        LeaseScope.refuseHeld(inner, locks("x", "y"));
+        LeaseScope.refuseHeld(inner, new AskedLocks("another client", locks("a").names(), false));
+        LeaseScope.refuseHeld(null, locks("a"));
+        assertThat(inner.commitGuard()).isEqualTo(GUARD);
+    }
+
+    /** A body that was released inside itself commits nothing, whatever way it asks. */
+    @Test
+    void aCommitOfAReleasedBodyFailsWithoutAThreadToo() {
+        end = new IllegalStateException("it was released");
+        assertThatThrownBy(() -> scope("a").checkCommit()).isSameAs(end);
+        assertThat(scope("a").checkCommitAsync())
+                .isCompletedExceptionally()
+                .failsWithin(Duration.ZERO)
+                .withThrowableThat()
+                .withCause(end);
+    }
+
+    @Test
+    void eachParameterIsFilledWithWhatItsTypeAsksFor() {
+        Lease lease = (Lease) Proxy.newProxyInstance(
+                Lease.class.getClassLoader(),
+                new Class<?>[] {Lease.class},
+                (proxy, method, arguments) -> method.getName().equals("fencingToken") ? (Object) 7L : null);
+        Object[] given = {"x", null, null};
+        assertThat(new LeaseSlots(-1, -1, -1).filled(given, hold)).containsExactly("x", null, null);
+        assertThat(new LeaseSlots(0, -1, -1).filled(given, lease)[0]).isSameAs(lease);
+        assertThat(new LeaseSlots(-1, 0, -1).filled(given, hold)[0]).isSameAs(hold);
+        assertThat(new LeaseSlots(-1, -1, 0).filled(given, lease)).containsExactly(7L, null, null);
+        assertThat(given).containsExactly("x", null, null);
+    }
+
+    @Test
+    void aMethodTakesTheLeaseOfOneLockOrOfSeveralOrNone() {
+        assertThat(new LeaseSlots(-1, -1, -1).isEmpty()).isTrue();
+        for (LeaseSlots one : List.of(new LeaseSlots(0, -1, -1), new LeaseSlots(-1, -1, 0))) {
+            assertThat(one.isEmpty()).isFalse();
+            assertThat(one.wantOne()).isTrue();
+        }
+        assertThat(new LeaseSlots(-1, 0, -1).isEmpty()).isFalse();
+        assertThat(new LeaseSlots(-1, 0, -1).wantOne()).isFalse();
     }
 }

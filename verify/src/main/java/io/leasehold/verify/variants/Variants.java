@@ -39,7 +39,7 @@ final class Variants {
                         "sleep-unnoticed",
                         "a lease that a machine slept through is believed",
                         LEASE,
-                        "            unconfirmed = true;\n",
+                        "        unconfirmed = true;\n",
                         ""),
                 new Variant(
                         "renewal-after-release",
