@@ -1,8 +1,8 @@
 package io.leasehold.node;
 
 import io.leasehold.LockName;
+import io.leasehold.spi.PassingKeeper;
 import io.leasehold.spi.StoreSignals;
-import io.leasehold.spi.toolkit.PassingKeeper;
 import java.util.concurrent.CompletableFuture;
 
 /** Passes everything on to a node; a subclass checks, watches or breaks a verb. Thread-safe if the node is. */

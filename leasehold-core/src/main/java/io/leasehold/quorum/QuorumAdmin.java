@@ -64,7 +64,7 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
         return link.ask(target -> question.apply(target).thenApply(Optional::of), (kind, error) -> Optional.empty());
     }
 
-    /** What a quorum says of a lock, if it names the same holder. */
+    /** The record on which a quorum agrees: as many nodes name the same holder. */
     private Optional<HeldLock> common(Stream<HeldLock> found) {
         return found.collect(Collectors.groupingBy(one -> one.holder().id())).values().stream()
                 .filter(same -> same.size() >= nodes.quorum())

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * What keeps locks, however they are granted: the common part of a {@link LockStore} and of a node that answers ballots.
+ * The common part of a {@link LockStore} and of a node that answers ballots: it keeps locks, however they are granted.
  *
  * <p><b>Contract.</b> Every method returns at once. Futures of {@code renew} and {@code release} always complete normally, within
  * the request's time limit: failures are replies. They may complete on any thread; dependent stages must not block it.

@@ -3,7 +3,7 @@ package io.leasehold.testkit.virtual;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.LockStore;
-import io.leasehold.spi.toolkit.PassingKeeper;
+import io.leasehold.spi.PassingKeeper;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 

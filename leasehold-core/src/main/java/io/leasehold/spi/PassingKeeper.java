@@ -1,15 +1,7 @@
-package io.leasehold.spi.toolkit;
+package io.leasehold.spi;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
-import io.leasehold.spi.LockKeeper;
-import io.leasehold.spi.ReleaseReply;
-import io.leasehold.spi.ReleaseRequest;
-import io.leasehold.spi.RenewBatch;
-import io.leasehold.spi.RenewReply;
-import io.leasehold.spi.StoreAdmin;
-import io.leasehold.spi.StoreOperations;
-import io.leasehold.spi.StoreSignals;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
