@@ -25,7 +25,7 @@ final class LeaderWatch implements Election.Observation {
 
     private boolean closed;
     private LockRuntime.@Nullable Timer timer;
-    /** What was told last; null before the first answer. */
+    /** The answer that was told last; null before the first. */
     private @Nullable Seen told;
 
     private boolean outage;
