@@ -7,8 +7,8 @@
 (* fence guards them all.                                                  *)
 (* Several nodes: each slot is an exclusive lock with a fence of its own,  *)
 (* and the owner token is bound to the slot that its request names.        *)
-(* In pieces (Piecewise): the store grants what is free, and a client with *)
-(* less than it wants gives it back before it tries again.                 *)
+(* In pieces (Piecewise): the store grants one slot at a time, and a client*)
+(* that cannot get all that it wants gives back what it has.               *)
 (*                                                                         *)
 (* The network is that of Quorum; nodes do not forget, clocks do not       *)
 (* drift, and the queue is that of SingleNode and ReadWrite.               *)
@@ -51,6 +51,7 @@ Symmetric == Permutations(Nodes)
 OneNode == Cardinality(Nodes) = 1
 Counting == Broken = "counting"
 Chooses == OneNode \/ Counting              \* the node chooses the slots
+Beats(c, f) == c > f \/ Counting             \* counts have no fence
 Single == Chooses /\ Broken # "fence-per-slot"
 
 Count(t, o) == Cardinality({m \in reqs : m.t = t /\ m.to = o})
@@ -61,7 +62,7 @@ Init ==
     /\ slot = [n \in Nodes |-> [i \in Slots |-> Free]]
     /\ fence = [n \in Nodes |-> [i \in Slots |-> 0]]
     /\ want \in [Attempts -> Wanted]
-    /\ aim \in [Attempts -> IF Chooses THEN {1} ELSE Slots]
+    /\ aim \in [Attempts -> IF Chooses THEN {1} ELSE Slots] /\ aim[1] = 1     \* slots differ in their numbers only
     /\ phase = [o \in Attempts |-> "idle"] /\ mine = [o \in Attempts |-> {}] /\ vu = [o \in Attempts |-> 0]
     /\ reqs = {} /\ reps = {}
     /\ top = [i \in Slots |-> 0] /\ ordered = TRUE
@@ -79,19 +80,19 @@ Tick ==
 
 Own(n, o) == {i \in Slots : slot[n][i].o = o}
 \* Slots that this ballot may take.
-Open(n, m) == {i \in Slots : slot[n][i].o = Nobody /\ m.cand > fence[n][i] /\ (Chooses \/ i = aim[m.to])}
+Open(n, m) == {i \in Slots : slot[n][i].o = Nobody /\ Beats(m.cand, fence[n][i]) /\ (Chooses \/ i = aim[m.to])}
 Lowest(set, count) == CHOOSE s \in SUBSET set : Cardinality(s) = count /\ \A i \in s, j \in set \ s : i < j
-Min(a, b) == IF a < b THEN a ELSE b
 
-\* Its own slots if it has any, else the lowest that are open: all that it wants or none; in pieces, as many as there are.
+\* Its own slots if it has any, else the lowest that are open: all that it wants or none.  In pieces: each ballot takes one more.
 Taken(n, m) ==
     LET own == IF Broken = "no-look-for-own" THEN {} ELSE Own(n, m.to)
-        open == Open(n, m)
-        count == IF Piecewise THEN Min(want[m.to], Cardinality(open)) ELSE want[m.to] IN
-    IF own # {} THEN own ELSE IF Cardinality(open) < count THEN {} ELSE Lowest(open, count)
+        open == Open(n, m) IN
+    IF Piecewise THEN IF open = {} \/ Cardinality(own) = want[m.to] THEN own ELSE own \cup Lowest(open, 1)
+    ELSE IF own # {} THEN own
+    ELSE IF Cardinality(open) < want[m.to] THEN {} ELSE Lowest(open, want[m.to])
 
 \* Raised for the slots of a grant, or for all of them where one fence guards them.
-Raise(n, set, f) == [fence EXCEPT ![n] = [i \in Slots |-> IF Single \/ i \in set THEN Max(@[i], f) ELSE @[i]]]
+Raise(n, set, f) == IF Counting THEN fence ELSE [fence EXCEPT ![n] = [i \in Slots |-> IF Single \/ i \in set THEN Max(@[i], f) ELSE @[i]]]
 
 Tell(n, m, set) ==
     reps' = IF phase[m.to] \in {"trying", "held"} /\ set # {}
@@ -100,7 +101,7 @@ Tell(n, m, set) ==
 NodeAcquire(n, m) ==
     LET set == Taken(n, m) IN
     /\ m.t = "acquire" /\ set # {}
-    /\ \A i \in set : m.cand > fence[n][i]
+    /\ \A i \in set : Beats(m.cand, fence[n][i])
     /\ slot' = [slot EXCEPT ![n] = [i \in Slots |-> IF i \in set THEN [o |-> m.to, exp |-> Max(@[i].exp, now + Ttl)] ELSE @[i]]]
     /\ fence' = Raise(n, set, m.cand + want[m.to] - 1)
     /\ Tell(n, m, set)
@@ -168,7 +169,8 @@ Renewed(r) ==
 
 \* Release, undo, withdrawal, and giving back what is too little.  The next try has another owner token.
 IsPart(o) == phase[o] = "trying" /\ \E n \in Nodes : Own(n, o) # {} /\ Cardinality(Own(n, o)) < want[o]
-MayEnd(o) == phase[o] \in {"trying", "held"} /\ ~(Broken = "held-while-waiting" /\ IsPart(o))
+\* Where permits are counted nobody gives up: without it the search is short.
+MayEnd(o) == phase[o] \in {"trying", "held"} /\ ~Counting /\ ~(Broken = "held-while-waiting" /\ IsPart(o))
 SendEnd(o) ==
     /\ MayEnd(o)
     /\ phase' = [phase EXCEPT ![o] = "ended"]
