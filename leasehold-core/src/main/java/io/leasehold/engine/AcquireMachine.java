@@ -193,11 +193,11 @@ final class AcquireMachine {
         return gaveUp(new Abandoned());
     }
 
-    /** Without patience, a queue before it is the end. */
+    /** Without patience, a queue before it is the end; not if its turn came meanwhile: a request that has left is waited for. */
     private List<Action> enqueued() {
         wasQueuedLocally = true;
         if (asksOnce) {
-            return gaveUp(atDeadline);
+            return phase == Phase.LOCAL ? gaveUp(atDeadline) : List.of();
         }
         return unlimited ? List.of() : List.of(new Arm(deadlineAtNanos));
     }

@@ -194,6 +194,8 @@ final class RunningCandidacy implements Candidacy {
             if (machine.phase() != Phase.STANDING) {
                 return;
             }
+            // What closes from now on must not take it for the next attempt, which may be about to enter.
+            pending = null;
             isNews = !outage && !attempts.isClosing();
             outage = true;
             failure = refused ? error : null;
@@ -328,12 +330,16 @@ final class RunningCandidacy implements Candidacy {
 
     private CompletableFuture<ReleaseOutcome> givenBack() {
         CompletableFuture<ReleaseOutcome> lost = CompletableFuture.completedFuture(ReleaseOutcome.ALREADY_LOST);
-        RunningTerm led = led();
-        if (led != null) {
-            on(led, new Event.Resign(isCallback(led)));
-            return led.cause() == null ? led.outcome() : lost;
+        RunningTerm last;
+        boolean leads;
+        synchronized (this) {
+            last = term;
+            leads = machine.phase() == Phase.LEADING;
         }
-        RunningTerm last = last();
+        if (leads && last != null) {
+            on(last, new Event.Resign(isCallback(last)));
+            return last.cause() == null ? last.outcome() : lost;
+        }
         return last != null && last.outcome().getNow(ReleaseOutcome.ALREADY_LOST) == ReleaseOutcome.UNCONFIRMED
                 ? isGone(last)
                 : lost;

@@ -139,16 +139,19 @@ public final class SystemLockRuntime implements LockRuntime {
 
     /** One timer for all waiting tasks: a thousand of them cost the timer thread one failure, and the log one line. */
     private void keep(Unstarted task, OutOfMemoryError why) {
+        boolean isNews;
         synchronized (unstarted) {
             if (closed) {
                 throw why;
-            } else if (!retrying) {
-                LOG.error(
-                        "no thread could be started for a task of the lock client; it is retried until one can be",
-                        why);
+            }
+            isNews = !retrying;
+            if (isNews) {
                 retryLater();
             }
             unstarted.addLast(task);
+        }
+        if (isNews) {
+            LOG.error("no thread could be started for a task of the lock client; it is retried until one can be", why);
         }
     }
 

@@ -59,16 +59,26 @@ final class TimerQueue {
     LockRuntime.Timer scheduleAt(long atNanos, Runnable task) {
         Entry entry = new Entry(atNanos, task);
         synchronized (this) {
-            if (cancelled > Math.max(MIN_SWEEP, heap.size() / 2)) {
-                heap.removeIf(each -> each.task == null);
-                cancelled = 0;
-            }
             heap.add(entry);
             if (first() == entry || armed == null) {
                 arm();
             }
+            sweep();
         }
         return entry;
+    }
+
+    /** Drops what was cancelled once it is most of the queue; called under the guard. Without memory for it, the next entry tries again. */
+    private void sweep() {
+        if (cancelled <= Math.max(MIN_SWEEP, heap.size() / 2)) {
+            return;
+        }
+        try {
+            heap.removeIf(each -> each.task == null);
+            cancelled = 0;
+        } catch (OutOfMemoryError e) {
+            LOG.error("cancelled timers of the lock client could not be dropped", e);
+        }
     }
 
     /** Arms a timer for the first entry; called under the guard. The later timer stays until the earlier one is armed. */

@@ -238,7 +238,8 @@ public final class JdbcStores {
                     }
                 }
                 return new LeaseTable(loan, dialect, found);
-            } catch (SQLException | RuntimeException | Error e) {
+            } catch (Throwable e) {
+                // Of any kind: a wrapper of a driver may throw what no interface declares.
                 loan.giveBack();
                 throw e;
             }

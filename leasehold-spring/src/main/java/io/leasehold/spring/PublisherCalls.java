@@ -89,9 +89,9 @@ final class PublisherCalls {
             return locked(this::inside);
         }
 
-        /** Its value comes when the lease has been given back. */
+        /** Its value comes when the lease has been given back, so that a subscriber that needs no more cancels no body. */
         Mono<Object> mono() {
-            return Mono.fromDirect(locked(this::only));
+            return locked(this::only).singleOrEmpty();
         }
 
         private Flux<Object> locked(Function<LeaseScope, Publisher<Object>> body) {
