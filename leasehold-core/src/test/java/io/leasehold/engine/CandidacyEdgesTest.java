@@ -145,6 +145,7 @@ final class CandidacyEdgesTest {
 
     @Test
     void aCandidateThatIsClosedWhileItsNextAttemptBeginsLeavesNone() {
+        runtime.passesInWaits();
         Candidacy[] standing = new Candidacy[1];
         LockClient client = Leasehold.builder()
                 .store(store)
