@@ -32,7 +32,11 @@ public final class LeaseScope {
         this(locks, hold, commitGuard, outer, null);
     }
 
-    /** @param guardian has a transaction that begins inside check what is held before its commit */
+    /**
+     * A body in which transactions may begin.
+     *
+     * @param guardian registers the check before the commit at a transaction that begins inside
+     */
     public LeaseScope(
             AskedLocks locks,
             Hold hold,
@@ -82,7 +86,7 @@ public final class LeaseScope {
         return hold.equals(other.hold) && commitGuard.compareTo(other.commitGuard) <= 0;
     }
 
-    /** Has the transaction of this thread, which has just begun, check what is held before its commit. */
+    /** Registers the check before the commit at the transaction that this thread has just begun. */
     public void guardTransaction() {
         for (LeaseScope scope = this; scope != null; scope = scope.outer) {
             if (scope.guardian != null) {

@@ -23,7 +23,7 @@ public record LeaseSlots(int lease, int multiLease, int token) {
         return !wantOne() && multiLease < 0;
     }
 
-    /** The arguments, with what is held. */
+    /** A copy of the arguments in which the hold and its token fill their parameters. */
     public Object[] filled(Object[] arguments, Hold hold) {
         Object[] filled = arguments.clone();
         if (lease >= 0) {

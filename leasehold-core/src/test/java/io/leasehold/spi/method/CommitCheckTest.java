@@ -10,14 +10,11 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -161,92 +158,5 @@ class CommitCheckTest {
                     }
                     return method.getName().equals("renewAsync") ? renewal : null;
                 });
-    }
-
-    /** The second body inside the same one around. */
-    @Test
-    void anInterruptOfTheBodyAroundIsFoundBehindEachBodyInIt() {
-        Losing outer = new Losing();
-        LossInterrupt ofOuter = LossInterrupt.armed(outer.hold());
-        LossInterrupt.armed(new Losing().hold()).callOff();
-        Losing second = new Losing();
-        LossInterrupt ofSecond = LossInterrupt.armed(second.hold());
-        second.lose();
-        outer.lose();
-        ofSecond.callOff();
-        assertThat(Thread.currentThread().isInterrupted())
-                .as("for the body around")
-                .isTrue();
-        ofOuter.callOff();
-        assertThat(Thread.interrupted()).isFalse();
-        LossInterrupt.armed(new Losing().hold()).callOff();
-        assertThat(Thread.interrupted()).isFalse();
-    }
-
-    @Test
-    void anInterruptOfAnotherStaysWhereALossFollowsIt() {
-        Hold lost = (Hold) Proxy.newProxyInstance(
-                Hold.class.getClassLoader(), new Class<?>[] {Hold.class}, (proxy, method, args) -> {
-                    @SuppressWarnings("unchecked")
-                    Consumer<LossCause> told = (Consumer<LossCause>) args[0];
-                    told.accept(LossCause.EXPIRED);
-                    return null;
-                });
-        LossInterrupt.armed(lost).callOff();
-        assertThat(Thread.interrupted()).isFalse();
-        Thread.currentThread().interrupt();
-        LossInterrupt.armed(lost).callOff();
-        assertThat(Thread.interrupted()).isTrue();
-    }
-
-    /** A hold whose loss comes when the test says so. */
-    private static final class Losing {
-        private final List<Consumer<LossCause>> told = new ArrayList<>();
-
-        Hold hold() {
-            return (Hold) Proxy.newProxyInstance(
-                    Hold.class.getClassLoader(), new Class<?>[] {Hold.class}, (proxy, method, args) -> {
-                        @SuppressWarnings("unchecked")
-                        Consumer<LossCause> one = (Consumer<LossCause>) args[0];
-                        told.add(one);
-                        return null;
-                    });
-        }
-
-        void lose() {
-            told.forEach(one -> one.accept(LossCause.EXPIRED));
-        }
-    }
-
-    @Test
-    void anInterruptThatWasAlsoThatOfABodyAroundStaysForThat() {
-        Losing outer = new Losing();
-        Losing inner = new Losing();
-        LossInterrupt ofOuter = LossInterrupt.armed(outer.hold());
-        LossInterrupt between = LossInterrupt.armed(new Losing().hold());
-        LossInterrupt ofInner = LossInterrupt.armed(inner.hold());
-        inner.lose();
-        outer.lose();
-        ofInner.callOff();
-        between.callOff();
-        assertThat(Thread.currentThread().isInterrupted()).isTrue();
-        ofOuter.callOff();
-        assertThat(Thread.interrupted()).isFalse();
-    }
-
-    /** What the body around has heard already is not told twice. */
-    @Test
-    void anInterruptThatABodyAroundHasUsedDoesNotComeAgain() {
-        Losing outer = new Losing();
-        Losing inner = new Losing();
-        LossInterrupt ofOuter = LossInterrupt.armed(outer.hold());
-        outer.lose();
-        assertThat(Thread.interrupted()).isTrue();
-        LossInterrupt ofInner = LossInterrupt.armed(inner.hold());
-        inner.lose();
-        ofInner.callOff();
-        assertThat(Thread.currentThread().isInterrupted()).isFalse();
-        ofOuter.callOff();
-        assertThat(Thread.interrupted()).isFalse();
     }
 }
