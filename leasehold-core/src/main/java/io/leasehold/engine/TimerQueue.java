@@ -125,7 +125,8 @@ final class TimerQueue {
                 armed = null;
             }
             try {
-                due = takeDue();
+                due = new ArrayList<>();
+                takeDue(due);
             } catch (Error e) {
                 LOG.error("the timed tasks of the lock client could not be processed; this is repeated", e);
             }
@@ -135,16 +136,14 @@ final class TimerQueue {
         due.forEach(task -> Futures.guarded("a timed task", task));
     }
 
-    /** Called under the guard. */
-    private List<Runnable> takeDue() {
-        List<Runnable> due = new ArrayList<>();
+    /** Called under the guard. What was taken before an Error is in the list. */
+    private void takeDue(List<Runnable> due) {
         long nowNanos = runtime.nanoTime();
         for (Entry first; (first = first()) != null && first.atNanos - nowNanos <= 0; ) {
             due.add(Objects.requireNonNull(first.task));
             first.task = null;
             heap.remove();
         }
-        return due;
     }
 
     /** The first entry that is not cancelled; called under the guard. */
