@@ -50,9 +50,10 @@ public final class AcquireRequest {
         if (names.isEmpty()) {
             throw new IllegalArgumentException("an acquire request needs at least one lock name");
         }
-        List<LockName> sorted = names.stream().sorted().distinct().toList();
         return new AcquireRequest(
-                sorted,
+                names.size() == 1
+                        ? List.copyOf(names)
+                        : names.stream().sorted().distinct().toList(),
                 Objects.requireNonNull(owner, "owner"),
                 Objects.requireNonNull(holderId, "holderId"),
                 ttlNanos,

@@ -318,12 +318,14 @@ final class SimulatedClient {
 
     /**
      * Until when, in the world's time, the holder will go on believing if it looks at nothing but its clock. What it believes for longer
-     * because its machine slept too shortly to be noticed is promised to nobody.
+     * because its machine slept too shortly to be noticed is promised to nobody. A sleep that begins in this very moment is noticed
+     * as it ends, and what is believed then is looked at then.
      */
     private long believedUntil(Hold hold) {
         long leftNanos = hold.remainingValidity().toNanos();
         long now = world.elapsedNanos();
-        return leftNanos == 0 ? now : Math.max(now, process.worldNanosAfter(leftNanos) - unnoticedNanos);
+        long asleepNanos = Math.max(unnoticedNanos, process.asleepForNanos());
+        return leftNanos == 0 ? now : Math.max(now, process.worldNanosAfter(leftNanos) - asleepNanos);
     }
 
     /** The work of one hold: a read, then some writes, each after a check of the lease. */

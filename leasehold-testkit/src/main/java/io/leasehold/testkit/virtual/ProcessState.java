@@ -9,7 +9,7 @@ final class ProcessState {
     private final String name;
     private final DriftingClock monotonic;
     private long frozenUntilNanos = Long.MIN_VALUE;
-    private long asleepUntilNanos;
+    private long asleepUntilNanos = Long.MIN_VALUE;
     private boolean crashed;
 
     ProcessState(String name, DriftingClock monotonic) {
@@ -25,6 +25,11 @@ final class ProcessState {
         return monotonic;
     }
 
+    /** What its monotonic clock shows: it stands still while its machine sleeps, and never goes back. */
+    long monotonicNanos(long nowNanos) {
+        return monotonic.read(Math.max(nowNanos, asleepUntilNanos));
+    }
+
     long frozenUntilNanos() {
         return frozenUntilNanos;
     }
@@ -37,13 +42,16 @@ final class ProcessState {
         frozenUntilNanos = Math.max(frozenUntilNanos, untilNanos);
     }
 
-    /** Its clock loses the time for which its machine sleeps: once, where two sleeps overlap. */
+    /** Its clock shows at the end of the sleep what it shows now: once, where two sleeps overlap. */
     void sleep(long nowNanos, long untilNanos) {
-        long moreNanos = untilNanos - Math.max(nowNanos, asleepUntilNanos);
-        if (moreNanos > 0) {
-            monotonic.step(nowNanos, -moreNanos);
+        if (untilNanos > asleepUntilNanos) {
+            monotonic.step(nowNanos, monotonicNanos(nowNanos) - monotonic.read(untilNanos));
             asleepUntilNanos = untilNanos;
         }
+    }
+
+    long asleepForNanos(long nowNanos) {
+        return Math.max(nowNanos, asleepUntilNanos) - nowNanos;
     }
 
     boolean hasCrashed() {

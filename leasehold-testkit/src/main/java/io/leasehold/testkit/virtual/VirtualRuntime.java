@@ -57,7 +57,7 @@ public final class VirtualRuntime implements LockRuntime {
     }
 
     private long monotonicNanos() {
-        return state.monotonic().read(world.elapsedNanos());
+        return state.monotonicNanos(world.elapsedNanos());
     }
 
     /** Whatever calls, be it a test: the code of a process that has crashed does not go on, so it sends nothing. */
@@ -177,7 +177,10 @@ public final class VirtualRuntime implements LockRuntime {
         world.note(state.name() + " frozen for " + duration);
     }
 
-    /** Like {@link #freeze}, and the monotonic clock stands still too, as when a machine sleeps: once, where two overlap. */
+    /**
+     * Like {@link #freeze}, and the monotonic clock stands still until then too, as when a machine sleeps: once, where two
+     * overlap. Nothing of the process can notice it before the world has gone on for so long.
+     */
     public void suspend(Duration duration) {
         freeze(duration);
         state.sleep(world.elapsedNanos(), world.later(duration.toNanos()));
@@ -202,6 +205,11 @@ public final class VirtualRuntime implements LockRuntime {
     /** Whether it stands still now. */
     public boolean isFrozen() {
         return state.isFrozen(world.elapsedNanos());
+    }
+
+    /** For how long its machine sleeps from now on; zero if it is awake. */
+    public long asleepForNanos() {
+        return state.asleepForNanos(world.elapsedNanos());
     }
 
     /** The moment of the world at which its monotonic clock will have gone on by so much. */

@@ -64,6 +64,7 @@ final class SuspendedViewTest {
             view.onLost(cause -> losses.incrementAndGet());
             mine.suspend(Duration.ofSeconds(5));
             node.refuseConnections();
+            world.runFor(Duration.ofSeconds(5));
             assertThat(view.isHeldByCurrentThread()).as("nothing confirms it").isFalse();
             node.acceptConnections();
             world.runFor(Duration.ofSeconds(5));
@@ -83,6 +84,7 @@ final class SuspendedViewTest {
             view.lock();
             mine.suspend(Duration.ofSeconds(5));
             node.refuseConnections();
+            world.runFor(Duration.ofSeconds(5));
             assertThat(view.isHeldByCurrentThread()).isFalse();
             node.acceptConnections();
             assertThatThrownBy(view::unlock).isInstanceOf(LeaseLostException.class);

@@ -126,6 +126,23 @@ final class VirtualWorldTest {
     }
 
     @Test
+    void theMonotonicClockOfASleepingMachineStandsStillAndNeverGoesBack() {
+        app.monotonicRate(1.004);
+        app.monotonicClock(new ClockShape.Periodic(Duration.ofMillis(3), Duration.ofSeconds(7)));
+        world.runFor(Duration.ofMillis(1_300));
+        long nano = app.nanoTime();
+        app.suspend(Duration.ofSeconds(60));
+        assertThat(app.nanoTime() - nano).as("as it falls asleep").isZero();
+        world.runFor(Duration.ofSeconds(20));
+        app.suspend(Duration.ofSeconds(50));
+        assertThat(app.nanoTime() - nano).as("in its sleep").isZero();
+        world.runFor(Duration.ofSeconds(50));
+        assertThat(app.nanoTime() - nano).as("as it wakes").isZero();
+        world.runFor(Duration.ofSeconds(1));
+        assertThat(app.nanoTime() - nano).as("awake for a second").isBetween(990_000_000L, 1_010_000_000L);
+    }
+
+    @Test
     void twoSleepsThatOverlapAreOne() {
         long nano = app.nanoTime();
         app.suspend(Duration.ofSeconds(60));
