@@ -324,8 +324,9 @@ final class SimulatedClient {
     private long believedUntil(Hold hold) {
         long leftNanos = hold.remainingValidity().toNanos();
         long now = world.elapsedNanos();
-        long asleepNanos = Math.max(unnoticedNanos, process.asleepForNanos());
-        return leftNanos == 0 ? now : Math.max(now, process.worldNanosAfter(leftNanos) - asleepNanos);
+        long asleepNanos = process.asleepForNanos();
+        long lostNanos = unnoticedNanos + (asleepNanos < UNNOTICED_SLEEP_NANOS ? 0 : asleepNanos);
+        return leftNanos == 0 ? now : Math.max(now, process.worldNanosAfter(leftNanos) - lostNanos);
     }
 
     /** The work of one hold: a read, then some writes, each after a check of the lease. */
