@@ -16,6 +16,19 @@ public final class DurationConverter implements ITypeConverter<Duration> {
 
     @Override
     public Duration convert(String value) {
+        try {
+            return read(value);
+        } catch (IllegalArgumentException e) {
+            throw new TypeConversionException(e.getMessage());
+        }
+    }
+
+    /**
+     * Reads a duration.
+     *
+     * @throws IllegalArgumentException if it is none, with the rule
+     */
+    public static Duration read(String value) {
         if (value.isEmpty() || value.length() > LONGEST_TEXT) {
             throw refused(value, "write for example 30s, 1.5s, 500ms, 2m or 1h");
         }
@@ -49,7 +62,7 @@ public final class DurationConverter implements ITypeConverter<Duration> {
         };
     }
 
-    private static TypeConversionException refused(String value, String rule) {
-        return new TypeConversionException("\"" + value + "\" is not a duration: " + rule);
+    private static IllegalArgumentException refused(String value, String rule) {
+        return new IllegalArgumentException("\"" + value + "\" is not a duration: " + rule);
     }
 }

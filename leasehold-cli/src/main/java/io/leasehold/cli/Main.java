@@ -5,6 +5,7 @@ import io.leasehold.cli.command.DoctorCommand;
 import io.leasehold.cli.command.LeaksCommand;
 import io.leasehold.cli.command.ListCommand;
 import io.leasehold.cli.command.NoDemoCommand;
+import io.leasehold.cli.command.PlainRun;
 import io.leasehold.cli.command.RedlockCommand;
 import io.leasehold.cli.command.ReleaseCommand;
 import io.leasehold.cli.command.RunCommand;
@@ -53,8 +54,7 @@ import picocli.CommandLine.Spec;
 public final class Main implements Runnable {
 
     private static final String LOG_LEVEL = "org.slf4j.simpleLogger.defaultLogLevel";
-    private static final String LOG_VARIABLE = "LEASEHOLD_LOG";
-    private static final int SIGPIPE = 13;
+    static final String LOG_VARIABLE = "LEASEHOLD_LOG";
 
     @Mixin
     private final StoreOption store = new StoreOption();
@@ -86,13 +86,13 @@ public final class Main implements Runnable {
         if (level.equals("error") && System.getProperty(QuietLogging.PROPERTY) == null) {
             System.setProperty(QuietLogging.PROPERTY, "io.leasehold.cli.QuietLogging");
         }
-        Failures failures = new Failures(invocation);
+        FailureLines failures = new FailureLines(invocation);
         try {
-            CommandLine line = commandLine(arguments, invocation);
-            int code = line.execute(arguments);
+            PlainRun plain = PlainRun.of(List.of(arguments), invocation);
+            int code = plain == null ? execute(arguments, invocation) : perform(plain, arguments, failures);
             if (code == ExitCode.OK.code()) {
                 // Help is written by picocli, which looks at no failure.
-                line.getOut().flush();
+                invocation.terminal().writer().flush();
                 invocation.terminal().checkWritten();
             }
             return code;
@@ -103,6 +103,10 @@ public final class Main implements Runnable {
         }
     }
 
+    private static int execute(String[] arguments, Invocation invocation) {
+        return commandLine(arguments, invocation).execute(arguments);
+    }
+
     /** The command line for these arguments: where they begin with {@code run}, the others are not read, since each costs time at a start. */
     static CommandLine commandLine(String[] arguments, Invocation invocation) {
         if (arguments.length == 0 || !arguments[0].equals("run")) {
@@ -110,6 +114,16 @@ public final class Main implements Runnable {
         }
         Main main = new Main();
         return configured(new CommandLine(main).addSubcommand(new RunCommand(invocation, main.store)), invocation);
+    }
+
+    private static int perform(PlainRun run, String[] arguments, FailureLines failures) {
+        try {
+            return run.perform();
+        } catch (OutputGoneException gone) {
+            throw gone;
+        } catch (Exception | Error problem) {
+            return failures.told(failures.thrown(problem), run.command(), List.of(arguments));
+        }
     }
 
     /** The complete command line; the test of the manual and the completion script read it, too. */
@@ -173,7 +187,7 @@ public final class Main implements Runnable {
     }
 
     /**
-     * Turns failures into one line and an exit code. (Lambdas would keep picocli's interfaces, whose class files have an old
+     * Passes failures to {@link FailureLines}. (Lambdas would keep picocli's interfaces, whose class files have an old
      * format, out of the class-data archive.)
      *
      * @param invocation receives the line
@@ -209,40 +223,21 @@ public final class Main implements Runnable {
 
         @Override
         public int handleExecutionException(Exception thrown, CommandLine line, ParseResult parsed) {
+            FailureLines lines = new FailureLines(invocation);
             if (thrown instanceof OutputGoneException gone) {
-                return outputGone(gone);
+                return lines.outputGone(gone);
             }
             // An error comes wrapped.
             Throwable cause = thrown.getCause();
             Throwable problem = thrown instanceof ExecutionException && cause != null ? cause : thrown;
-            Failure failure = Failure.of(problem);
-            if (failure.code() == ExitCode.INTERNAL && invocation.environment().containsKey(LOG_VARIABLE)) {
-                problem.printStackTrace();
-            }
-            return told(failure, line.getCommandSpec(), parsed.originalArgs());
+            return told(lines.thrown(problem), line.getCommandSpec(), parsed.originalArgs());
         }
 
-        /** A script that asked {@code run} for JSON is told in JSON. */
         private int told(Failure failure, CommandSpec command, List<String> arguments) {
-            if (command.userObject() instanceof RunCommand run
-                    && RunCommand.wantsJson(arguments.toArray(String[]::new))) {
-                run.report(failure);
-                return failure.code().code();
-            }
-            return told(failure);
-        }
-
-        /** As if ended by SIGPIPE if the reader has left, which no shell reports as a failure. */
-        private int outputGone(OutputGoneException gone) {
-            if (gone.readerLeft()) {
-                return ExitCode.SIGNAL_BASE + SIGPIPE;
-            }
-            return told(new Failure(ExitCode.INTERNAL, String.valueOf(gone.getMessage())));
-        }
-
-        private int told(Failure failure) {
-            invocation.terminal().complain(failure.reason());
-            return failure.code().code();
+            FailureLines lines = new FailureLines(invocation);
+            return command.userObject() instanceof RunCommand run
+                    ? lines.told(failure, run, arguments)
+                    : lines.told(failure);
         }
     }
 

@@ -32,6 +32,11 @@ public final class StoreOption {
             description = "Names the store (LEASEHOLD_STORE, else sqlite:).")
     private @Nullable List<String> uris;
 
+    /** Names the store, as {@code --store} does. */
+    public void name(String uri) {
+        uris = List.of(uri);
+    }
+
     /** The store's URI, including its secrets. */
     public String uri(Map<String, String> environment) {
         List<String> given = uris == null ? List.of() : uris;

@@ -17,6 +17,7 @@ import io.leasehold.cli.process.SignalForwarder;
 import io.leasehold.cli.process.TypedWords;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -60,80 +61,88 @@ public final class RunCommand implements Callable<Integer> {
     private final Invocation invocation;
     private final StoreOption store;
 
+    /** Null where {@link PlainRun} has read the arguments. */
     @Spec
-    @SuppressWarnings("NullAway.Init")
-    private CommandSpec spec;
+    private @Nullable CommandSpec spec;
 
     @Option(
             names = {"-n", "--no-wait"},
             description = "Does not wait for a busy lock.")
-    private boolean noWait;
+    boolean noWait;
 
     @Option(
             names = {"-w", "--wait"},
             paramLabel = "DUR",
             converter = DurationConverter.class,
             description = "Waits at most this long.")
-    private @Nullable Duration wait;
+    @Nullable
+    Duration wait;
 
     @Option(
             names = "--on-busy",
             paramLabel = "fail|skip",
             description = "Exits 75 (fail) or 0 (skip) if it stays busy.")
-    private @Nullable OnBusy onBusy;
+    @Nullable
+    OnBusy onBusy;
 
     @Option(
             names = {"-E", "--conflict-exit-code"},
             paramLabel = "N",
             description = "Exits with N if it stays busy.")
-    private @Nullable Integer conflictExitCode;
+    @Nullable
+    Integer conflictExitCode;
 
     @Option(
             names = "--ttl",
             paramLabel = "DUR",
             converter = DurationConverter.class,
             description = "Sets how long the lease lasts without renewal (30s).")
-    private @Nullable Duration ttl;
+    @Nullable
+    Duration ttl;
 
     @Option(
             names = "--on-lost",
             paramLabel = "WHAT",
             description = "On loss sends TERM, KILL or nothing (term|kill|ignore).")
-    private OnLost onLost = OnLost.TERM;
+    OnLost onLost = OnLost.TERM;
 
     @Option(
             names = "--grace",
             paramLabel = "DUR",
             converter = DurationConverter.class,
             description = "Sends TERM this long before the end (10s, ≤ ttl/3).")
-    private @Nullable Duration grace;
+    @Nullable
+    Duration grace;
 
     @Option(
             names = "--at-least",
             paramLabel = "DUR",
             converter = DurationConverter.class,
             description = "Holds the lock at least this long.")
-    private Duration atLeast = Duration.ZERO;
+    Duration atLeast = Duration.ZERO;
 
     @Option(names = "--metrics", paramLabel = "PORT", description = "Serves metrics at 127.0.0.1:PORT/metrics.")
-    private @Nullable Integer metricsPort;
+    @Nullable
+    Integer metricsPort;
 
     @Option(names = "--require-containment", description = "Refuses to start if a process could escape.")
-    private boolean requireContainment;
+    boolean requireContainment;
 
     @Option(names = JSON, description = "Reports as JSON on standard error.")
-    private boolean json;
+    boolean json;
 
     @Option(
             names = {"-q", "--quiet"},
             description = "Prints warnings and errors only.")
-    private boolean quiet;
+    boolean quiet;
 
     @Parameters(index = "0", arity = "0..1", paramLabel = "LOCK", hidden = true)
-    private @Nullable String lock;
+    @Nullable
+    String lock;
 
     @Parameters(index = "1..*", arity = "0..*", paramLabel = "COMMAND", hidden = true)
-    private @Nullable List<String> command;
+    @Nullable
+    List<String> command;
 
     /** A command of this invocation. */
     public RunCommand(Invocation invocation, StoreOption store) {
@@ -143,7 +152,11 @@ public final class RunCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws InterruptedException {
-        LockedRun.Request request = request();
+        CommandSpec parsed = Objects.requireNonNull(spec);
+        return run(request(parsed.root().commandLine().getParseResult().originalArgs()));
+    }
+
+    int run(LockedRun.Request request) throws InterruptedException {
         SignalForwarder signals = SignalForwarder.install();
         RunReport report = new RunReport(request.lock().text());
         signals.handTo(signal -> leaveAtOnce(signal, request, report));
@@ -200,9 +213,15 @@ public final class RunCommand implements Callable<Integer> {
         Runtime.getRuntime().halt(report.exitCode());
     }
 
-    private LockedRun.Request request() {
+    /**
+     * What these options ask for.
+     *
+     * @param arguments all arguments of the program
+     * @throws ParameterException if they make no sense; {@link IllegalArgumentException} if picocli has not read them
+     */
+    LockedRun.Request request(List<String> arguments) {
         String name = lock;
-        TypedWords words = command();
+        TypedWords words = command(arguments);
         if (name == null || words.size() == 0) {
             throw usage("write: leasehold run [options] LOCK -- COMMAND ARGS…");
         }
@@ -244,9 +263,8 @@ public final class RunCommand implements Callable<Integer> {
     }
 
     /** The arguments after the first {@code --}; without it, an option of the command could be taken for one of ours. */
-    private TypedWords command() {
+    private TypedWords command(List<String> all) {
         List<String> given = command == null ? List.of() : command;
-        List<String> all = spec.root().commandLine().getParseResult().originalArgs();
         int dashes = all.indexOf("--");
         if (dashes < 0 && !given.isEmpty()) {
             throw usage("put -- before the command: leasehold run " + lock + " -- " + String.join(" ", given));
@@ -328,7 +346,8 @@ public final class RunCommand implements Callable<Integer> {
         return conflictExitCode;
     }
 
-    private ParameterException usage(@Nullable String message) {
-        return new ParameterException(spec.commandLine(), String.valueOf(message));
+    private RuntimeException usage(@Nullable String message) {
+        String text = String.valueOf(message);
+        return spec == null ? new IllegalArgumentException(text) : new ParameterException(spec.commandLine(), text);
     }
 }
