@@ -73,7 +73,7 @@ public interface ReentrantLockView extends Lock {
     /**
      * As {@link #unlock()}, but returns the outcome of the hold, and does not throw if it was lost.
      *
-     * @return the outcome; empty if this was not the outermost level, so that the hold goes on
+     * @return the outcome; empty if this was not the outermost level, so that the hold continues
      * @throws IllegalMonitorStateException if the current thread does not hold this lock
      */
     Optional<ReleaseOutcome> release();

@@ -19,7 +19,7 @@
  *
  * <ul>
  *   <li>{@link io.leasehold.fencing.FencedFile}: a file of this machine;
- *   <li>{@link io.leasehold.fencing.FencingGuard}: for any resource that can store a number beside its data;
+ *   <li>{@link io.leasehold.fencing.FencingGuard}: for any resource that can store a number next to its data;
  *   <li>{@link io.leasehold.fencing.FencingHeader}: the token as an HTTP header;
  *   <li>{@code SqlFencingGuard} in {@code leasehold-jdbc}: a row, in the caller's own transaction.
  * </ul>

@@ -83,8 +83,8 @@ public final class AcquireRequest {
      * answers {@link AcquireReply.Queued}, and wakes the client by {@link StoreSignals#wake}. A waiter that gives up is
      * withdrawn by an undo: a release of kind {@link ReleaseRequest.Kind#UNDO}.
      *
-     * @param recheckNanos the longest time after which the caller asks again; a store may forget a waiter that has not
-     *     asked for clearly longer than that
+     * @param recheckNanos the longest time after which the caller asks again; a store may forget a waiter that has been
+     *     silent for clearly longer than that
      */
     public AcquireRequest waiting(long recheckNanos) {
         return with(new Rest(rest.nodeTimeout, rest.reserve, rest.seen, recheckNanos, rest.claim, rest.ballot));
