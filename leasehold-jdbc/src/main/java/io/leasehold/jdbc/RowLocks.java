@@ -54,9 +54,9 @@ public final class RowLocks {
     }
 
     /**
-     * Row locks in the transaction that is open, or begins, on this connection.
+     * Creates row locks for the transaction that is open, or begins, on this connection.
      *
-     * @throws IllegalStateException if the connection commits every statement by itself
+     * @throws IllegalStateException if the connection is in auto-commit mode
      * @throws IllegalArgumentException if rows of this database cannot be locked
      */
     public static RowLocks in(Connection connection) throws SQLException {
@@ -64,25 +64,25 @@ public final class RowLocks {
         return new RowLocks(connection, RowDialect.of(connection));
     }
 
-    /** Row locks in a database that understands another one's statements. */
+    /** Creates row locks for a database that understands the statements of another one. */
     static RowLocks speaking(Connection connection, RowDialect dialect) {
         return new RowLocks(connection, dialect);
     }
 
-    /** Locks the row, waiting as long as the database is set to. */
+    /** Locks the row; waits as long as the database is configured to. */
     public RowLock lock(String table, String keyColumn, Object key) throws SQLException {
         return one(new Column(table, keyColumn, keyColumn), key, "FOR UPDATE");
     }
 
-    /** Locks the row if that can be done at once. */
+    /** Locks the row if that is possible at once. */
     public RowLock tryLock(String table, String keyColumn, Object key) throws SQLException {
         return one(new Column(table, keyColumn, keyColumn), key, "FOR UPDATE NOWAIT");
     }
 
     /**
-     * Locks the row, waiting at most this long; MariaDB and MySQL count in whole seconds, rounded up.
+     * Locks the row; waits at most this long. MariaDB and MySQL use whole seconds, rounded up.
      *
-     * @param maxWait not negative; zero asks at once
+     * @param maxWait the patience, not negative; zero does not wait
      */
     public RowLock tryLock(String table, String keyColumn, Object key, Duration maxWait) throws SQLException {
         Column column = new Column(table, keyColumn, keyColumn);
@@ -106,13 +106,13 @@ public final class RowLocks {
     }
 
     /**
-     * Locks rows that are free, passing over those that are locked ({@code SKIP LOCKED}): each of several workers gets
-     * others, and none waits.
+     * Locks free rows and skips locked ones ({@code SKIP LOCKED}): each of several workers gets different rows, and
+     * none waits.
      *
-     * @param condition the SQL after {@code WHERE}, as the program has written it (never from outside), with {@code ?} for
-     *     the parameters
-     * @param most how many rows at most
-     * @return the keys of the rows that are ours now, in their order
+     * @param condition the SQL after {@code WHERE}, a constant of the program (never external input), with {@code ?}
+     *     for the parameters
+     * @param most the maximum number of rows
+     * @return the keys of the rows that this transaction has locked, in their order
      */
     public List<Object> lockFree(String table, String keyColumn, String condition, int most, Object... parameters)
             throws SQLException {
@@ -138,7 +138,7 @@ public final class RowLocks {
         }
     }
 
-    /** Restores the setting whatever becomes of the lock: the connection may go back to a pool. */
+    /** Runs with the setting, and restores it in every case: the connection may be returned to a pool. */
     private RowLock withSetting(Setting setting, String value, Column column, Object key) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             String before;
@@ -175,7 +175,7 @@ public final class RowLocks {
     private RowLock one(Column column, Object key, String how) throws SQLException {
         Objects.requireNonNull(key, "key");
         String sql = "SELECT " + column.key() + " FROM " + column.table() + " WHERE " + column.key() + " = ? " + how;
-        // Where an error spoils the transaction, a busy row must not cost the caller what was done before.
+        // If an error aborts the transaction, a busy row must not cost the caller its earlier work.
         Savepoint before = dialect.errorsAbort() ? connection.setSavepoint() : null;
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             statement.setObject(1, key);

@@ -79,7 +79,7 @@ class JdbcStoreProviderTest {
         for (Path none : List.of(file, empty)) {
             assertThatThrownBy(() -> Leasehold.connect("sqlite:" + none + "?create=false"))
                     .isInstanceOf(StoreUnavailableException.class)
-                    .hasMessage("there is no store at " + none + ": no lock was ever taken there");
+                    .hasMessage("there is no store at " + none + ": no lock was ever acquired there");
         }
         assertThat(file.getParent()).doesNotExist();
         assertThat(empty).isEmptyFile();

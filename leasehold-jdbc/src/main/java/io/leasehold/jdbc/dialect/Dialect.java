@@ -10,7 +10,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One database's way of keeping the lease table.
+ * The statements and settings with which one database keeps the lease table.
  *
  * <p>Parameters and columns come in the same order in every dialect, so that one piece of code reads and writes them
  * all: see {@code LeaseTable}.
@@ -60,7 +60,7 @@ public record Dialect(
         Objects.requireNonNull(scope, "scope");
     }
 
-    /** Whether this dialect is right for a database that calls itself so. */
+    /** Whether this dialect fits a database with this product name. */
     public boolean fits(String product) {
         // MariaDB understands all that MySQL's dialect says, and not the other way round.
         return product.equalsIgnoreCase(database) || (database.equals("MySQL") && product.equalsIgnoreCase("MariaDB"));
@@ -89,7 +89,7 @@ public record Dialect(
      */
     public record DatabaseTime(String micros, boolean comesWithRows) implements Clock {}
 
-    /** How a writing transaction begins and ends. */
+    /** The way in which a writing transaction begins and ends. */
     public sealed interface Transaction {}
 
     /**
@@ -107,17 +107,17 @@ public record Dialect(
      */
     public record ByDriver(@Nullable String limits) implements Transaction {}
 
-    /** How waiters learn of a release. */
+    /** The way in which waiters learn of a release. */
     public sealed interface Waking {}
 
-    /** They ask again from time to time. */
+    /** Waiters poll. */
     public enum Polling implements Waking {
         /** The only value. */
         INSTANCE
     }
 
     /**
-     * They ask whether anything was written.
+     * Waiters check whether the database was changed.
      *
      * @param query a number that changes when another connection has written, cheap enough to be asked every few
      *     milliseconds
@@ -125,7 +125,7 @@ public record Dialect(
     public record ByChanges(String query) implements Waking {}
 
     /**
-     * They are told.
+     * The database notifies waiters.
      *
      * @param tell (payload): tells all who listen, when the transaction commits
      * @param driver how to listen
@@ -134,7 +134,7 @@ public record Dialect(
 
     /** A driver's way to listen. All methods may block, on the connection. */
     public interface Driver {
-        /** Whether it can be done over this connection. */
+        /** Whether listening is possible over this connection. */
         boolean canListen(Connection connection) throws SQLException;
 
         /** Begins to listen. */
@@ -143,7 +143,7 @@ public record Dialect(
         /** Waits for notifications, and returns those since the last call; possibly none. */
         List<String> next(Connection connection, int millis) throws SQLException;
 
-        /** Makes the database answer, which a connection that died in silence does not. */
+        /** Requests an answer of the database, which a silently dead connection does not give. */
         void ask(Connection connection) throws SQLException;
 
         /** Ends listening. */
@@ -163,10 +163,10 @@ public record Dialect(
             public void end(Connection connection, int before) {}
         };
 
-        /** Changes the connection, and says how it was. */
+        /** Changes the connection, and returns its previous settings. */
         int begin(Connection connection) throws SQLException;
 
-        /** Makes the connection as it was. */
+        /** Restores the connection. */
         void end(Connection connection, int before) throws SQLException;
     }
 
@@ -221,7 +221,7 @@ public record Dialect(
             @Nullable String acquire,
             @Nullable String lives) {
 
-        /** The most rows that are looked at for deletion at a time. */
+        /** The maximum number of rows that are checked for deletion at a time. */
         public static final int IDLE_ROWS = 20;
     }
 
@@ -258,8 +258,8 @@ public record Dialect(
     }
 
     /**
-     * Statements on the table in which clients tell operators of themselves. No lock depends on it: where it is missing and may
-     * not be made, nothing is told.
+     * Statements on the table of client records for operators. No lock depends on it: if it is missing and cannot be
+     * created, clients keep no records.
      *
      * @param create creates it, doing nothing if it is there; also among {@link Store#create}
      * @param find fails if it is missing or may not be read
@@ -282,7 +282,7 @@ public record Dialect(
             String expired,
             String delete) {
 
-        /** The most rows that are deleted at a time. */
+        /** The maximum number of rows that are deleted at a time. */
         public static final int EXPIRED_ROWS = 20;
     }
 
