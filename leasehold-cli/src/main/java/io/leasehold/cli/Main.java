@@ -222,7 +222,7 @@ public final class Main implements Runnable {
             return told(failure, line.getCommandSpec(), parsed.originalArgs());
         }
 
-        /** A script that asked {@code run} for JSON is told in JSON. */
+        /** Reports in JSON if a script requested JSON from {@code run}. */
         private int told(Failure failure, CommandSpec command, List<String> arguments) {
             if (command.userObject() instanceof RunCommand run
                     && RunCommand.wantsJson(arguments.toArray(String[]::new))) {
