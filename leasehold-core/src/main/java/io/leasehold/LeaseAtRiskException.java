@@ -13,7 +13,7 @@ public final class LeaseAtRiskException extends IllegalStateException {
     /** Less than {@code wanted} is left. */
     public LeaseAtRiskException(LockName lockName, Duration remaining, Duration wanted) {
         super("lease on \"" + lockName + "\" is valid for only " + remaining.toMillis() + " ms more; "
-                + wanted.toMillis() + " ms were requested (a renewal is late; see the store's latency)");
+                + wanted.toMillis() + " ms were asked for (a renewal is late; see the store's latency)");
         this.lockName = lockName;
         this.remaining = remaining;
     }

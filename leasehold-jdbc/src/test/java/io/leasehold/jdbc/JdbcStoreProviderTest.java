@@ -118,8 +118,8 @@ class JdbcStoreProviderTest {
 
     @ParameterizedTest
     @CsvSource({
-        "sqlite://host/locks.db, a host has no place",
-        "sqlite:///tmp/locks.db, a host has no place",
+        "sqlite://host/locks.db, it must not contain a host",
+        "sqlite:///tmp/locks.db, it must not contain a host",
         "sqlite::memory:, memory:",
         "jdbc:sqlite::memory:, memory:",
         "'sqlite: ', blank",
