@@ -17,16 +17,17 @@ import java.util.Locale;
 import java.util.Objects;
 
 /**
- * Row locks inside the caller's own transaction: the ground truth. Where lock and data are in one database this is the lock
- * to choose: it cannot expire while its holder works, and the holder cannot write after losing it.
+ * Row locks inside the caller's own transaction. If lock and data are in one database, choose this lock: it cannot
+ * expire while its holder works, and the holder cannot write after losing it.
  *
- * <p><b>Guarantee.</b> {@code SELECT … FOR UPDATE}: from {@link RowLock#LOCKED} until commit or rollback no other transaction
- * locks or changes the row. It is no lease: no ttl, no renewal, no token, and the connection is in use all the time. A
- * transaction that hangs keeps its rows until the database or the network ends its connection.
+ * <p><b>Guarantee.</b> {@code SELECT … FOR UPDATE}: from {@link RowLock#LOCKED} until commit or rollback no other
+ * transaction locks or changes the row. It is not a lease: it has no ttl, no renewal and no token, and the connection
+ * is in use all the time. A transaction that hangs keeps its rows until the database or the network ends its
+ * connection.
  *
- * <p>For H2, PostgreSQL, MariaDB and MySQL (tested on 9.7). Deadlock and timeout
- * mean the same on all, but where MariaDB or MySQL runs with {@code innodb_rollback_on_timeout}: there a busy row costs the whole
- * transaction, which is {@link RowLock#ABORTED}.
+ * <p>For H2, PostgreSQL, MariaDB and MySQL (tested on 9.7). Deadlock and timeout mean the same on all of them, with one
+ * exception: if MariaDB or MySQL runs with {@code innodb_rollback_on_timeout}, a busy row costs the whole transaction,
+ * and the result is {@link RowLock#ABORTED}.
  *
  * <p><b>Threads.</b> As the connection: one at a time. It blocks.
  */

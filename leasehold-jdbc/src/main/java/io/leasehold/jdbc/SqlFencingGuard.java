@@ -21,11 +21,12 @@ import org.jspecify.annotations.Nullable;
  * orders.admit(connection, id, lease.fencingToken()).orElseThrow();               // first in the transaction, before reading
  * }</pre>
  *
- * <p><b>Guarantee.</b> {@code UPDATE … SET fencing_token = ? WHERE id = ? AND fencing_token <= ?}: once a token was admitted
- * and its transaction committed, smaller ones are rejected. The update locks the row until the end of the transaction, so
- * what the transaction then reads and writes is one step with the check. It is {@code <=} and not {@code <}: one holder may
- * come many times. A null token means that nobody has been here, and admits. A transaction that rolls back takes its
- * registration with it, and had no effect that could be lost.
+ * <p><b>Guarantee.</b> {@code UPDATE … SET fencing_token = ? WHERE id = ? AND fencing_token <= ?}: once a token was
+ * admitted and its transaction committed, smaller ones are rejected. The update locks the row until the end of the
+ * transaction, so what the transaction then reads and writes is one step with the check. The comparison is {@code <=}
+ * and not {@code <}, since one holder may use the row many times. A null token means that no holder has used the row,
+ * and admits every token. If a transaction rolls back, its registration is undone, too, but it had no effect that could
+ * be lost.
  *
  * <p>Plain SQL for any database. <b>Threads.</b> Any thread may use the guard, with a connection of its own. It blocks.
  */

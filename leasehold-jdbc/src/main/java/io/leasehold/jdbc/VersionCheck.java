@@ -18,11 +18,11 @@ import java.util.OptionalLong;
  * versions.advance(connection, id, version);                    // first in the transaction that writes
  * }</pre>
  *
- * <p><b>Guarantee.</b> {@code UPDATE … SET version = version + 1 WHERE id = ? AND version = ?}: of all who have read the same
- * version, one advances it. With it no update is lost even without a lock; the lock saves the work of those who would fail.
- * The version column is a 64-bit integer that is not null.
+ * <p><b>Guarantee.</b> {@code UPDATE … SET version = version + 1 WHERE id = ? AND version = ?}: of all clients that
+ * have read the same version, only one advances it. With this check no update is lost even without a lock; the lock
+ * saves the work of clients that would fail. The version column is a 64-bit integer that is not null.
  *
- * <p><b>Threads.</b> Any thread may use it, with a connection of its own. It blocks.
+ * <p><b>Threads.</b> Any thread may use it, with its own connection. It blocks.
  */
 public final class VersionCheck {
 
@@ -61,8 +61,8 @@ public final class VersionCheck {
      * @param version the version that was read
      * @throws StaleVersionException if the row has changed since, or is gone; nothing was changed
      * @throws IllegalStateException if the connection is in auto-commit mode
-     * @throws java.sql.SQLTransactionRollbackException if the transaction is to be rolled back and repeated; some drivers
-     *     say so by the SQL state alone (40…)
+     * @throws java.sql.SQLTransactionRollbackException if the transaction must be rolled back and repeated; some
+     *     drivers report that only by the SQL state (40…)
      */
     public void advance(Connection connection, Object key, long version) throws SQLException {
         Objects.requireNonNull(key, "key");

@@ -21,11 +21,11 @@ import org.jspecify.annotations.Nullable;
  * @param transaction how a writing transaction begins and ends
  * @param leases statements on the lease table
  * @param store statements on the one row that describes the store
- * @param clients statements on the table in which clients tell of themselves
+ * @param clients statements on the table of client records
  * @param waking how waiters learn of a release
  * @param tuning the settings of a connection while it is used
- * @param connecting how the store opens connections of its own
- * @param horizon how tokens are kept from repeating after a loss of power, if commits alone do not survive one
+ * @param connecting how the store opens its own connections
+ * @param horizon how tokens are prevented from repeating after a power failure, if commits alone do not survive one
  * @param troubles the meaning of the database's errors
  * @param scope (URL) → what reaches the database, as far as the driver's URL tells
  */
@@ -102,8 +102,9 @@ public record Dialect(
     /**
      * By {@code Connection.setAutoCommit(false)}, {@code commit()} and {@code rollback()}.
      *
-     * @param limits (wait): the first statement of the transaction, which says how long it waits for a row, as in {@code 250ms}.
-     *     Null where less than a second cannot be said: there a transaction never waits for a row, and is begun again later
+     * @param limits (wait): the first statement of the transaction, which limits its wait for a row, as in {@code
+     *     250ms}. Null if the database supports no limit below a second: then a transaction never waits for a row, and
+     *     is retried later
      */
     public record ByDriver(@Nullable String limits) implements Transaction {}
 
@@ -119,7 +120,7 @@ public record Dialect(
     /**
      * Waiters check whether the database was changed.
      *
-     * @param query a number that changes when another connection has written, cheap enough to be asked every few
+     * @param query a number that changes when another connection has written, cheap enough to be queried every few
      *     milliseconds
      */
     public record ByChanges(String query) implements Waking {}
@@ -127,7 +128,7 @@ public record Dialect(
     /**
      * The database notifies waiters.
      *
-     * @param tell (payload): tells all who listen, when the transaction commits
+     * @param tell (payload): notifies all listeners when the transaction commits
      * @param driver how to listen
      */
     public record ByNotifications(String tell, Driver driver) implements Waking {}
@@ -171,12 +172,12 @@ public record Dialect(
     }
 
     /**
-     * How the store opens connections of its own, to a URL. A connection may be dead without a word (a firewall that forgot it, a
-     * host that vanished), and a driver or a server waits for the other side for ever unless it is told not to.
+     * How the store opens its own connections to a URL. A connection may die silently (dropped by a firewall, or to a
+     * vanished host), and by default a driver or a server waits for the other side forever.
      *
      * @param defaults properties for the driver, where the URL does not name them
-     * @param begin the first statement of a session, by which the server ends the transaction of a client that vanished in the middle
-     *     of it; null where transactions say so themselves, or nothing can
+     * @param begin the first statement of a session, by which the server ends the transaction of a client that vanished
+     *     in the middle of it; null if transactions set this themselves, or the database cannot
      */
     public record Connecting(
             Map<String, String> defaults, @Nullable String begin) {
