@@ -124,9 +124,9 @@ class RefusalTest {
             noStep | has the key "id.length.digits", and int has no digits that can be read. Name a component of a record, a getter or a public method without parameters.
             stepOfEveryObject | has the key "id.class", and String has no class that can be read. Name a component of a record, a getter or a public method without parameters.
             keysTwice | has keys in @Locked and on its parameters. Write key = … or @LockKey, and not both.
-            noDuration | has maxWait = "soon", which is not a duration, or a negative one. Write 3s, 500ms, 1m30s or PT3S.
-            noUnit | has ttl = "30", which is not a duration, or a negative one. Write 3s, 500ms, 1m30s or PT3S.
-            negative | has maxWait = "-PT1S", which is not a duration, or a negative one. Write 3s, 500ms, 1m30s or PT3S.
+            noDuration | has maxWait = "soon", which is not a duration, or is negative. Write 3s, 500ms, 1m30s or PT3S.
+            noUnit | has ttl = "30", which is not a duration, or is negative. Write 3s, 500ms, 1m30s or PT3S.
+            negative | has maxWait = "-PT1S", which is not a duration, or is negative. Write 3s, 500ms, 1m30s or PT3S.
             noSetting | says "${no.such.setting}", and there is no setting no.such.setting. Set it, or give it a default: ${name:default}.
             unfair | names several kinds of fairness. Name one.
             uncalledFallback | names a fallback that is never called. Add onBusy = OnBusy.FALLBACK, or remove it.
