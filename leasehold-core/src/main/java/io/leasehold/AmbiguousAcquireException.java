@@ -4,9 +4,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request was sent and its outcome is unknown. The lock is not held by the caller: the request is being
- * undone by its owner token, now and after a reconnect, until the store answers or the ttl has passed. Until
- * then the lock may appear held by this client.
+ * Thrown if a request was sent and its outcome is unknown. The caller does not hold the lock: Leasehold undoes the
+ * request by its owner token, now and after a reconnect, until the store answers or the ttl has passed. Until then the
+ * lock may appear held by this client.
  */
 public final class AmbiguousAcquireException extends LockStoreException {
 

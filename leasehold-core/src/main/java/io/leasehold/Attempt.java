@@ -6,7 +6,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The outcome of an acquire that the store answered: acquired or busy. Failures are exceptions.
+ * The outcome of an attempt that the store answered: acquired or busy. Failures are exceptions.
  *
  * @param <H> the kind of hold
  */
@@ -26,7 +26,7 @@ public sealed interface Attempt<H extends Hold> {
     /**
      * The lock was acquired.
      *
-     * @param lease the hold, to be released by the caller
+     * @param lease the hold, which the caller must release
      */
     record Acquired<H extends Hold>(H lease) implements Attempt<H> {
         /** Refuses null. */
@@ -46,10 +46,10 @@ public sealed interface Attempt<H extends Hold> {
     }
 
     /**
-     * Another holder kept the lock for the whole of the caller's patience.
+     * Another holder kept the lock until the caller's patience ended.
      *
      * @param lockName the lock
-     * @param waited how long the attempt took
+     * @param waited the duration of the attempt
      * @param holder its holder at the last answer, if the store reported one
      * @param votes the last answer of each node
      */

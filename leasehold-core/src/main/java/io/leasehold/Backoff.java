@@ -4,9 +4,10 @@ import java.time.Duration;
 import java.util.Objects;
 
 /**
- * The delay before a retry where nothing can wake the waiter (a store that can only be polled, or one that has just failed).
+ * The delay before a retry when no notification can wake the waiter: the store supports only polling, or has just
+ * failed.
  *
- * <p>The jittered and the exponential kind draw delays at random, so that contenders do not retry in step.
+ * <p>The jittered and exponential kinds draw random delays, so that contenders do not retry in step.
  */
 public sealed interface Backoff {
 
@@ -15,13 +16,14 @@ public sealed interface Backoff {
         return new Fixed(delay);
     }
 
-    /** A delay drawn evenly between two bounds. */
+    /** A delay drawn uniformly between two bounds. */
     static Backoff jittered(Duration least, Duration most) {
         return new Jittered(least, most);
     }
 
     /**
-     * {@code first × 2^n} up to {@code cap}, n being the number of earlier tries, each drawn evenly between half of that value and the whole.
+     * An exponential delay: drawn uniformly between half of {@code min(cap, first × 2^n)} and the whole, where n is the
+     * number of earlier tries.
      */
     static Backoff exponential(Duration first, Duration cap) {
         return new Exponential(first, cap);
@@ -46,7 +48,7 @@ public sealed interface Backoff {
      * @param most the longest delay, not below {@code least}
      */
     record Jittered(Duration least, Duration most) implements Backoff {
-        /** Refuses bounds that are not positive or in the wrong order. */
+        /** Refuses bounds that are not positive, or are in the wrong order. */
         public Jittered {
             requirePositive(least, "shortest delay");
             requireOrder(least, most);
@@ -60,7 +62,7 @@ public sealed interface Backoff {
      * @param cap the largest delay, not below {@code first}
      */
     record Exponential(Duration first, Duration cap) implements Backoff {
-        /** Refuses bounds that are not positive or in the wrong order. */
+        /** Refuses bounds that are not positive, or are in the wrong order. */
         public Exponential {
             requirePositive(first, "first delay");
             requireOrder(first, cap);

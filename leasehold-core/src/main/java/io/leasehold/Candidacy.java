@@ -5,28 +5,30 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * A candidate's part in an {@link Election}, from {@link Election#stand} until it is closed.
+ * One candidate's participation in an {@link Election}, from {@link Election#stand} until it is closed.
  *
- * <p>Safe for use by any thread. It lives as long as its client, also if no reference to it is kept.
+ * <p>Safe for use by any thread. It lives as long as its client, even if the application keeps no reference to it.
  */
 public interface Candidacy extends AutoCloseable {
 
     /** The election. */
     LockName election();
 
-    /** The term that it leads now; empty while it waits or pauses, and from the moment its term has ended. */
+    /** The current term; empty while the candidate waits or pauses, and as soon as its term has ended. */
     Optional<Term> term();
 
     /**
-     * Ends the current term and waits until the store has answered that it was given back. The term is invalid at once, and its end is told;
-     * the lock is given back when the callback has returned, so that the next leader does not begin beside it, but at the latest
-     * after the validity that the term had left. Then it stands again, behind the others.
+     * Ends the current term and waits until the store has confirmed the release. The term becomes invalid at once, and
+     * its callbacks are notified. The lock is released when the leader callback has returned, so that the next leader
+     * does not overlap with it, but at the latest when the term's remaining validity has passed. The candidate then
+     * stands again, behind the others.
      *
-     * <p>Called on the thread that is in the callback, it gives the lock back at once; stages and {@link Term#onEnd} use
-     * {@link #resignAsync}, since they would wait for themselves. It may be repeated after {@link ReleaseOutcome#UNCONFIRMED}: then
-     * the store is asked whether the term is still there. Does not react to interruption.
+     * <p>On the thread that runs the leader callback, it releases the lock at once. Stages and {@link Term#onEnd} must
+     * use {@link #resignAsync}, since they would wait for themselves. After {@link ReleaseOutcome#UNCONFIRMED} it may
+     * be called again: it then asks the store whether it still has the term. Does not react to interruption.
      *
-     * @return {@link ReleaseOutcome#ALREADY_LOST} also if it leads no term; {@link ReleaseOutcome#KEPT} with {@link LockOptions#atLeast}
+     * @return {@link ReleaseOutcome#ALREADY_LOST} also if the candidate does not lead; {@link ReleaseOutcome#KEPT} with
+     *     {@link LockOptions#atLeast}
      */
     ReleaseOutcome resign();
 
@@ -34,9 +36,10 @@ public interface Candidacy extends AutoCloseable {
     CompletableFuture<ReleaseOutcome> resignAsync();
 
     /**
-     * Ends the candidacy: as {@link #resign} if it leads, and it stands no more. Waits until the callback has returned and the store has
-     * answered, for at most the validity that the term had left and the time limit of the store; called from inside the callback it returns at once.
-     * Does not react to interruption. Repeated calls wait again.
+     * Ends the candidacy: resigns as {@link #resign} does if the candidate leads, and does not stand again. Waits until
+     * the callback has returned and the store has answered, for at most the term's remaining validity plus the time
+     * limit of the store. From inside the callback it returns at once. Does not react to interruption. Repeated calls
+     * wait again.
      */
     @Override
     void close();
@@ -44,13 +47,13 @@ public interface Candidacy extends AutoCloseable {
     /**
      * As {@link #close()}, without waiting.
      *
-     * @return completes as {@link #whenEnded()}, but normally
+     * @return a future that completes when {@link #whenEnded()} does, but always normally
      */
     CompletableFuture<Void> closeAsync();
 
     /**
-     * Completes, on a callback thread, when the candidacy has ended: normally if it or its client was closed, exceptionally if
-     * the store will never accept it ({@link UnsafeStoreException}).
+     * A stage that completes on a callback thread when the candidacy has ended: normally if it or its client was
+     * closed, exceptionally if the store can never accept it ({@link UnsafeStoreException}).
      */
     CompletionStage<Void> whenEnded();
 }

@@ -5,7 +5,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The login for a store: a password or token, and a user where the store has users. Immutable; {@link #toString()} shows neither.
+ * The login for a store: a password or token, and a user if the store has users. Immutable; {@link #toString()} shows
+ * neither.
  */
 public final class Credentials {
 
@@ -30,7 +31,7 @@ public final class Credentials {
     }
 
     /**
-     * A password or token alone, for a store that needs no user name, such as Redis with its default user.
+     * A password or token without a user, for a store that needs none, such as Redis with its default user.
      *
      * @throws IllegalArgumentException if it is empty
      */
@@ -47,7 +48,7 @@ public final class Credentials {
         return copy;
     }
 
-    /** The user, or null for a password alone. */
+    /** The user, or null for a password without a user. */
     public @Nullable String user() {
         return user;
     }

@@ -8,8 +8,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Supplies the credentials for each new connection to a store, so that they may change while leases are held: a rotated
- * password, a user created for an hour, a token that expires.
+ * Supplies the credentials for each new connection to a store, so that they can change while leases are held: a rotated
+ * password, a short-lived user, a token that expires.
  *
  * <pre>{@code
  * LockClient locks = Leasehold.builder()
@@ -18,19 +18,21 @@ import org.jspecify.annotations.Nullable;
  *         .connect();
  * }</pre>
  *
- * <p><b>When it is called.</b> At every connect and every new log-in, never for an established connection: one that the store
- * leaves open stays open. A rotation is therefore: the provider supplies the new credentials, the old ones are revoked at the
- * store, and the connections that the store closes are reopened with the new ones. Leases are renewed over those, and waiters
- * go on. If the store rejects the credentials after it has once accepted the client, the provider is called again from time to
- * time; an attempt ends with that error when its patience ends.
+ * <p><b>When it is called.</b> At every connect and every new login, never for an established connection: a connection
+ * that the store leaves open stays open. A rotation therefore has three steps: the provider supplies the new
+ * credentials, an operator revokes the old ones at the store, and Leasehold reopens the connections that the store
+ * closes, with the new credentials. Leases are renewed over the new connections, and waiters keep waiting. If the store
+ * rejects the credentials after it has once accepted the client, the provider is called again periodically; an attempt
+ * fails with that error when its patience ends.
  *
- * <p><b>Threads.</b> It is called on a callback thread, never on one that delivers replies, runs timers or belongs to a
- * caller, and may block: only connections wait for it, so it should answer within a second or two, and cache what it fetched
- * for as long as that is valid. After ten seconds it counts as failed. One client has one call under way at a time, and makes
- * no other before a provider that hangs has answered. Several connections may use one answer.
+ * <p><b>Threads.</b> The provider is called on a callback thread, never on one that delivers replies, runs timers or
+ * belongs to a caller. It may block, but connections wait for it: it should answer within a second or two, and cache
+ * its credentials while they are valid. After ten seconds the call counts as failed. Each client makes one call at a
+ * time, and no other while the provider hangs. Several connections may use one answer.
  *
- * <p><b>Errors.</b> An exception counts as a store that cannot be reached now: {@link StoreUnavailableException} when a client
- * is opened, a retry later. Its message is not repeated, since it may contain a secret; it is the cause.
+ * <p><b>Errors.</b> An exception has the effect of an unreachable store: {@link StoreUnavailableException} while a
+ * client is opened, a retry later. Leasehold does not repeat the exception's message, which may contain a secret, but
+ * attaches the exception as the cause.
  */
 @FunctionalInterface
 public interface CredentialsProvider {
@@ -38,15 +40,16 @@ public interface CredentialsProvider {
     /**
      * The credentials for a connection that is being opened.
      *
-     * @throws Exception if there are none at the moment
+     * @throws Exception if no credentials are available at the moment
      */
     Credentials credentials() throws Exception;
 
     /**
-     * A password in a file, read at each call: for files that Kubernetes, systemd or a Vault agent writes and updates. It is
-     * UTF-8; one line feed at its end, with or without carriage return, is not part of it.
+     * A provider that reads a password from a file at each call: for files that Kubernetes, systemd or a Vault agent
+     * writes and updates. The file is UTF-8; one line feed at its end, with or without a carriage return, is not part
+     * of the password.
      *
-     * @param user the password's user, or null for a password alone
+     * @param user the password's user, or null for a password without a user
      */
     static CredentialsProvider passwordFile(@Nullable String user, Path file) {
         Objects.requireNonNull(file, "file");

@@ -15,12 +15,12 @@ public interface DistributedLock extends Acquirable<Lease> {
     /** The options with which this object acquires. */
     LockOptions options();
 
-    /** The same lock with other options; those of the client and of leases already held stay as they are. */
+    /** The same lock with other options; the options of the client and of leases already held do not change. */
     DistributedLock with(UnaryOperator<LockOptions> change);
 
     /**
-     * This lock as a reentrant {@link java.util.concurrent.locks.Lock}, for code that wants one. All
-     * views of one client and name share the holds of each thread.
+     * This lock as a reentrant {@link java.util.concurrent.locks.Lock}, for code that expects one. All views of one
+     * client and name share the holds of each thread.
      */
     ReentrantLockView asReentrantLock();
 }

@@ -3,7 +3,7 @@ package io.leasehold;
 import java.math.BigDecimal;
 import java.time.Duration;
 
-/** Durations as messages show them and as the command line takes them. */
+/** Formats durations for messages, in the form that the command line accepts. */
 public final class Durations {
 
     private static final int MILLIS_DIGITS = 6;
@@ -13,7 +13,7 @@ public final class Durations {
     /** The exact duration with its units: {@code 50ms}, {@code 1.5s}, {@code 30s}, {@code 1h30m}. */
     public static String text(Duration duration) {
         if (duration.isNegative()) {
-            // The longest one has no opposite.
+            // The smallest duration cannot be negated.
             boolean longest = duration.toSeconds() == Long.MIN_VALUE;
             return longest ? duration.toString() : "-" + text(duration.negated());
         }

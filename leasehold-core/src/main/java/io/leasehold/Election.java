@@ -9,15 +9,15 @@ import java.util.function.UnaryOperator;
 /**
  * A named election: of all candidates in all processes, at most one leads.
  *
- * <p>It is the exclusive lock of that name, held for as long as a candidate leads: operators see it as that lock, a
- * {@link DistributedLock} of the name excludes every leader, and a term is a lease with the fencing token as its number.
+ * <p>An election is the exclusive lock of that name, held while a candidate leads: operators see it as that lock, a
+ * {@link DistributedLock} of the name excludes every leader, and a term is a lease whose number is the fencing token.
  *
- * <p><b>Guarantee.</b> {@link Term#isValid()} is false before another candidate can lead, also while a renewal hangs, under the
- * conditions of the store's {@link Guarantees}. As with every lease, a process that pauses after it has asked needs the
- * {@linkplain Term#fencingToken() fencing token} at the resource.
+ * <p><b>Guarantee.</b> {@link Term#isValid()} is false before another candidate can lead, even while a renewal hangs,
+ * under the conditions of the store's {@link Guarantees}. As with every lease, a process can pause after the check;
+ * therefore the resource must check the {@linkplain Term#fencingToken() fencing token}.
  *
- * <p>Stateless; safe for use by any thread. Its {@linkplain #options() options} are those of the client but for
- * {@link LockOptions#maxHold()}: a leader leads without limit, unless {@link #with} says otherwise.
+ * <p>Stateless; safe for use by any thread. Its {@linkplain #options() options} are those of the client, except {@link
+ * LockOptions#maxHold()}: a leader leads without limit, unless {@link #with} sets one.
  */
 public interface Election {
 
@@ -31,14 +31,16 @@ public interface Election {
     Election with(UnaryOperator<LockOptions> change);
 
     /**
-     * Stands as a candidate until the candidacy or its client is closed: waits to be elected, runs {@code lead} for the term, gives the
-     * term back when {@code lead} has returned, and stands again: at the end of the queue, where the store has one.
+     * Stands as a candidate until the candidacy or its client is closed. The candidate waits to be elected, runs {@code
+     * lead} for the term, ends the term when {@code lead} has returned, and stands again: at the end of the queue, if
+     * the store has one.
      *
-     * <p>{@code lead} runs on the client's {@linkplain Leasehold.Builder#workExecutor work executor} and may block; its thread is
-     * interrupted when its term ends. It must return then: the candidacy stands again only after that. If it throws, that is
-     * logged, and the candidacy pauses for {@link LockOptions#retry()} before it stands again.
+     * <p>{@code lead} runs on the client's {@linkplain Leasehold.Builder#workExecutor work executor} and may block; its
+     * thread is interrupted when its term ends. It must then return: the candidate stands again only after that. If it
+     * throws an exception, Leasehold logs it, and the candidate pauses for {@link LockOptions#retry()} before it stands
+     * again.
      *
-     * <p>A store that cannot be reached does not end the candidacy: it is asked again after {@link LockOptions#retry()}.
+     * <p>An unreachable store does not end the candidacy: the candidate retries after {@link LockOptions#retry()}.
      *
      * @param lead called once for each term, never twice at a time
      * @throws IllegalStateException if the client is closed
@@ -47,24 +49,25 @@ public interface Election {
     Candidacy stand(Consumer<? super Term> lead);
 
     /**
-     * As {@link #stand}, for a leader that needs no thread: the term lasts until the returned stage has ended. No thread is interrupted
-     * at its end; {@link Term#onEnd} tells it.
+     * As {@link #stand}, for a leader that needs no thread: the term lasts until the returned stage has completed. No
+     * thread is interrupted when the term ends; {@link Term#onEnd} reports it.
      *
-     * @param lead called once for each term; not again before its stage has ended
+     * @param lead called once for each term; not again before its stage has completed
      */
     Candidacy standAsync(Function<? super Term, ? extends CompletionStage<?>> lead);
 
     /**
-     * The leader now, or empty if there is none. Asks the store and waits for its answer; does not react to interruption.
+     * The current leader, or empty if there is none. Asks the store and waits for its answer; does not react to
+     * interruption.
      *
      * @throws LockStoreException if the store cannot answer
      */
     Optional<Leader> leader();
 
     /**
-     * Calls back with the leader that is there now, and after each change, until it is closed. The store is asked every
-     * {@link LockOptions#recheck()}, with up to 20 % more at random: a change is told by then, a term shorter than that may be missed, and
-     * while the store cannot answer nothing is told.
+     * Calls the observer with the current leader, and after each change, until the observation is closed. Leasehold
+     * polls the store every {@link LockOptions#recheck()} plus up to 20 % at random: a change is reported within that
+     * time, and a shorter term may be missed. While the store cannot answer, nothing is reported.
      *
      * @param observer called on a callback thread, never twice at a time; may block
      */
@@ -72,7 +75,7 @@ public interface Election {
 
     /** An observer's registration. */
     interface Observation extends AutoCloseable {
-        /** Ends it; a call that is under way goes on. Never blocks. */
+        /** Ends the observation; a call in progress completes. Never blocks. */
         @Override
         void close();
     }

@@ -1,7 +1,8 @@
 package io.leasehold;
 
 /**
- * One level of one kind of promise of a store; within each kind the constants are ordered from the weakest to the strongest.
+ * One level of one kind of promise that a store makes. The constants of each kind are ordered from the weakest to the
+ * strongest.
  *
  * <p>Require a level with {@link Leasehold.Builder#require(Guarantee)}: connecting to a store that
  * promises less fails at once. {@link LockClient#guarantees()} is the promise of the connected store.
@@ -12,9 +13,9 @@ public sealed interface Guarantee {
     enum Exclusion implements Guarantee {
         /** Exclusion can fail whenever a node fails over, restarts without data or evicts. */
         BEST_EFFORT,
-        /** Holds while clocks run at the same rate within the drift bound and no clock jumps. */
+        /** Exclusion holds while clocks run at the same rate within the drift bound and no clock jumps. */
         WITHIN_DRIFT,
-        /** Decided by the store itself (a consensus protocol or a transaction). */
+        /** The store itself decides, by a consensus protocol or a transaction. */
         BY_STORE
     }
 
@@ -22,13 +23,13 @@ public sealed interface Guarantee {
     enum Fencing implements Guarantee {
         /** Tokens may repeat or go backwards after a fail-over. */
         BEST_EFFORT,
-        /** Each lease of a name has a larger token than every lease of that name before it. */
+        /** Each lease of a name has a larger token than every earlier lease of that name. */
         INCREASING
     }
 
     /** How waiting works. */
     enum Queueing implements Guarantee {
-        /** Waiters retry from time to time. */
+        /** Waiters retry periodically. */
         POLLING,
         /** Waiters are notified when a retry may succeed. */
         WAKE_UP,

@@ -10,7 +10,7 @@ public sealed interface HoldEnd {
     List<NodeVote> votes();
 
     /**
-     * The holder gave it back.
+     * The holder released it.
      *
      * @param outcome the store's confirmation
      * @param votes each node's answer to the release
@@ -22,14 +22,14 @@ public sealed interface HoldEnd {
             votes = List.copyOf(votes);
         }
 
-        /** At a store that is one node. */
+        /** For a store that is one node. */
         public Released(ReleaseOutcome outcome) {
             this(outcome, List.of());
         }
     }
 
     /**
-     * It ended before the holder gave it back.
+     * It ended before the holder released it.
      *
      * @param cause the reason
      * @param votes each node's answer to the last renewal that did not succeed
@@ -41,7 +41,7 @@ public sealed interface HoldEnd {
             votes = List.copyOf(votes);
         }
 
-        /** At a store that is one node. */
+        /** For a store that is one node. */
         public Lost(LossCause cause) {
             this(cause, List.of());
         }

@@ -9,9 +9,10 @@ import org.jspecify.annotations.Nullable;
  * The holder of a lock as the store reports it. Public: it never contains the owner token.
  *
  * @param id the readable holder id (host, pid, client, label), or the description of a foreign one
- * @param remainingTtl how long the store will still keep the lock, or null if it has no end or the time is not known
- * @param fencingToken the token of the hold, where the store knows it
- * @param ends what ends the hold if it is not released
+ * @param remainingTtl the time for which the store still keeps the lock, or null if it has no end or the time is
+ *     unknown
+ * @param fencingToken the token of the hold, if the store knows it
+ * @param ends the event that ends the hold if it is not released
  */
 public record Holder(String id, @Nullable Duration remainingTtl, OptionalLong fencingToken, Ends ends) {
 
@@ -19,9 +20,9 @@ public record Holder(String id, @Nullable Duration remainingTtl, OptionalLong fe
     public enum Ends {
         /** Its ttl, even if the store did not report how much of it is left. */
         BY_TTL,
-        /** The end of its holder's session with the store, which lasts as long as the store hears from the holder. */
+        /** The end of its holder's session with the store, which lasts while the store hears from the holder. */
         WITH_SESSION,
-        /** Nothing: it stays until it is removed. */
+        /** None: the hold stays until it is removed. */
         NEVER
     }
 

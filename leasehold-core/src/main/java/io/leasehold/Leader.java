@@ -10,8 +10,8 @@ import java.util.OptionalLong;
  *
  * @param holderId the public id of its client: {@link LockClient#holderId()}
  * @param label the label of its client; empty if it has none, has led for less than a second, or the store keeps no records
- * @param term the number of its term, where the store knows it
- * @param since when it began to lead, by its own clock; empty where the label is
+ * @param term the number of its term, if the store knows it
+ * @param since the time when it began to lead, by its own clock; empty if the label is
  */
 public record Leader(String holderId, String label, OptionalLong term, Optional<Instant> since) {
     /** Refuses nulls. */

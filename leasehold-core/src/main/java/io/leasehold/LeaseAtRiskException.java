@@ -2,7 +2,7 @@ package io.leasehold;
 
 import java.time.Duration;
 
-/** The hold is valid, but for less time than was asked for: do not begin work that may not end in time. */
+/** Thrown if a hold is valid, but for less time than requested: do not begin work that may not end in time. */
 public final class LeaseAtRiskException extends IllegalStateException {
 
     private static final long serialVersionUID = 1L;

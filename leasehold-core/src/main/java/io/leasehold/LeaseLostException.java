@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** The hold has ended: another client may be using what it protected. Stop, and do not write. */
+/** Thrown if a hold has ended: another client may be using the protected resource. Stop, and do not write. */
 public final class LeaseLostException extends IllegalMonitorStateException {
 
     private static final long serialVersionUID = 1L;

@@ -31,9 +31,9 @@ public final class Leasehold {
     private Leasehold() {}
 
     /**
-     * Connects to the store that the URI names, with default options, and verifies that it answers.
+     * Connects to the store named by the URI, with default options, and verifies that it answers.
      *
-     * @throws IllegalArgumentException if the URI is malformed, or no artefact for its scheme is present
+     * @throws IllegalArgumentException if the URI is malformed, or no artefact on the class path supports its scheme
      * @throws LockStoreException if the store cannot be reached or refuses
      */
     public static LockClient connect(String uri) {
@@ -62,7 +62,7 @@ public final class Leasehold {
 
         private Builder() {}
 
-        /** Names the store by its URI; the client opens and closes it. */
+        /** Sets the store by its URI; the client opens and closes it. */
         public Builder store(String uri) {
             this.uri = Objects.requireNonNull(uri, "uri");
             this.opener = null;
@@ -70,21 +70,21 @@ public final class Leasehold {
         }
 
         /**
-         * Sets the provider of user and password for every connection to the store that {@link #store(String)} names, instead
-         * of credentials in its URI, so that they may change while leases are held.
+         * Sets the provider of user and password for every connection to the store of {@link #store(String)}. It
+         * replaces credentials in the URI, so that they can change while leases are held.
          */
         public Builder credentials(CredentialsProvider credentials) {
             this.credentials = Objects.requireNonNull(credentials, "credentials");
             return this;
         }
 
-        /** Uses a custom store, for this client only; closed with it. */
+        /** Sets a custom store, for this client only; the client closes it. */
         public Builder store(LockStore store) {
             Objects.requireNonNull(store, "store");
             return store(world -> store);
         }
 
-        /** Uses a custom store that needs the client's runtime; opened by {@link #connect}, closed with the client. */
+        /** Sets a custom store that needs the client's runtime; {@link #connect} opens it, and the client closes it. */
         public Builder store(Function<? super LockRuntime, ? extends LockStore> opener) {
             this.opener = Objects.requireNonNull(opener, "opener");
             this.uri = null;
@@ -92,8 +92,8 @@ public final class Leasehold {
         }
 
         /**
-         * The options of all locks of this client, unless changed with {@link DistributedLock#with}. Without a call they are
-         * {@link LockOptions#defaults()}, with a ttl no longer than the store accepts.
+         * Sets the options of all locks of this client, unless changed with {@link DistributedLock#with}. The default
+         * is {@link LockOptions#defaults()}, with a ttl no longer than the store accepts.
          */
         public Builder defaults(LockOptions defaults) {
             this.defaults = Objects.requireNonNull(defaults, "defaults");
@@ -101,7 +101,8 @@ public final class Leasehold {
         }
 
         /**
-         * A part of the holder id for operators to read, such as the name of the application: up to 64 letters, digits and {@code . _ -}.
+         * Sets a part of the holder id for operators to read, such as the name of the application: up to 64 letters,
+         * digits and {@code . _ -}.
          */
         public Builder label(String label) {
             if (!label.matches("[A-Za-z0-9._-]{0,64}")) {
@@ -125,8 +126,8 @@ public final class Leasehold {
         }
 
         /**
-         * Records the stack of each acquisition, so that the report of a lease that was dropped without a release can name it.
-         * Costs some microseconds and a kilobyte or more per lease; for finding a leak.
+         * Records the stack of each acquisition, so that the report of a lease that was dropped without a release can
+         * show it. Costs some microseconds and a kilobyte or more per lease; enable it to find a leak.
          */
         public Builder recordAcquisitionStacks() {
             this.acquisitionStacks = true;
@@ -134,11 +135,12 @@ public final class Leasehold {
         }
 
         /**
-         * Runs the work of {@link Acquirable#holdWhile} on this executor. Default: a virtual thread for each where the JDK has
-         * them, else a growing pool; neither refuses work for being full. The caller shuts the executor down. It must run each
-         * task, or refuse it with an exception: then the lock is released, and the future that {@code holdWhile} returned
-         * completes with that exception. Tasks are submitted from a callback thread, so that an executor may run them there,
-         * or wait for capacity, without delaying anything else.
+         * Sets the executor that runs the work of {@link Acquirable#holdWhile}. The default is a virtual thread for
+         * each task if the JDK has them, else a growing pool; neither ever rejects a task for lack of capacity. The
+         * caller shuts the executor down. The executor must run each task, or reject it with an exception: then the
+         * lock is released, and the future that {@code holdWhile} returned completes with that exception. Tasks are
+         * submitted from a callback thread, so an executor may run them there, or wait for capacity, without delaying
+         * other tasks.
          */
         public Builder workExecutor(Executor executor) {
             this.workers = Objects.requireNonNull(executor, "executor");
@@ -152,14 +154,16 @@ public final class Leasehold {
 
         /**
          * Closes the client when the JVM exits in order: by {@code System.exit}, by its last thread, or by a SIGTERM or
-         * SIGINT. Holders are told first ({@link LossCause#CLIENT_CLOSED}: {@code isValid()} is false, {@code onLost} is
-         * called, {@code interruptOnLoss} interrupts), and all current holders, including those of asynchronous forms, get up
-         * to half of {@code atMost} to release; the rest is ended at the store, so that other clients need not wait for a ttl.
-         * That delays the exit by at most {@code atMost}, plus the time that the store needs to close its connections: mostly
-         * milliseconds, at SQL stores up to five seconds for a transaction that is not answered. By default, locks that are
-         * held at the exit end with their ttl, as they do when the process is killed.
+         * SIGINT. Holders are notified first ({@link LossCause#CLIENT_CLOSED}: {@code isValid()} is false, {@code
+         * onLost} is called, {@code interruptOnLoss} interrupts). All current holders, including those of asynchronous
+         * forms, get up to half of {@code atMost} to release. Remaining holds are then ended at the store, so that
+         * other clients need not wait for a ttl. This delays the exit by at most {@code atMost}, plus the time that the
+         * store needs to close its connections: usually milliseconds, at SQL stores up to five seconds for an
+         * unanswered transaction. By default, locks that are held at the exit end with their ttl, as they do when the
+         * process is killed.
          *
-         * <p>Exit hooks run concurrently: a data source or driver that another hook closes meanwhile cannot carry the releases.
+         * <p>Shutdown hooks run concurrently: if another hook closes the data source or driver meanwhile, the releases
+         * cannot be sent.
          */
         public Builder releaseOnShutdown(Duration atMost) {
             if (atMost.isNegative() || atMost.isZero()) {
@@ -169,7 +173,7 @@ public final class Leasehold {
             return this;
         }
 
-        /** The source of time, threads and randomness; default: the system. For tests in virtual time. */
+        /** Sets the source of time, threads and randomness, for tests in virtual time. The default is the system. */
         public Builder runtime(LockRuntime runtime) {
             this.runtime = Objects.requireNonNull(runtime, "runtime");
             return this;
@@ -178,9 +182,9 @@ public final class Leasehold {
         /**
          * Connects and verifies that the store answers.
          *
-         * @throws IllegalStateException if no store was named, or credentials were set for one that was not named by its URI
-         * @throws IllegalArgumentException if the URI is malformed, or names credentials beside those that were set; if no
-         *     artefact for its scheme is present; if the store takes no credentials
+         * @throws IllegalStateException if no store was set, or credentials were set for a store without a URI
+         * @throws IllegalArgumentException if the URI is malformed, or contains credentials in addition to a provider;
+         *     if no artefact on the class path supports its scheme; if the store accepts no credentials
          * @throws UnsafeStoreException if the store promises less than was required
          * @throws LockStoreException if the store cannot be reached or refuses
          */
@@ -189,20 +193,22 @@ public final class Leasehold {
         }
 
         /**
-         * Returns a client at once, whose store is opened in the background, again and again until it is reached: for applications that have
-         * to start without it. Until then attempts wait for the store as they wait while it is unreachable, for as long as they are patient,
-         * and {@link LockClient#guarantees} and {@link LockClient#maxTtl} are those of no store yet. What {@link #connect} would refuse for good (too
-         * weak a store, a wrong password) is logged, and every attempt fails with it. Defaults whose ttl is above what the store accepts fail with
-         * the first attempt: set {@link #defaults} for it.
+         * Returns a client at once and opens its store in the background, with retries until it is reached: for
+         * applications that must start without the store. Until then, attempts wait as they do for an unreachable
+         * store, until their patience ends, and {@link LockClient#guarantees} and {@link LockClient#maxTtl} are those
+         * of no store yet. A permanent refusal of {@link #connect} (too weak a store, a wrong password) is logged, and
+         * every attempt fails with it. If the ttl of the defaults is above the store's maximum, the first attempt
+         * fails: set {@link #defaults} accordingly.
          *
          * @throws IllegalStateException as {@link #connect}
-         * @throws IllegalArgumentException as {@link #connect}; also for a {@code redlock:} store, which opens without some of its nodes anyway
+         * @throws IllegalArgumentException as {@link #connect}; also for a {@code redlock:} store, which opens even if
+         *     some of its nodes are unreachable
          */
         public LockClient connectLazily() {
             StoreUri parsed = uri == null ? null : StoreUri.parse(uri);
             if (parsed != null && parsed.scheme().equals("redlock")) {
-                throw new IllegalArgumentException("a redlock: store is not opened lazily: its time limits are known"
-                        + " only when it is open, and it opens without some of its nodes; use connect()");
+                throw new IllegalArgumentException("a redlock: store cannot be opened lazily: its time limits are known"
+                        + " only after it has been opened, and it opens even without some of its nodes; use connect()");
             }
             if (parsed != null) {
                 StoreLookup.provider(parsed);
@@ -233,7 +239,7 @@ public final class Leasehold {
             }
         }
 
-        /** A failure here hides neither the first failure nor the next step. */
+        /** Closes after a failure: an exception here hides neither the first failure nor the next step. */
         private static void closeAfter(Throwable failure, Runnable close) {
             try {
                 close.run();
@@ -242,24 +248,25 @@ public final class Leasehold {
             }
         }
 
-        /** Opens the store that is named now, and checks what is required of it now. */
+        /** Captures the current store and requirements; the returned function opens the store and checks them. */
         private Function<LockRuntime, LockStore> opening() {
             List<Guarantee> levels = List.copyOf(required);
             Function<? super LockRuntime, ? extends LockStore> own = opener;
             CredentialsProvider secret = credentials;
             if (own != null && secret != null) {
-                throw new IllegalStateException("credentials(…) is for a store that is named by its URI; a store of"
-                        + " your own takes them where it is made");
+                throw new IllegalStateException(
+                        "credentials(…) needs a store that is set by its URI; pass the credentials"
+                                + " of a custom store where you create it");
             } else if (own != null) {
                 return world -> checked(levels, own.apply(world));
             } else if (uri == null) {
-                throw new IllegalStateException("no store was named: call store(\"redis://…\") before connect()");
+                throw new IllegalStateException("no store was set: call store(\"redis://…\") before connect()");
             }
             StoreUri parsed = StoreUri.parse(uri);
             return world -> checked(levels, StoreLookup.open(parsed, secret, world));
         }
 
-        /** Options that the caller did not set must not be the reason why a store refuses. */
+        /** The default options fit the store: it must not refuse options that the caller did not set. */
         private LockOptions defaultsFor(LockStore opened) {
             if (defaults != null) {
                 return defaults;
@@ -268,7 +275,7 @@ public final class Leasehold {
             return standard.ttl().compareTo(opened.maxTtl()) > 0 ? standard.ttl(opened.maxTtl()) : standard;
         }
 
-        /** Closes a store that is refused. */
+        /** Returns the store if it keeps the required promises; otherwise closes it and throws an exception. */
         private static LockStore checked(List<Guarantee> required, LockStore opened) {
             for (Guarantee level : required) {
                 if (!opened.guarantees().covers(level)) {

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Another holder kept the lock for the whole of the caller's patience. */
+/** Thrown if another holder kept the lock until the caller's patience ended. */
 public final class LockBusyException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
@@ -34,7 +34,7 @@ public final class LockBusyException extends RuntimeException {
         return lockName;
     }
 
-    /** How long the attempt took. */
+    /** The duration of the attempt. */
     public Duration waited() {
         return waited;
     }

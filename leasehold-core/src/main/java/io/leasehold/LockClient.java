@@ -61,8 +61,9 @@ public interface LockClient extends AutoCloseable {
     Guarantees guarantees();
 
     /**
-     * The largest ttl, with its {@linkplain LockOptions#lockDelay lock delay}, that the connected store accepts; an attempt with
-     * more fails with {@link UnsafeStoreException}, and so does connecting with more as a default.
+     * The largest ttl, including its {@linkplain LockOptions#lockDelay lock delay}, that the connected store accepts.
+     * An attempt with a larger one fails with {@link UnsafeStoreException}, and so does a connect with a larger
+     * default.
      */
     Duration maxTtl();
 
@@ -72,20 +73,20 @@ public interface LockClient extends AutoCloseable {
     /** A description of the store for logs and messages, without secrets. */
     String storeDescription();
 
-    /** Closes with a patience of five seconds: see {@link #close(Duration)}. */
+    /** Closes the client with a patience of five seconds: see {@link #close(Duration)}. */
     @Override
     void close();
 
     /**
-     * Stops acquiring (waiting attempts fail with {@link IllegalStateException}), tells the holders of all remaining leases
-     * ({@link LossCause#CLIENT_CLOSED}), waits up to half of {@code patience} for those in other threads to release them, ends
-     * the rest at the store, and waits for the store's answers. A lease that could not be ended ends with its ttl. A JVM that
-     * exits without this leaves its leases to end by themselves, unless the client was set up with
-     * {@link Leasehold.Builder#releaseOnShutdown}. A lock with a {@linkplain LockOptions#lockDelay lock delay} that its holder
-     * has not released is left to end by itself. Not interruptible; the flag is kept.
+     * Closes the client: stops acquiring (waiting attempts fail with {@link IllegalStateException}), notifies the
+     * holders of all remaining leases ({@link LossCause#CLIENT_CLOSED}), waits up to half of {@code patience} for
+     * holders in other threads to release them, ends the rest at the store, and waits for the store's answers. A lease
+     * that could not be ended ends with its ttl. If the JVM exits without this call, leases end with their ttl, unless
+     * {@link Leasehold.Builder#releaseOnShutdown} was set. A lock with a {@linkplain LockOptions#lockDelay lock delay}
+     * that its holder has not released also ends with its ttl. Not interruptible; the interrupt flag is kept.
      *
-     * <p>While another thread closes the client, this waits for that, for up to {@code patience}; a call from inside the close, on
-     * the thread that closes, returns at once.
+     * <p>While another thread closes the client, this call waits for it, for up to {@code patience}. A call from inside
+     * the close, on the closing thread, returns at once.
      */
     void close(Duration patience);
 }

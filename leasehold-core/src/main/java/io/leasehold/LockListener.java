@@ -27,22 +27,24 @@ public interface LockListener {
     /** A hold ended before it was released. Each hold ends with exactly one of this and {@link #released}. */
     default void lost(Lost event) {}
 
-    /** A hold was given back. */
+    /** A hold was released. */
     default void released(Released event) {}
 
     /** A hold was abandoned: its handle is unreachable or its thread has died; it is no longer renewed. */
     default void abandoned(Abandoned event) {}
 
-    /** The standing of a node of a set, as this client sees it, has changed; never called at a store that is one node. */
+    /**
+     * The standing of a node of a set, as this client sees it, has changed; never called for a store that is one node.
+     */
     default void nodeChanged(NodeChanged event) {}
 
     /** The standing of a node of a set. The list is closed; handle unknown values all the same. */
     enum NodeStanding {
         /** Its vote counts. */
         TRUSTED,
-        /** It did not answer in time, or there is no connection to it, or its server is not of the declared kind. */
+        /** It did not answer in time, or is not connected, or its server is not of the declared kind. */
         UNREACHABLE,
-        /** It may have forgotten what it granted, and grants nothing until that is over. */
+        /** It may have lost earlier grants, and grants nothing until they have expired. */
         QUARANTINED,
         /** Its clock jumped, or is too far from the others' to be trusted, or it is the same server as another node. */
         EXCLUDED,
@@ -129,7 +131,7 @@ public interface LockListener {
     }
 
     /**
-     * A hold was given back.
+     * A hold was released.
      *
      * @param name the lock
      * @param fencingToken the lease

@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The name of a lock, with the template it was made from.
  *
- * <p>A name is 1 to {@value #MAX_BYTES} bytes of UTF-8 without control characters and not blank. The
- * template (for example {@code order:{id}}) exists for metrics: it is bounded in number where names
- * are not. Two names are equal when their texts are equal, whatever their templates.
+ * <p>A name is 1 to {@value #MAX_BYTES} bytes of UTF-8 without control characters and not blank. The template (for
+ * example {@code order:{id}}) exists for metrics: the number of templates is bounded, that of names is not. Two names
+ * are equal when their texts are equal, whatever their templates.
  *
  * <p>Immutable; any thread may use it.
  */
@@ -19,7 +19,7 @@ public final class LockName implements Comparable<LockName> {
     /** The largest length of a name, in bytes of UTF-8. */
     public static final int MAX_BYTES = 1024;
 
-    /** Characters that would let a part pretend to be structure of the name. */
+    /** Characters with which a part could imitate the structure of the name. */
     private static final String ESCAPED_IN_PARTS = "%:/{}";
 
     private final String text;
@@ -64,7 +64,7 @@ public final class LockName implements Comparable<LockName> {
     }
 
     /**
-     * Takes the text as the exact name; it has no template, so metrics count it with its kind.
+     * Creates a name from its exact text; it has no template, so metrics count all such names as one.
      *
      * @throws IllegalArgumentException if the text is not a valid name
      */
@@ -81,7 +81,7 @@ public final class LockName implements Comparable<LockName> {
         String raw = part == null ? null : part.toString();
         if (raw == null || raw.isBlank()) {
             throw new IllegalArgumentException("part " + (index + 1) + " of lock name template \"" + template + "\" is "
-                    + (raw == null ? "null" : "blank") + "; a blank part would guard the wrong thing");
+                    + (raw == null ? "null" : "blank") + "; a blank part would name the wrong lock");
         }
         StringBuilder out = new StringBuilder(raw.length());
         for (int i = 0; i < raw.length(); i++) {
@@ -104,7 +104,7 @@ public final class LockName implements Comparable<LockName> {
             if (Character.isISOControl(c)) {
                 throw new IllegalArgumentException("lock name \"" + printable(text) + "\" has the control character U+"
                         + String.format(Locale.ROOT, "%04X", (int) c) + " at index " + i
-                        + "; control characters are refused");
+                        + "; control characters are not allowed");
             }
             if (Character.isSurrogate(c) && !isPairAt(text, i)) {
                 throw new IllegalArgumentException(

@@ -43,7 +43,7 @@ final class LockOptionRules {
                     + " leaves no room for a failed renewal: two intervals must fit into" + " ttl − drift = "
                     + text(options.validity()));
         }
-        // The last renewal may be one interval earlier than it would have to be to reach maxHold.
+        // The last renewal may come one interval too early to reach maxHold.
         Duration longest = interval == null ? ttl : options.maxHold().minus(interval);
         String why = interval == null
                 ? "the ttl, for without renewal nothing keeps a lock longer: "

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The options for holding a lock and waiting for it: an immutable value with sound {@linkplain #defaults() defaults}.
  *
- * <p>Set on the client ({@link Leasehold.Builder#defaults}) or on a lock ({@link DistributedLock#with}),
- * never per call. Timings that would make a healthy lease end are refused here, with the values.
+ * <p>Set on the client ({@link Leasehold.Builder#defaults}) or on a lock ({@link DistributedLock#with}), never per
+ * call. Timings that would end a healthy lease are refused here, and the message names the values.
  *
  * <p>Derived values, with their formulas:
  *
@@ -33,7 +33,7 @@ public final class LockOptions {
         LockOptionRules.require(this);
     }
 
-    /** The values that the withers set: changed only until their options exist. Null means "derived from the ttl". */
+    /** The values that the withers set; immutable once their options exist. Null means "derived from the ttl". */
     private static final class Values implements Cloneable {
         private Duration ttl = Duration.ofSeconds(30);
         private Renewal renewal = Renewal.automatic();
@@ -64,8 +64,8 @@ public final class LockOptions {
     }
 
     /**
-     * ttl 30 s, renewed every third of it, for at most 24 h; at least a tenth of the ttl valid on
-     * arrival; a held lock is checked again after 3 s at the latest; retries from 10 ms to 1 s.
+     * The defaults: ttl 30 s, renewed every third of it, for at most 24 h; minimum validity on arrival a tenth of the
+     * ttl; recheck of a held lock after 3 s; retries from 10 ms to 1 s.
      */
     public static LockOptions defaults() {
         return DEFAULTS;
@@ -82,41 +82,42 @@ public final class LockOptions {
     }
 
     /**
-     * The largest time from acquisition for which a lease is renewed; it is lost with {@link
-     * LossCause#MAX_HOLD} when its validity ends after that. Not below the ttl. Default 24 h.
+     * The longest time from acquisition for which a lease is renewed; when its validity ends after that, it is lost
+     * with {@link LossCause#MAX_HOLD}. Not below the ttl. Default 24 h.
      */
     public LockOptions maxHold(Duration maxHold) {
         return with(v -> v.maxHold = Objects.requireNonNull(maxHold, "maxHold"));
     }
 
     /**
-     * The least validity a new lease must have left when it arrives; a grant with less is given back, and the attempt goes on.
-     * Below ttl − drift. Default: a tenth of the ttl.
+     * The minimum validity that a new lease must have left when it arrives; a grant with less is released, and the
+     * attempt continues. Below ttl − drift. Default: a tenth of the ttl.
      */
     public LockOptions minimumValidity(Duration minimumValidity) {
         return with(v -> v.minimumValidity = Objects.requireNonNull(minimumValidity, "minimumValidity"));
     }
 
     /**
-     * The longest time that a healthy node takes to answer. If set, it limits every answer: over a quorum, that of each node,
-     * and it overrides the configuration of the set; elsewhere the store is the node, and a request that it has not answered
-     * by then has failed. If not set, a store has max(50 ms, min(3 s, ttl / 10)), and a node of a quorum the time that the set
-     * is configured with, by default the value here. An interrupted caller waits at most that long for its undo. 1 ms to half
-     * the ttl. Default: ttl / 200, at least 5 ms, at most 50 ms.
+     * The longest time that a healthy node takes to answer. If set, it limits every answer. In a quorum it limits the
+     * answer of each node, and overrides the configuration of the set. Elsewhere the store is the node, and a request
+     * that it has not answered in that time has failed. If not set, the limit of a store is max(50 ms, min(3 s, ttl /
+     * 10)), and that of a quorum's node is the configuration of the set, by default the value here. An interrupted
+     * caller waits at most that long for its undo. 1 ms to half the ttl. Default: ttl / 200, at least 5 ms, at most 50
+     * ms.
      */
     public LockOptions nodeTimeout(Duration nodeTimeout) {
         return with(v -> v.nodeTimeout = Objects.requireNonNull(nodeTimeout, "nodeTimeout"));
     }
 
     /**
-     * The time after which a waiter that was not woken checks a held lock again; the holder's remaining ttl, if shorter. Up to
-     * 20 % is added at random. 10 ms to 24 h. Default 3 s.
+     * The time after which a waiter that was not woken rechecks a held lock; the holder's remaining ttl, if shorter. Up
+     * to 20 % is added at random. 10 ms to 24 h. Default 3 s.
      */
     public LockOptions recheck(Duration recheck) {
         return with(v -> v.recheck = Objects.requireNonNull(recheck, "recheck"));
     }
 
-    /** The delays between tries after transient errors, and at stores that can only be polled. */
+    /** The delays between tries after transient errors, and at stores that support only polling. */
     public LockOptions retry(Backoff retry) {
         return with(v -> v.retry = Objects.requireNonNull(retry, "retry"));
     }
@@ -130,43 +131,47 @@ public final class LockOptions {
     }
 
     /**
-     * The time for which the lock stays without a holder after an <em>abnormal</em> end (a crash, a loss): the store keeps it
-     * for ttl + lock delay, the holder relies on the ttl only. Closing the lost lease afterwards does not shorten it; a forced
-     * release does, and at ZooKeeper the end of the session. For resources that cannot check fencing tokens and need time to
-     * see the last effects of a lost holder. From zero to 24 h less the ttl. Default zero.
+     * The time for which the lock stays without a holder after an <em>abnormal</em> end (a crash, a loss): the store
+     * keeps it for ttl + lock delay, while the holder relies on the ttl only. Closing the lost lease afterwards does
+     * not shorten the delay; a forced release does, and so does the end of the session at ZooKeeper. For resources that
+     * cannot check fencing tokens and need time to see the last effects of a lost holder. From zero to 24 h less the
+     * ttl. Default zero.
      */
     public LockOptions lockDelay(Duration lockDelay) {
         return with(v -> v.lockDelay = Objects.requireNonNull(lockDelay, "lockDelay"));
     }
 
     /**
-     * The least time for which a lock stays taken from its acquisition, however soon it is released: for jobs that start on
-     * several machines at slightly different times, because their clocks differ. An earlier release answers
-     * {@link ReleaseOutcome#KEPT}: the holder is done, this client goes on renewing the lock until that time, and then frees
-     * it for others, including waiters in this process. A forced release ends it at once.
+     * The minimum time for which a lock stays taken after its acquisition, even if it is released sooner: for jobs that
+     * start on several machines at slightly different times, because their clocks differ. An earlier release returns
+     * {@link ReleaseOutcome#KEPT}: the holder is done, but the client keeps renewing the lock until that time. Then it
+     * frees the lock for others, including waiters in this process. A forced release ends the lock at once.
      *
-     * <p>If the client is closed meanwhile, or crashes, the lock ends with its ttl, and likewise if the lease is lost because
-     * its thread died ({@link LossCause#THREAD_DIED}), its handle was dropped ({@link LossCause#LEAKED}) or the store could
-     * not be reached. For a process that ends with its job, set a ttl no shorter than this. At stores where a hold ends with
-     * its session or its process (ZooKeeper, SQLite) the client must stay open. From zero to {@link #maxHold} less one renewal
-     * interval, since the last renewal may come so long before the end; without renewal, to the ttl. Default zero.
+     * <p>If the client is closed or crashes meanwhile, the lock ends with its ttl. It also ends with its ttl if the
+     * lease is lost because its thread died ({@link LossCause#THREAD_DIED}), its handle was dropped ({@link
+     * LossCause#LEAKED}) or the store could not be reached. If the process ends with its job, set a ttl no shorter than
+     * this time. At stores where a hold ends with its session or its process (ZooKeeper, SQLite) the client must stay
+     * open. From zero to {@link #maxHold} less one renewal interval, since the last renewal may come that long before
+     * the end; without renewal, to the ttl. Default zero.
      */
     public LockOptions atLeast(Duration atLeast) {
         return with(v -> v.atLeast = Objects.requireNonNull(atLeast, "atLeast"));
     }
 
     /**
-     * The number of holds that one thread may have at once through a {@link ReentrantLockView}; one more is refused with an
-     * {@link IllegalStateException}, and the hold stays valid. Detects endless recursion. At least 1. Default 2<sup>31</sup> − 1.
+     * The number of holds that one thread may have at once through a {@link ReentrantLockView}; a further one is
+     * refused with an {@link IllegalStateException}, and the hold stays valid. Detects infinite recursion. At least 1.
+     * Default 2<sup>31</sup> − 1.
      */
     public LockOptions reentryLimit(int reentryLimit) {
         return with(v -> v.reentryLimit = reentryLimit);
     }
 
     /**
-     * The number of automatic renewals within one validity, not counting those requested by {@link Hold#renew}: failed ones
-     * are repeated after a quarter of the interval, but not so soon that the tries are used up before the validity ends. More
-     * tries detect the recovery of a store sooner, and add load to one that is overloaded. 1 to 1,000. Default 10.
+     * The number of automatic renewals within one validity, not counting those requested by {@link Hold#renew}. A
+     * failed renewal is retried after a quarter of the interval, but not so soon that the tries are used up before the
+     * validity ends. More tries detect the recovery of a store sooner, but add load to an overloaded store. 1 to 1,000.
+     * Default 10.
      */
     public LockOptions renewalTries(int renewalTries) {
         return with(v -> v.renewalTries = renewalTries);
@@ -191,18 +196,18 @@ public final class LockOptions {
         return renewal instanceof Renewal.None ? null : values.ttl.dividedBy(3);
     }
 
-    /** The largest total time of a renewed lease. */
+    /** The longest total time of a renewed lease. */
     public Duration maxHold() {
         return values.maxHold;
     }
 
-    /** The least validity on arrival. */
+    /** The minimum validity on arrival. */
     public Duration minimumValidity() {
         Duration set = values.minimumValidity;
         return set != null ? set : values.ttl.dividedBy(10);
     }
 
-    /** The time a healthy node may take to answer. */
+    /** The longest time that a healthy node takes to answer. */
     public Duration nodeTimeout() {
         Duration set = values.nodeTimeout;
         if (set != null) {
@@ -232,12 +237,12 @@ public final class LockOptions {
         return values.fairness;
     }
 
-    /** How long the lock stays without a holder after an abnormal end. */
+    /** The time for which the lock stays without a holder after an abnormal end. */
     public Duration lockDelay() {
         return values.lockDelay;
     }
 
-    /** How long a lock stays taken, however soon it is given back. */
+    /** The minimum time for which a lock stays taken, even if it is released sooner. */
     public Duration atLeast() {
         return values.atLeast;
     }

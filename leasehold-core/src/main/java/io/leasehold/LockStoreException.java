@@ -4,8 +4,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store could not serve: the message states what happened, to which lock, at which node, and what to do. Over several
- * nodes {@link #votes()} has each node's answer.
+ * Thrown if the store could not serve. The message states what happened, to which lock, at which node, and what to do.
+ * With several nodes, {@link #votes()} has each node's answer.
  */
 public class LockStoreException extends RuntimeException {
 

@@ -18,16 +18,16 @@ import org.slf4j.MDC;
  * }
  * }</pre>
  *
- * <p>It belongs to its thread and to no lease: a nested one restores the outer values when it closes, a loss or a release
- * elsewhere does not change it, and a thread that receives a lease opens its own. The same thread opens and closes it, the
- * last one first; designed for {@code try}.
+ * <p>A context belongs to its thread and not to the lease: a nested one restores the outer values when it closes, a
+ * loss or a release elsewhere does not change it, and a thread that receives a lease opens its own. The same thread
+ * must open and close contexts, the last one first; use {@code try}.
  */
 public final class LogContext implements AutoCloseable {
 
-    /** The key of the lock's name; of several locks the names, with commas. */
+    /** The key of the lock's name; for several locks their names, separated by commas. */
     public static final String LOCK = "lock";
 
-    /** The key of the fencing token; of several locks the tokens, in the order of the names. */
+    /** The key of the fencing token; for several locks their tokens, in the order of the names. */
     public static final String FENCING_TOKEN = "fencingToken";
 
     private final Thread thread = Thread.currentThread();
@@ -40,12 +40,12 @@ public final class LogContext implements AutoCloseable {
         MDC.put(FENCING_TOKEN, token);
     }
 
-    /** For code that uses this lease. */
+    /** Opens a context for code that uses this lease. */
     public static LogContext of(Lease lease) {
         return of(lease.lockName(), lease.fencingToken());
     }
 
-    /** For code that uses these leases. */
+    /** Opens a context for code that uses these leases. */
     public static LogContext of(MultiLease lease) {
         return new LogContext(
                 lease.lockNames().stream().map(LockName::toString).collect(Collectors.joining(",")),
@@ -54,12 +54,17 @@ public final class LogContext implements AutoCloseable {
                         .collect(Collectors.joining(",")));
     }
 
-    /** For code that holds this lock without a {@link Lease}: by a {@link ReentrantLockView}, or in another process. */
+    /**
+     * Opens a context for code that holds this lock without a {@link Lease}: by a {@link ReentrantLockView}, or in
+     * another process.
+     */
     public static LogContext of(LockName name, long fencingToken) {
         return new LogContext(name.toString(), Long.toString(fencingToken));
     }
 
-    /** Wraps work for {@link Acquirable#holdWhile}: it runs with the context; the stages that it returns do not. */
+    /**
+     * Wraps work for {@link Acquirable#holdWhile}: the work runs with the context; the stages that it returns do not.
+     */
     public static <T> Function<Lease, T> around(Function<? super Lease, ? extends T> work) {
         Objects.requireNonNull(work, "work");
         return lease -> {
@@ -69,7 +74,7 @@ public final class LogContext implements AutoCloseable {
         };
     }
 
-    /** Wraps work for another thread, such as that of an executor, which then has the context of this lease. */
+    /** Wraps work for another thread, such as one of an executor, so that it runs with the context of this lease. */
     public static <T> Callable<T> around(Lease lease, Callable<? extends T> work) {
         Objects.requireNonNull(lease, "lease");
         Objects.requireNonNull(work, "work");
@@ -83,7 +88,7 @@ public final class LogContext implements AutoCloseable {
     /**
      * Restores the previous values; does nothing if already closed.
      *
-     * @throws IllegalStateException in a thread other than the one that opened it: only that thread can change its context
+     * @throws IllegalStateException if another thread has opened it: only that thread can change its context
      */
     @Override
     public void close() {

@@ -7,20 +7,23 @@ package io.leasehold;
  * handle unknown values.
  */
 public enum LossCause {
-    /** The validity ran out: no renewal succeeded in time, or none was due. */
+    /** The validity ended: no renewal succeeded in time, or none was due. */
     EXPIRED,
     /** The store answered that the lock is gone or has another holder. */
     NOT_OURS,
     /** An operator released the lock by force. */
     FORCE_RELEASED,
-    /** The largest total time of a hold was reached, and it was no longer renewed. */
+    /** The hold reached {@link LockOptions#maxHold()} and was no longer renewed. */
     MAX_HOLD,
     /** The session that kept the lock alive at the store has ended. */
     SESSION_LOST,
     /** The client was closed while the lock was held. */
     CLIENT_CLOSED,
-    /** The thread that held it through a reentrant view has died without unlocking; it was no longer renewed. */
+    /**
+     * The thread that held the lock through a reentrant view has died without unlocking; the hold was no longer
+     * renewed.
+     */
     THREAD_DIED,
-    /** Its handle became unreachable without a release; it was no longer renewed. */
+    /** The handle became unreachable without a release; the hold was no longer renewed. */
     LEAKED
 }

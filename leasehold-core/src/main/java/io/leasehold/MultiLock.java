@@ -6,10 +6,11 @@ import java.util.function.UnaryOperator;
 /**
  * Several locks acquired together, all or none.
  *
- * <p>Callers that name them in different orders do not deadlock: where the store supports it, they are acquired in one atomic
- * request; otherwise, and when one of them is busy, one after the other in the order of their names. Patience covers all of
- * them together; zero means one atomic request and, if that is not granted, one for each lock up to the first that is busy.
- * The result is always complete: if a part ends while the attempt waits for the others, the attempt starts over.
+ * <p>Callers that name the locks in different orders do not deadlock: if the store supports it, one atomic request
+ * acquires all of them. Otherwise, and if one of them is busy, they are acquired one after the other in the order of
+ * their names. Patience covers all of them together. Zero means one atomic request and, if that is not granted, one
+ * request for each lock up to the first that is busy. The result is always complete: if one of the locks is lost while
+ * the attempt waits for the others, the attempt starts over.
  */
 public interface MultiLock extends Acquirable<MultiLease> {
 

@@ -31,7 +31,7 @@ public record NodeVote(String node, Answer answer, String detail) {
         GRANTED,
         /** Another client holds the lock. */
         BUSY,
-        /** The node does not grant now. */
+        /** The node does not grant any lock now. */
         REFUSED,
         /** The node failed or did not answer in time. */
         FAILED

@@ -8,22 +8,23 @@ import java.util.concurrent.locks.Lock;
 import java.util.function.Consumer;
 
 /**
- * A distributed lock as {@code java.util.concurrent.locks.Lock}: reentrant per thread, counted in this
- * process, so that re-entry costs no round trip and keeps the fencing token.
+ * A distributed lock as a {@code java.util.concurrent.locks.Lock}. It is reentrant per thread; the count is kept in
+ * this process, so that re-entry costs no round trip and keeps the fencing token.
  *
- * <p>The options of the outermost hold count. Re-entry beyond {@link LockOptions#reentryLimit(int)} throws
- * {@link IllegalStateException}. {@link #unlock()} by a thread that does not hold the lock throws
- * {@link IllegalMonitorStateException}. {@link #tryLock(long, TimeUnit)} treats negative patience as zero. {@link #lock()} is
- * not interruptible and restores the flag.
+ * <p>The options of the outermost hold apply. Re-entry beyond {@link LockOptions#reentryLimit(int)} throws {@link
+ * IllegalStateException}. {@link #unlock()} by a thread that does not hold the lock throws {@link
+ * IllegalMonitorStateException}. {@link #tryLock(long, TimeUnit)} treats negative patience as zero. {@link #lock()} is
+ * not interruptible and restores the interrupt flag.
  *
- * <p><b>Loss.</b> Re-entry on a lost hold throws {@link LeaseLostException}; so does {@link #unlock()}, once, at the outermost
- * level. Once its thread has been told of the loss, by an exception or by {@link #isHeldByCurrentThread()}, the next
- * {@code lock()} or {@code tryLock()} of that thread is the first of a new hold, with a new fencing token, however many levels
- * of the lost one were left without an {@code unlock()}. {@code if (isHeldByCurrentThread()) unlock()} is therefore a sound end of a section.
+ * <p><b>Loss.</b> Re-entry on a lost hold throws {@link LeaseLostException}; so does {@link #unlock()}, once, at the
+ * outermost level. Once an exception or {@link #isHeldByCurrentThread()} has reported the loss to the thread, its next
+ * {@code lock()} or {@code tryLock()} begins a new hold with a new fencing token, even if levels of the lost hold were
+ * not unlocked. It is therefore correct to end a section with {@code if (isHeldByCurrentThread()) unlock()}.
  *
- * <p><b>Suspension.</b> Re-entry costs no round trip unless the machine was suspended since the last check: then the store is
- * asked first, and {@code lock()} and {@code tryLock()} may throw {@link LockStoreException} where it does not answer, or
- * {@link LeaseAtRiskException} where nothing has confirmed the hold yet. The hold then goes on with its levels.
+ * <p><b>Suspension.</b> Re-entry costs no round trip unless the machine was suspended since the last check. After a
+ * suspension the view asks the store first, and {@code lock()} and {@code tryLock()} may throw {@link
+ * LockStoreException} if the store does not answer, or {@link LeaseAtRiskException} if nothing has confirmed the hold
+ * yet. The hold then continues with its levels.
  */
 public interface ReentrantLockView extends Lock {
 
@@ -56,7 +57,7 @@ public interface ReentrantLockView extends Lock {
     void renew();
 
     /**
-     * As {@link Hold#onLost(Consumer)}, for the current thread's hold: that of all its levels.
+     * As {@link Hold#onLost(Consumer)}, for the current thread's hold with all its levels.
      *
      * @throws IllegalMonitorStateException if the current thread does not hold this lock
      */
@@ -72,15 +73,16 @@ public interface ReentrantLockView extends Lock {
     /**
      * As {@link #unlock()}, but returns the outcome of the hold, and does not throw if it was lost.
      *
-     * @return the outcome; empty if this was not the outermost level, so that the hold goes on
+     * @return the outcome; empty if this was not the outermost level, so that the hold continues
      * @throws IllegalMonitorStateException if the current thread does not hold this lock
      */
     Optional<ReleaseOutcome> release();
 
     /**
-     * Whether the current thread holds this lock and has not lost it. A local check, except after a suspension of the machine:
-     * then the store is asked first, and a hold that it does not confirm is lost from then on ({@link LossCause#EXPIRED}),
-     * even if it would have been confirmed later: it is released at the store, so that nothing stays held after {@code false}.
+     * Whether the current thread holds this lock and has not lost it. A local check, except after a suspension of the
+     * machine: then the view asks the store first. A hold that the store does not confirm is lost from then on ({@link
+     * LossCause#EXPIRED}), even if the store would have confirmed it later: it is released at the store, so that
+     * nothing stays held after {@code false}.
      */
     boolean isHeldByCurrentThread();
 
@@ -88,7 +90,7 @@ public interface ReentrantLockView extends Lock {
     int getHoldCount();
 
     /**
-     * Not supported: a condition would need waiters in other processes to be signalled reliably.
+     * Not supported: a condition would have to signal waiters in other processes reliably.
      *
      * @throws UnsupportedOperationException always, as {@link Lock#newCondition()} allows
      */

@@ -10,19 +10,19 @@ import java.util.Objects;
  */
 public sealed interface Renewal {
 
-    /** Every third of the ttl, which leaves room for two failed renewals: the default. */
+    /** Renewal every third of the ttl, which leaves room for two failed renewals: the default. */
     static Renewal automatic() {
         return EveryThirdOfTtl.INSTANCE;
     }
 
     /**
-     * At the given interval; {@link LockOptions} refuses an interval that does not fit twice into the validity.
+     * Renewal at the given interval; {@link LockOptions} refuses an interval that does not fit twice into the validity.
      */
     static Renewal every(Duration interval) {
         return new Every(interval);
     }
 
-    /** Never: the lease ends one ttl after its request, unless renewed by hand. */
+    /** No renewal: the lease ends one ttl after its request, unless the caller renews it. */
     static Renewal none() {
         return None.INSTANCE;
     }
@@ -36,7 +36,7 @@ public sealed interface Renewal {
     /**
      * See {@link Renewal#every(Duration)}.
      *
-     * @param interval the time between the sendings of two renewals, above zero
+     * @param interval the time from sending one renewal to sending the next, above zero
      */
     record Every(Duration interval) implements Renewal {
         /** Refuses intervals that are zero or negative. */

@@ -4,7 +4,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store denied access: authentication failed or a right is missing. A retry does not help; the message names the right to add.
+ * Thrown if the store denied access: authentication failed, or a permission is missing. A retry does not help; the
+ * message names the permission to grant.
  */
 public final class StoreAccessException extends LockStoreException {
 

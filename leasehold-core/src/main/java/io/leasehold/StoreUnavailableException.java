@@ -4,8 +4,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store could not be reached, or answered that it cannot serve now. Nothing was acquired: either no request was sent, or
- * every answer confirmed it.
+ * Thrown if the store could not be reached, or answered that it cannot serve now. Nothing was acquired: either no
+ * request was sent, or every answer confirmed that.
  */
 public final class StoreUnavailableException extends LockStoreException {
 

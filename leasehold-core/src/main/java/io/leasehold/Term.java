@@ -14,15 +14,18 @@ public interface Term {
     LockName election();
 
     /**
-     * The number of the term: larger than that of every earlier one (as far as {@link Guarantees#fencing()} promises). Pass it to what the
-     * leader changes.
+     * The number of the term: larger than that of every earlier term, as far as {@link Guarantees#fencing()} promises.
+     * Pass it to every resource that the leader changes.
      */
     long fencingToken();
 
-    /** Whether it may still rely on leading: false before another candidate can, and from the moment it has resigned. */
+    /**
+     * Whether the candidate may still rely on leading: false before another candidate can lead, and as soon as it has
+     * resigned.
+     */
     boolean isValid();
 
-    /** How long it may still rely on leading, never negative; zero once it has ended. */
+    /** The time for which the candidate may still rely on leading, never negative; zero once the term has ended. */
     Duration remainingValidity();
 
     /**
@@ -35,10 +38,13 @@ public interface Term {
      */
     void ensureValidFor(Duration duration);
 
-    /** Calls back once when the term ends, with the reason; at once if it has ended. Never after its callback has returned by itself. */
+    /**
+     * Calls back once when the term ends, with the reason; at once if it has already ended. Never called if the leader
+     * callback has returned on its own.
+     */
     void onEnd(Consumer<? super End> callback);
 
-    /** Calls back each time the term is at risk: see {@link Hold#onAtRisk}. */
+    /** Calls back each time when the term is at risk: see {@link Hold#onAtRisk}. */
     void onAtRisk(Consumer<? super Duration> callback);
 
     /** Why a term ended while its callback ran. The list is closed; handle unknown values all the same. */

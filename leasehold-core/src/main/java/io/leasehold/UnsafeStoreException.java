@@ -4,7 +4,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store, or its URI, promises less than was required, or its configuration makes locks unsafe. The message has the values.
+ * Thrown if the store or its URI promises less than required, or if its configuration makes locks unsafe. The message
+ * names the values.
  */
 public final class UnsafeStoreException extends LockStoreException {
 

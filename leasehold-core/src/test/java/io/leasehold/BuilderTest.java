@@ -160,7 +160,7 @@ final class BuilderTest {
                 .hasMessageContaining("credentials");
         assertThatThrownBy(() -> Leasehold.builder().connect())
                 .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("no store was named");
+                .hasMessageContaining("no store was set");
         assertThatThrownBy(() ->
                         Leasehold.builder().store(store()).store("nowhere:").connect())
                 .as("the last one counts")

@@ -76,7 +76,7 @@ final class ConnectLazilyTest {
                         .store("redlock:?node=redis%3A%2F%2Fa")
                         .connectLazily())
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("is not opened lazily");
+                .hasMessageContaining("cannot be opened lazily");
     }
 
     /** A store that does this first when a method of it is called. */

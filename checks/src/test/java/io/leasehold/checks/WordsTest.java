@@ -38,8 +38,30 @@ class WordsTest {
             Module.DEMO,
             Module.VERIFY);
 
+    /** The modules whose sources also use the terms of the field; the list only grows. */
+    private static final List<Module> PLAIN = List.of(
+            Module.MICROMETER,
+            Module.REACTOR,
+            Module.KOTLIN,
+            Module.CDI,
+            Module.SPRING,
+            Module.SPRING_BOOT,
+            Module.SPRING_BOOT_TEST,
+            Module.SHEDLOCK,
+            Module.SPRING_INTEGRATION,
+            Module.SERVERS,
+            Module.TESTKIT,
+            Module.CLI);
+
     private static final Pattern VAGUE =
             Pattern.compile("\\b(whoever|somebody|for\\s+(?:\\*\\s+|//\\s+)?people)\\b", Pattern.CASE_INSENSITIVE);
+
+    /** Idioms with a plain term: release, permanently, forever, is notified, continues, requested, no client, own, next to. */
+    private static final Pattern IDIOM = Pattern.compile(
+            ("\\b(given back|gives? (it |them |the lock )?back|for good|for ever|(is|are) told|goes? on|asked for|nobody"
+                            + "|one's own|of ours|but for|hears|hear of|beside)\\b")
+                    .replace(" ", "\\s+(?:\\*\\s+|//\\s+)?"),
+            Pattern.CASE_INSENSITIVE);
 
     /** First words of a Javadoc: a clause in the place of a subject, or a verb that names the wrong one. */
     private static final Pattern FIRST_WORD =
@@ -47,21 +69,28 @@ class WordsTest {
 
     @Test
     void sourcesNameTheRoleAndNotSomebody() {
-        assertThat(found(VAGUE))
+        assertThat(found(CLEAN, VAGUE))
                 .as("say process, client, holder, caller, attempt, thread, waiter or operator; for logs and messages")
                 .isEmpty();
     }
 
     @Test
     void javadocBeginsWithTheThingOrWhatItDoes() {
-        assertThat(found(FIRST_WORD))
+        assertThat(found(CLEAN, FIRST_WORD))
                 .as("a noun for a type, a value or a field; a verb in the third person for a method that acts")
                 .isEmpty();
     }
 
-    private static List<String> found(Pattern words) {
+    @Test
+    void sourcesUseTheTermsOfTheField() {
+        assertThat(found(PLAIN, IDIOM))
+                .as("say release, permanently, forever, is notified, continues, requested, no client, its own, next to")
+                .isEmpty();
+    }
+
+    private static List<String> found(List<Module> modules, Pattern words) {
         List<String> found = new ArrayList<>();
-        for (Module module : CLEAN) {
+        for (Module module : modules) {
             List<Path> files = module.sourceFiles();
             assertThat(files).as("sources of " + module).isNotEmpty();
             for (Path file : files) {

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Locked bodies that have ended when they return: they run on the calling thread. */
+/** Runs locked bodies that have ended when they return, on the calling thread. */
 final class BlockingCalls {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
@@ -34,7 +34,7 @@ final class BlockingCalls {
         return ended(call, scope, outer ? kept(transactions, scope) : null);
     }
 
-    /** The commit is guarded as this call wants it, too. */
+    /** Shares a kept lease, and also guards the commit for this call. */
     private static LeaseScope sharing(LockCall call, KeptLease shared, @Nullable LeaseScope around) {
         LeaseScope scope = call.scope(shared.scope().hold(), around);
         try {
@@ -58,7 +58,7 @@ final class BlockingCalls {
         }
     }
 
-    /** Runs the body; gives the lease back after it, unless a transaction keeps it. */
+    /** Runs the body and then releases the lease, unless a transaction keeps it. */
     private static @Nullable Object ended(LockCall call, LeaseScope scope, @Nullable KeptLease kept) throws Throwable {
         Object result = null;
         Throwable thrown = null;

@@ -12,19 +12,23 @@ import jakarta.enterprise.inject.Instance;
 import java.time.Duration;
 import java.util.Optional;
 
-/** A client that the settings {@code leasehold.*} describe. */
+/** Creates the client that the settings {@code leasehold.*} describe. */
 final class ConfiguredClient {
 
     private ConfiguredClient() {}
 
-    /** @throws LockedUsageException if the settings do not go together, or the store does not answer */
+    /**
+     * Connects the client.
+     *
+     * @throws LockedUsageException if the settings conflict, or the store does not answer
+     */
     static LockClient connected(Instance<Object> beans) {
         Leasehold.Builder builder = Leasehold.builder();
         builder.store(
                 Settings.text("leasehold.uri")
                         .orElseThrow(
                                 () -> new LockedUsageException(
-                                        "there is no place for locks: neither a setting leasehold.uri nor a LockClient of the application",
+                                        "there is no store for locks: neither a setting leasehold.uri nor a LockClient of the application",
                                         "Set leasehold.uri=redis://localhost:6379, or declare @Produces @ApplicationScoped LockClient locks()")));
         Settings.text("leasehold.label").ifPresent(builder::label);
         Settings.constant("leasehold.require.exclusion", Guarantee.Exclusion.class)
@@ -42,18 +46,18 @@ final class ConfiguredClient {
             return lazily ? builder.connectLazily() : builder.connect();
         } catch (IllegalArgumentException e) {
             throw new LockedUsageException(
-                    "the place for locks cannot be used: " + e.getMessage(),
+                    "the store for locks cannot be used: " + e.getMessage(),
                     "Change leasehold.uri or leasehold.defaults.*",
                     e);
         } catch (LockStoreException e) {
             throw new LockedUsageException(
-                    "the place for locks cannot be used: " + e.getMessage(),
+                    "the store for locks cannot be used: " + e.getMessage(),
                     "Start it, let this application reach it, or change leasehold.uri and leasehold.require.*",
                     e);
         }
     }
 
-    /** Sets nothing where nothing is set: then the store's own limits count. */
+    /** Sets only configured values: otherwise the store's own limits apply. */
     private static void setDefaults(Leasehold.Builder builder) {
         Optional<Duration> ttl = Settings.duration("leasehold.defaults.ttl");
         Optional<Duration> maxHold = Settings.duration("leasehold.defaults.max-hold");

@@ -23,8 +23,11 @@ final class JtaTransactions implements Transactions {
         this.registry = registry;
     }
 
-    /** Those of the container: by its bean, or by the name that Jakarta EE gives them; none where it has neither. */
-    @SuppressWarnings("BanJNDI") // a fixed name of the container's own
+    /**
+     * Finds the transactions of the container: by its bean, or by the name that Jakarta EE defines; none if it has
+     * neither.
+     */
+    @SuppressWarnings("BanJNDI") // a fixed name of the container
     static Transactions of(Instance<Object> beans) {
         Instance<TransactionSynchronizationRegistry> registries =
                 beans.select(TransactionSynchronizationRegistry.class);
@@ -74,7 +77,7 @@ final class JtaTransactions implements Transactions {
         registered(new Check(scope, null));
     }
 
-    /** False where nothing is checked any more: before a rollback. */
+    /** Registers the check; false if nothing is checked any more, before a rollback. */
     private boolean registered(Check check) {
         try {
             registry.registerInterposedSynchronization(check);
@@ -87,7 +90,7 @@ final class JtaTransactions implements Transactions {
         }
     }
 
-    /** After the synchronizations of others have written what they write before the commit. */
+    /** Runs after other synchronizations have written their data before the commit. */
     private final class Check implements Synchronization {
 
         private final LeaseScope scope;

@@ -4,17 +4,17 @@ import io.leasehold.spi.method.LeaseScope;
 import java.time.Duration;
 
 /**
- * A lease that a transaction of the caller keeps. It is given back when that has completed and no body runs under it any more: a
- * transaction that times out is completed by another thread while the body still runs.
+ * A lease that a transaction of the caller keeps. It is released when the transaction has completed and no body runs
+ * under it any more: if a transaction times out, another thread completes it while the body still runs.
  *
  * <p>Guarded by {@code this}.
  */
 final class KeptLease {
 
     private final LeaseScope scope;
-    private int users = 2; // the transaction, and the body that it was acquired for
+    private int users = 2; // the transaction, and the body for which it was acquired
 
-    private Duration guard; // the largest that its transaction has been told of
+    private Duration guard; // the largest that is registered at its transaction
 
     KeptLease(LeaseScope scope) {
         this.scope = scope;
@@ -25,7 +25,7 @@ final class KeptLease {
         return scope;
     }
 
-    /** For one more body; false if it has been given back. */
+    /** Enters one more body; false if the lease has been released. */
     synchronized boolean enter() {
         if (users == 0) {
             return false;
@@ -34,7 +34,7 @@ final class KeptLease {
         return true;
     }
 
-    /** Whether this commit guard is larger than those of all bodies before. */
+    /** Whether this commit guard is larger than those of all earlier bodies. */
     synchronized boolean raises(Duration commitGuard) {
         boolean larger = commitGuard.compareTo(guard) > 0;
         if (larger) {

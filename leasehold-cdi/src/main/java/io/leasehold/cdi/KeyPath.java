@@ -11,17 +11,17 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The way from the arguments of a call to a value: a parameter, and what is read from it step by step. The steps are found once,
- * by the declared types.
+ * A path from the arguments of a call to a value: a parameter, and the steps that are read from it. The steps are
+ * determined once, by the declared types.
  *
  * @param text the path as it was written
  * @param parameter the position of its parameter
- * @param steps methods without parameters, each of the type that the step before it returns
+ * @param steps methods without parameters, each of the type that the previous step returns
  */
 record KeyPath(String text, int parameter, List<Method> steps) {
 
     /**
-     * A path whose first part is the name of a parameter.
+     * Parses a path whose first part is the name of a parameter.
      *
      * @throws LockedUsageException if it names no parameter, or a step that its type does not have
      */
@@ -36,18 +36,18 @@ record KeyPath(String text, int parameter, List<Method> steps) {
         throw parameters.length > 0 && !parameters[0].isNamePresent()
                 ? LockedUsageException.of(
                         method,
-                        "has the key \"" + text + "\", and its class was compiled without the names of parameters",
+                        "has the key \"" + text + "\", and its class was compiled without parameter names",
                         "Compile with -parameters, or write @LockKey on the parameter")
                 : LockedUsageException.of(
                         method,
-                        "has the key \"" + text + "\", and " + parts[0] + " is none of its parameters "
+                        "has the key \"" + text + "\", and " + parts[0] + " is not one of its parameters "
                                 + Arrays.stream(parameters)
                                         .map(Parameter::getName)
                                         .toList(),
                         "Name one of them, such as key = \"id\" or key = \"order.id\"");
     }
 
-    /** A path from a parameter with {@link LockKey} on. */
+    /** Parses a path that starts at a parameter with {@link LockKey}. */
     static KeyPath from(Method method, int parameter, String path) {
         String name = method.getParameters()[parameter].getName();
         return path.isBlank()
@@ -85,20 +85,22 @@ record KeyPath(String text, int parameter, List<Method> steps) {
                     return found;
                 }
             } catch (NoSuchMethodException e) {
-                // perhaps by its other name
+                // or by its getter's name
             }
         }
         return null;
     }
 
-    /** Whether each object has it, such as its class or its hash code: that says nothing about which one it is. */
+    /**
+     * Whether every object has this property, such as its class or its hash code, which does not identify the object.
+     */
     private static boolean isOfEveryObject(String name) {
         return Arrays.stream(Object.class.getMethods())
                 .anyMatch(one -> one.getName().equals(name));
     }
 
     /**
-     * The value at the end of the path, or null if something on it is null or an empty {@code Optional}.
+     * The value at the end of the path, or null if a step returns null or an empty {@code Optional}.
      *
      * @throws InvocationTargetException if a step throws
      */

@@ -31,8 +31,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Finds the beans with locked methods, so that they are read when the application starts; adds a client from the settings where the
- * application has none; and hears of transactions that begin. For containers, which find it as a service.
+ * Finds the beans with locked methods, so that they are read when the application starts; adds a client from the
+ * settings if the application has none; and observes transactions that begin. Containers find it as a service.
  */
 public final class LeaseholdExtension implements BuildCompatibleExtension {
 
@@ -46,11 +46,11 @@ public final class LeaseholdExtension implements BuildCompatibleExtension {
     /** For containers. */
     public LeaseholdExtension() {}
 
-    /** Is shown each bean. */
+    /** Inspects each bean. */
     @Registration(types = Object.class)
     public void bean(BeanInfo bean) {
         ClassInfo type = bean.isClassBean() ? bean.declaringClass() : null;
-        // Weld 5 does not say of an interceptor that it is one.
+        // Weld 5 does not mark interceptors as such.
         if (type != null && !type.hasAnnotation(Interceptor.class) && isLocked(type)) {
             locked.put(type.name(), type);
         }
@@ -59,7 +59,7 @@ public final class LeaseholdExtension implements BuildCompatibleExtension {
                     .flatMap(one -> declaration(one).stream())
                     .filter(LeaseholdExtension::isLocked)
                     .findFirst()
-                    .ifPresent(made -> produced.add(producer(bean) + " makes a bean of type " + made.simpleName()));
+                    .ifPresent(made -> produced.add(producer(bean) + " creates a bean of type " + made.simpleName()));
         }
     }
 
@@ -78,14 +78,14 @@ public final class LeaseholdExtension implements BuildCompatibleExtension {
                         : bean.producerField().name());
     }
 
-    /** Is shown each client of the application. */
+    /** Inspects each client of the application. */
     @Registration(types = LockClient.class)
     public void client(BeanInfo bean) {
         hasClient |= bean.qualifiers().stream()
                 .anyMatch(qualifier -> qualifier.name().equals(Default.class.getName()));
     }
 
-    /** Adds what the application does not have. */
+    /** Adds the missing beans. */
     @Synthesis
     public void add(SyntheticComponents components) {
         components
@@ -123,7 +123,7 @@ public final class LeaseholdExtension implements BuildCompatibleExtension {
                                 && isLocked(annotation.declaration(), seen)));
     }
 
-    /** A class of its own: without Jakarta Transactions it could not even be linked. */
+    /** A separate class, since it cannot be linked without Jakarta Transactions. */
     private static final class WithTransactions {
 
         private WithTransactions() {}
@@ -141,7 +141,7 @@ public final class LeaseholdExtension implements BuildCompatibleExtension {
         }
     }
 
-    /** Makes the list of what is read at start; for containers. */
+    /** Creates the list of classes to read at startup; for containers. */
     public static final class TypesCreator implements SyntheticBeanCreator<LockedTypes> {
 
         /** For containers. */
@@ -154,7 +154,7 @@ public final class LeaseholdExtension implements BuildCompatibleExtension {
         }
     }
 
-    /** Makes a client as the settings say; for containers. */
+    /** Creates a client from the settings; for containers. */
     public static final class ClientCreator implements SyntheticBeanCreator<LockClient> {
 
         /** For containers. */
@@ -166,7 +166,7 @@ public final class LeaseholdExtension implements BuildCompatibleExtension {
         }
     }
 
-    /** Closes the client that the settings have made; for containers. */
+    /** Closes the client that was created from the settings; for containers. */
     public static final class ClientDisposer implements SyntheticBeanDisposer<LockClient> {
 
         /** For containers. */

@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * One call of a locked method.
  *
- * @param locks what is said about the method
- * @param asked the locks
+ * @param locks the locks and settings of the method
+ * @param asked the requested locks
  * @param lock the same, to be acquired
  * @param invocation the call itself
  */
@@ -39,7 +39,7 @@ record LockCall(MethodLocks locks, AskedLocks asked, Acquirable<? extends Hold> 
         return new LeaseScope(asked, hold, locks.commitGuard(), outer, locks.transactions()::guard);
     }
 
-    /** Waits, on the calling thread. */
+    /** Waits on the calling thread. */
     Attempt<? extends Hold> attempt() throws InterruptedException {
         try {
             return lock.attempt(locks.maxWait());
@@ -63,7 +63,7 @@ record LockCall(MethodLocks locks, AskedLocks asked, Acquirable<? extends Hold> 
         return invocation.proceed();
     }
 
-    /** The end for the caller where the lock stayed busy. */
+    /** The result for the caller if the lock stayed busy. */
     @Nullable
     Object whenBusy(Attempt.Busy<?> busy) throws Throwable {
         return switch (locks.method().onBusy()) {
@@ -79,7 +79,7 @@ record LockCall(MethodLocks locks, AskedLocks asked, Acquirable<? extends Hold> 
     private @Nullable Object fallback(Attempt.Busy<?> busy) throws Throwable {
         Method fallback = locks.method().fallback();
         if (fallback == null) {
-            throw new IllegalStateException("a fallback is read together with onBusy = FALLBACK");
+            throw new IllegalStateException("a fallback needs onBusy = FALLBACK");
         }
         Object[] given = invocation.getParameters();
         Object[] arguments = Arrays.copyOf(given, fallback.getParameterCount());
@@ -96,7 +96,7 @@ record LockCall(MethodLocks locks, AskedLocks asked, Acquirable<? extends Hold> 
     void refuseFailingOuter(boolean inTransaction) {
         if (inTransaction && locks.outerTransaction() == OuterTransaction.FAIL) {
             throw new IllegalStateException(
-                    "the lock " + asked + " is asked for inside a transaction of the caller, which would commit"
+                    "the lock " + asked + " is requested inside a transaction of the caller, which would commit"
                             + " after the release: lock outside that transaction, or set leasehold.outer-transaction to"
                             + " RELEASE_AFTER_COMPLETION");
         }

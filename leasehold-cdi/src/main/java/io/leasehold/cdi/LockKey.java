@@ -6,12 +6,15 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** On a parameter of a {@link Locked} method: it is a key of the lock, in place of {@link Locked#key}; several are several keys, in their order. */
+/**
+ * Marks a parameter of a {@link Locked} method as a key of the lock, in place of {@link Locked#key}. Several marked
+ * parameters are several keys, in their order.
+ */
 @Target(ElementType.PARAMETER)
 @Retention(RetentionPolicy.RUNTIME)
 @Documented
 public @interface LockKey {
 
-    /** A path from the parameter on: {@code id}, {@code customer.id}. Default: the parameter itself. */
+    /** A path that starts at the parameter: {@code id}, {@code customer.id}. Default: the parameter itself. */
     String value() default "";
 }

@@ -14,13 +14,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * The names of the locks of one method: a template, and the paths that fill it.
  *
- * <p>Immutable once made; any thread may use it.
+ * <p>Immutable; any thread may use it.
  */
 final class LockNaming {
 
     private static final Pattern PLACEHOLDER = Pattern.compile("\\{[^}]*}");
 
-    /** Whether a class leaves its objects without a text of their own: each would be a lock of its own, and exclude nothing. */
+    /**
+     * Whether a class does not define the text of its objects: then each object would be a lock of its own, and exclude
+     * nothing.
+     */
     private static final ClassValue<Boolean> NAMELESS = new ClassValue<>() {
         @Override
         protected Boolean computeValue(Class<?> type) {
@@ -36,14 +39,14 @@ final class LockNaming {
     private final String template;
     private final int placeholders;
     private final List<KeyPath> keys;
-    /** Where nothing depends on the call. */
+    /** The names, if they do not depend on the call. */
     private final @Nullable List<LockName> constant;
 
     /**
-     * The naming of a method.
+     * Creates the naming of a method.
      *
      * @param name the template, empty for the default
-     * @throws LockedUsageException if a key has no place in the name, or the name a placeholder without a key
+     * @throws LockedUsageException if a key has no place in the name, or the name has a placeholder without a key
      */
     LockNaming(Method method, String name, List<KeyPath> keys) {
         this.method = method;
@@ -81,17 +84,17 @@ final class LockNaming {
         try {
             return LockName.of(template);
         } catch (IllegalArgumentException e) {
-            throw LockedUsageException.of(method, "has a name that is none: " + e.getMessage(), "Write another name");
+            throw LockedUsageException.of(method, "has an invalid name: " + e.getMessage(), "Write another name");
         }
     }
 
-    /** The names of the locks of every call, or null where they depend on it. */
+    /** The names of the locks of every call, or null if they depend on the call. */
     @Nullable
     List<LockName> constant() {
         return constant;
     }
 
-    /** Whether each call has several locks, whatever its arguments. */
+    /** Whether each call has several locks, regardless of its arguments. */
     boolean isAlwaysSeveral() {
         return placeholders == 1 && keys.size() > 1;
     }
@@ -138,7 +141,7 @@ final class LockNaming {
             throw unusable(key, "is null", null);
         }
         if (value instanceof Collection<?> || value.getClass().isArray()) {
-            throw unusable(key, "is several values, where each key fills one placeholder", null);
+            throw unusable(key, "has several values, but each key fills one placeholder", null);
         }
         if (NAMELESS.get(value.getClass())) {
             throw unusable(
@@ -167,7 +170,7 @@ final class LockNaming {
     private IllegalArgumentException unusable(KeyPath key, String why, @Nullable Throwable cause) {
         return new IllegalArgumentException(
                 LockedUsageException.shown(method) + ": the key \"" + key.text() + "\" " + why
-                        + "; the body has not run, since it would be guarded by the wrong lock",
+                        + "; the method has not run, since the wrong lock would guard it",
                 cause);
     }
 }

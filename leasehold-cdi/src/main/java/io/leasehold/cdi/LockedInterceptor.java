@@ -9,8 +9,8 @@ import jakarta.interceptor.InvocationContext;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts a lock around a method that carries {@link Locked}: outside of Jakarta's {@code @Transactional}, which stands at {@code
- * PLATFORM_BEFORE + 200}, and inside of what runs a method elsewhere.
+ * Runs a method with {@link Locked} under its lock: outside of Jakarta's {@code @Transactional}, whose priority is
+ * {@code PLATFORM_BEFORE + 200}, and inside of interceptors that run a method elsewhere.
  */
 @Locked
 @Interceptor
@@ -24,7 +24,7 @@ final class LockedInterceptor {
         this.methods = methods;
     }
 
-    /** The same for what a timer of Jakarta Enterprise Beans calls, which is no invocation for it. */
+    /** The same for a timer method of Jakarta Enterprise Beans, which is not a business method invocation. */
     @AroundTimeout
     @Nullable
     Object lockTimeout(InvocationContext invocation) throws Exception {
@@ -42,7 +42,7 @@ final class LockedInterceptor {
         } catch (Exception | Error e) {
             throw e;
         } catch (Throwable e) {
-            throw new IllegalStateException(e); // no method can declare it in a way that a container would pass on
+            throw new IllegalStateException(e); // no method can declare it in a form that a container would pass on
         }
     }
 }

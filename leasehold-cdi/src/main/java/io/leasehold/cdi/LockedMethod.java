@@ -10,15 +10,15 @@ import org.jspecify.annotations.Nullable;
  * One method with {@link Locked}, read and checked.
  *
  * @param method the method of the class, not that of an interface
- * @param isStage whether its body has ended with the stage that it returns, and not when it returns
+ * @param isStage whether its body ends with the returned stage, and not when it returns
  * @param naming the names of its locks
- * @param slots which parameters are filled
+ * @param slots the parameters to fill
  * @param maxWait the patience, or null for that of the settings
- * @param changes what differs from the options of the client
- * @param onBusy what happens if the lock stays busy
+ * @param changes the differences from the options of the client
+ * @param onBusy the behaviour if the lock stays busy
  * @param fallback for {@link OnBusy#FALLBACK}
- * @param onLoss what happens to the body on a loss
- * @param commitGuard the validity that a commit needs, or null for the default
+ * @param onLoss the treatment of the body on a loss
+ * @param commitGuard the minimum validity for a commit, or null for the default
  * @param client the name of the bean, or empty
  */
 record LockedMethod(

@@ -21,10 +21,13 @@ import java.util.concurrent.Future;
 import java.util.stream.BaseStream;
 import org.jspecify.annotations.Nullable;
 
-/** Reads {@link Locked} on one method, and refuses what cannot work. Nothing of it depends on a call. */
+/** Reads {@link Locked} on one method, and refuses what cannot work. Does not depend on a call. */
 final class LockedMethodReader {
 
-    /** Results whose work goes on after the method has returned, and cannot be waited for; by name, since most are not on the class path. */
+    /**
+     * Result types whose work continues after the method has returned, with no way to wait for it; named by strings,
+     * since most are not on the class path.
+     */
     private static final Set<String> ENDS_ELSEWHERE = Set.of(
             "org.reactivestreams.Publisher",
             "io.smallrye.mutiny.Uni",
@@ -43,7 +46,7 @@ final class LockedMethodReader {
     }
 
     /**
-     * The method as its annotation wants it.
+     * Reads a method and its annotation.
      *
      * @throws LockedUsageException if that cannot work
      */
@@ -95,7 +98,7 @@ final class LockedMethodReader {
         }
         if (method.getDeclaringClass().isInterface() && LockedTypes.on(method) != null) {
             throw refusal(
-                    "is of an interface, whose annotations CDI does not read: it would run without the lock",
+                    "belongs to an interface, whose annotations CDI does not read: it would run without the lock",
                     "Write @Locked on the method of the class");
         }
     }
@@ -121,7 +124,7 @@ final class LockedMethodReader {
         if (suspends || endsElsewhere(type)) {
             throw refusal(
                     (suspends ? "is a suspend function" : "returns " + type.getSimpleName())
-                            + ", whose work would go on after the lock has been released",
+                            + ", whose work would continue after the lock has been released",
                     "Return a CompletionStage, or block inside the method");
         }
         return false;
@@ -191,7 +194,7 @@ final class LockedMethodReader {
         if (slots.wantOne() && (multiLease >= 0 || naming.isAlwaysSeveral())) {
             throw refusal(
                     "takes several locks, and has a parameter for the lease or the token of one",
-                    "Take a MultiLease, and ask it for the token of each name");
+                    "Take a MultiLease, and read the token of each name from it");
         }
         return slots;
     }
@@ -205,7 +208,7 @@ final class LockedMethodReader {
             return Settings.parsed(resolved);
         } catch (IllegalArgumentException e) {
             throw refusal(
-                    "has " + attribute + " = \"" + resolved + "\", which is no duration, or a negative one",
+                    "has " + attribute + " = \"" + resolved + "\", which is not a duration, or is negative",
                     "Write 3s, 500ms, 1m30s or PT3S");
         }
     }
@@ -213,7 +216,7 @@ final class LockedMethodReader {
     private @Nullable Method fallback(String name) {
         if (locked.onBusy() != OnBusy.FALLBACK) {
             if (!name.isEmpty()) {
-                throw refusal("names a fallback, which is never called", "Add onBusy = OnBusy.FALLBACK, or remove it");
+                throw refusal("names a fallback that is never called", "Add onBusy = OnBusy.FALLBACK, or remove it");
             }
             return null;
         }
@@ -226,9 +229,9 @@ final class LockedMethodReader {
         if (found == null || !method.getReturnType().isAssignableFrom(found.getReturnType())) {
             throw refusal(
                     "has the fallback \"" + name
-                            + "\", which is no method of its class with the same parameters and result",
+                            + "\", but its class has no such method with the same parameters and result",
                     "Write " + method.getReturnType().getSimpleName() + " " + (name.isEmpty() ? "busy" : name)
-                            + "(…) with its parameters, and Attempt.Busy as one more if you like");
+                            + "(…) with its parameters, optionally followed by Attempt.Busy");
         }
         found.setAccessible(true);
         return found;
@@ -239,7 +242,7 @@ final class LockedMethodReader {
             try {
                 return type.getDeclaredMethod(name, parameters);
             } catch (NoSuchMethodException e) {
-                // perhaps of a class that it extends
+                // possibly of a superclass
             }
         }
         return null;

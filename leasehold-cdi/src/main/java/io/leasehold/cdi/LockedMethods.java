@@ -19,9 +19,9 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.stream.StreamSupport;
 
 /**
- * The methods with {@link Locked}, each read once, at the latest by its first call.
+ * The methods with {@link Locked}, each read once, at its first call at the latest.
  *
- * <p>Any thread may use it. Not final, since a container makes a proxy of it.
+ * <p>Any thread may use it. Not final, since a container creates a proxy of it.
  */
 @ApplicationScoped
 class LockedMethods {
@@ -40,13 +40,13 @@ class LockedMethods {
 
     LockedMethods() {}
 
-    /** A method, and the class of the bean, whose annotation may hold for it. */
+    /** A method, and the class of the bean, whose annotation may apply to it. */
     private record Key(Method method, Class<?> type) {}
 
     /**
-     * Reads all that is locked before anything is called.
+     * Reads all locked methods before any call.
      *
-     * @throws LockedUsageException if something cannot work
+     * @throws LockedUsageException if one of them cannot work
      */
     void check(@Observes @Priority(Interceptor.Priority.PLATFORM_BEFORE) Startup started) {
         if (types.isResolvable()) {
@@ -54,7 +54,7 @@ class LockedMethods {
             if (!found.produced().isEmpty()) {
                 throw new LockedUsageException(
                         found.produced().get(0)
-                                + ", which has locked methods, and CDI does not intercept what a producer makes: they would run"
+                                + ", which has locked methods, and CDI does not intercept objects that a producer creates: they would run"
                                 + " without the lock",
                         "Make its class a bean, or declare the producer with an interface that does not carry @Locked");
             }
@@ -64,7 +64,11 @@ class LockedMethods {
         }
     }
 
-    /** @throws LockedUsageException if the method asks for what cannot work, or for a client that is none */
+    /**
+     * Finds the locks of a method.
+     *
+     * @throws LockedUsageException if the method cannot work, or its client does not exist
+     */
     MethodLocks of(Method method, Class<?> type) {
         Key key = new Key(method, type);
         MethodLocks known = byMethod.get(key);
@@ -80,7 +84,7 @@ class LockedMethods {
         if (annotation == null) {
             throw LockedUsageException.of(
                     method,
-                    "is locked by an annotation that its class does not show",
+                    "is locked by an annotation that is not on its class",
                     "Write @Locked in the source, and not by an extension that changes annotations");
         }
         LockedMethod locked = LockedMethodReader.read(method, annotation);
@@ -102,27 +106,27 @@ class LockedMethods {
             throw LockedUsageException.of(
                     locked.method(),
                     "names no client, and there are several",
-                    "Write client = \"…\", or give all but one of them a qualifier of its own, beside @Named");
+                    "Write client = \"…\", or give all but one of them their own qualifier, in addition to @Named");
         }
         if (found.isUnsatisfied()) {
             throw clients.isUnsatisfied()
                     ? LockedUsageException.of(
                             locked.method(),
-                            "has no place where locks come from: there is no bean of type io.leasehold.LockClient",
+                            "has no client: there is no bean of type io.leasehold.LockClient",
                             "Declare one: @Produces @ApplicationScoped LockClient locks() { return"
                                     + " Leasehold.connect(\"redis://…\"); }, or add MicroProfile Config and set leasehold.uri")
                     : LockedUsageException.of(
                             locked.method(),
                             name.isEmpty()
-                                    ? "names no client, and each has a qualifier of its own"
-                                    : "names the client \"" + name + "\", and no LockClient is @Named so",
+                                    ? "names no client, and each client has its own qualifier"
+                                    : "names the client \"" + name + "\", and no LockClient has that @Named value",
                             "The names are " + names());
         }
         Instance.Handle<LockClient> handle = found.getHandle();
         if (handle.getBean().getScope() == Dependent.class) {
             throw LockedUsageException.of(
                     locked.method(),
-                    "has a client that each use would make anew, since its producer has no scope",
+                    "has a client that is created at each use, since its producer has no scope",
                     "Write @ApplicationScoped or @Singleton on it");
         }
         return handle.get();

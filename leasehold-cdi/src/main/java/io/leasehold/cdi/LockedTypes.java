@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * The classes of the beans with locked methods, as {@link LeaseholdExtension} has found them.
  *
  * @param types the classes
- * @param produced what producers make although it has locked methods, each as the beginning of a refusal
+ * @param produced the products of producers that have locked methods, each as the beginning of a refusal
  */
 record LockedTypes(List<Class<?>> types, List<String> produced) {
 
@@ -28,19 +28,19 @@ record LockedTypes(List<Class<?>> types, List<String> produced) {
             Set.of("jakarta.inject.Inject", "jakarta.annotation.PostConstruct", "jakarta.annotation.PreDestroy");
 
     /**
-     * The annotation that holds for a method of a bean: its own, or that of the class of the bean, directly or by a stereotype or another
-     * binding that carries it; null if there is none.
+     * The annotation that applies to a method of a bean: its own, or that of the bean's class, directly or by a
+     * stereotype or another binding that carries it; null if there is none.
      */
     static @Nullable Locked of(Method method, Class<?> type) {
         Locked found = on(method);
-        // A container may make a class for the bean, which does not show what is not inherited.
+        // A container may create a class for the bean, which lacks annotations that are not inherited.
         for (Class<?> one = type; found == null && one != null; one = one.getSuperclass()) {
             found = on(one);
         }
         return found != null ? found : on(method.getDeclaringClass());
     }
 
-    /** The annotation of an element itself, or of what it carries; null if there is none. */
+    /** The annotation of an element itself, or of one of its annotations; null if there is none. */
     static @Nullable Locked on(AnnotatedElement element) {
         return on(element, new HashSet<>());
     }
@@ -62,9 +62,9 @@ record LockedTypes(List<Class<?>> types, List<String> produced) {
     }
 
     /**
-     * The methods of a class that are locked, and those that are asked to be although no interceptor can lock them.
+     * The locked methods of a class, including those that no interceptor can lock.
      *
-     * @throws LockedUsageException if a class or an interface above it asks in vain for a lock
+     * @throws LockedUsageException if a supertype has an annotation that has no effect
      */
     static List<Method> lockedMethods(Class<?> type) {
         boolean all = on(type) != null;
@@ -101,7 +101,7 @@ record LockedTypes(List<Class<?>> types, List<String> produced) {
 
     private static LockedUsageException ofInterface(Class<?> one, Class<?> type) {
         return new LockedUsageException(
-                "@Locked on the interface " + one.getSimpleName() + " does not hold for the bean "
+                "@Locked on the interface " + one.getSimpleName() + " does not apply to the bean "
                         + type.getSimpleName()
                         + ", since CDI does not read annotations of interfaces: its methods would run without the lock",
                 "Write @Locked on the class " + type.getSimpleName());
@@ -116,8 +116,8 @@ record LockedTypes(List<Class<?>> types, List<String> produced) {
     }
 
     /**
-     * Collects what may override methods of the classes above: each signature that calls can have, with the method whose body runs. A method
-     * with a narrower parameter has a second one, that of its bridge.
+     * Collects the methods that may override methods of superclasses: each possible signature of a call, with the
+     * method whose body runs. A method with a narrower parameter has a second signature, that of its bridge.
      */
     private static Map<Method, Method> overriding(Class<?> type) {
         Map<Method, Method> bodies = new LinkedHashMap<>();
@@ -129,7 +129,10 @@ record LockedTypes(List<Class<?>> types, List<String> produced) {
         return bodies;
     }
 
-    /** None for a bridge that leads to a class above, as there is for a public method of a class that is not. */
+    /**
+     * The method whose body runs; none for a bridge to a superclass, which exists for a public method of a non-public
+     * class.
+     */
     private static Optional<Method> body(Method method) {
         return !method.isBridge()
                 ? Optional.of(method)
@@ -158,7 +161,7 @@ record LockedTypes(List<Class<?>> types, List<String> produced) {
         return !Modifier.isPrivate(method.getModifiers()) && !Modifier.isStatic(method.getModifiers());
     }
 
-    /** Classes first, from the lowest on, and then their interfaces. */
+    /** The classes, starting with the most derived one, and then their interfaces. */
     private static Set<Class<?>> withSuperTypes(Class<?> type) {
         Set<Class<?>> all = new LinkedHashSet<>();
         for (Class<?> one = type; one != null && one != Object.class; one = one.getSuperclass()) {
@@ -172,7 +175,10 @@ record LockedTypes(List<Class<?>> types, List<String> produced) {
         return all;
     }
 
-    /** Whether a transaction of Jakarta's may begin with the method; by name, since that is not always on the class path. */
+    /**
+     * Whether a Jakarta transaction may begin with the method; checked by name, since the annotation is not always on
+     * the class path.
+     */
     static boolean isTransactional(Method method, Class<?> type) {
         return Stream.of(method, type, method.getDeclaringClass())
                 .flatMap(element -> Stream.of(element.getAnnotations()))

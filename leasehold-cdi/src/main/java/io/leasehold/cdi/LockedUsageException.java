@@ -5,7 +5,10 @@ import java.util.Arrays;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** {@link Locked}, or a setting {@code leasehold.*}, is used in a way that cannot work; the application does not start. */
+/**
+ * Thrown if {@link Locked}, or a setting {@code leasehold.*}, is used in a way that cannot work; the application does
+ * not start.
+ */
 public final class LockedUsageException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
@@ -19,10 +22,10 @@ public final class LockedUsageException extends RuntimeException {
     }
 
     /**
-     * A refusal of a method.
+     * Creates the refusal of a method.
      *
-     * @param problem what is wrong, as the rest of a sentence that begins with the method
-     * @param cure what to change, as a sentence
+     * @param problem the problem, as the rest of a sentence that begins with the method
+     * @param cure the change to make, as a sentence
      */
     static LockedUsageException of(Method method, String problem, String cure) {
         return new LockedUsageException(shown(method) + " " + problem, cure);

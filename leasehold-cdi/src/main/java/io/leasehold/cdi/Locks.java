@@ -5,7 +5,7 @@ import io.leasehold.Lease;
 import io.leasehold.MultiLease;
 import io.leasehold.spi.method.LeaseScope;
 
-/** The lease under which the calling code runs: that of the innermost {@link Locked} method of this thread. */
+/** Finds the lease under which the calling code runs: that of the innermost {@link Locked} method of this thread. */
 public final class Locks {
 
     private Locks() {}

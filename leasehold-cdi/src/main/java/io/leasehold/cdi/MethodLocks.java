@@ -21,10 +21,17 @@ final class MethodLocks {
     private final Transactions transactions;
     private final Duration maxWait;
     private final OuterTransaction outerTransaction;
-    /** Where the name does not depend on the call: made once, since making it costs more than acquiring allocates. */
+    /**
+     * The lock, if its name does not depend on the call: created once, since creating it costs more than acquiring
+     * allocates.
+     */
     private final @Nullable Acquirable<? extends Hold> constant;
 
-    /** @throws LockedUsageException if the method has no patience, or the client cannot do what it asks for */
+    /**
+     * Creates the locks.
+     *
+     * @throws LockedUsageException if the method has no patience, or the client does not support its options
+     */
     MethodLocks(LockedMethod locked, LockClient client, Transactions transactions) {
         this.locked = locked;
         this.transactions = transactions;
@@ -47,7 +54,7 @@ final class MethodLocks {
                 : Settings.duration("leasehold.defaults.max-wait")
                         .orElseThrow(() -> LockedUsageException.of(
                                 locked.method(),
-                                "does not say how long it waits for the lock",
+                                "does not define how long it waits for the lock",
                                 "Write maxWait = \"3s\", or 0 for one try, or set leasehold.defaults.max-wait"));
     }
 
@@ -76,9 +83,9 @@ final class MethodLocks {
     }
 
     /**
-     * The locks with these names, as one that is acquired at once.
+     * The locks with these names, acquired together.
      *
-     * @throws IllegalArgumentException if they are several, and the method takes the lease of one
+     * @throws IllegalArgumentException if there are several, and the method takes the lease of one
      */
     Acquirable<? extends Hold> of(List<LockName> names) {
         return constant != null ? constant : made(names);

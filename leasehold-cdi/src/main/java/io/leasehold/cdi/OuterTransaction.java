@@ -3,11 +3,12 @@ package io.leasehold.cdi;
 /** The behaviour if a locked method is called inside a transaction that its caller has begun: {@code leasehold.outer-transaction}. */
 enum OuterTransaction {
     /**
-     * The lease stays held, and renewed, until that transaction has completed, however it completes; before its commit the lease
-     * is checked as before that of a transaction of the body. A method that returns a stage takes no part in that transaction,
-     * since its body runs on another thread: its lease ends with its stage.
+     * The lease stays held and renewed until that transaction has completed, whether by commit or rollback. The lease
+     * is checked before its commit, as before the commit of a transaction inside the body. A method that returns a
+     * stage does not take part in that transaction, since its body runs on another thread: its lease ends with its
+     * stage.
      */
     RELEASE_AFTER_COMPLETION,
-    /** The call is refused with an {@link IllegalStateException}, before the lock is asked for. */
+    /** The call is refused with an {@link IllegalStateException}, before the lock is requested. */
     FAIL
 }

@@ -10,10 +10,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.eclipse.microprofile.config.ConfigProvider;
 
-/** The settings {@code leasehold.*}, and what <code>${…}</code> names: from MicroProfile Config, where that is on the class path. */
+/**
+ * Reads the settings {@code leasehold.*}, and the values of <code>${…}</code>, from MicroProfile Config, if that is on
+ * the class path.
+ */
 final class Settings {
 
-    /** Whether MicroProfile Config is on the class path, and not its interfaces alone. */
+    /** Whether MicroProfile Config is on the class path, with an implementation. */
     static final boolean PRESENT =
             isPresent("org.eclipse.microprofile.config.ConfigProvider") && OfMicroProfile.isImplemented();
 
@@ -38,7 +41,7 @@ final class Settings {
                 : Optional.empty();
     }
 
-    /** A class of its own: without MicroProfile Config it could not even be linked. */
+    /** A separate class, since it cannot be linked without MicroProfile Config. */
     private static final class OfMicroProfile {
 
         private OfMicroProfile() {}
@@ -47,7 +50,7 @@ final class Settings {
             try {
                 return ConfigProvider.getConfig() != null;
             } catch (IllegalStateException e) {
-                return false; // as it is specified
+                return false; // as specified
             }
         }
 
@@ -56,12 +59,20 @@ final class Settings {
         }
     }
 
-    /** @throws LockedUsageException if it is no duration */
+    /**
+     * Reads a setting as a duration.
+     *
+     * @throws LockedUsageException if it is not a duration
+     */
     static Optional<Duration> duration(String name) {
         return value(name, Settings::parsed, "3s, 500ms, 1m30s or PT3S");
     }
 
-    /** @throws LockedUsageException if it is none of the constants */
+    /**
+     * Reads a setting as a constant.
+     *
+     * @throws LockedUsageException if it is not one of the constants
+     */
     static <E extends Enum<E>> Optional<E> constant(String name, Class<E> type) {
         return value(
                 name,
@@ -80,9 +91,9 @@ final class Settings {
     }
 
     /**
-     * A duration as people write it.
+     * Parses a duration.
      *
-     * @throws IllegalArgumentException if it is none, has no unit, or is negative
+     * @throws IllegalArgumentException if it is not a duration, has no unit, or is negative
      */
     static Duration parsed(String text) {
         Duration parsed = text.equals("0") ? Duration.ZERO : withUnits(text);
@@ -104,7 +115,7 @@ final class Settings {
                     .plusSeconds(number(units, 4))
                     .plusMillis(number(units, 5));
         } catch (DateTimeParseException | ArithmeticException e) {
-            throw new IllegalArgumentException(text + " is no duration", e);
+            throw new IllegalArgumentException(text + " is not a duration", e);
         }
     }
 
@@ -113,7 +124,7 @@ final class Settings {
     }
 
     /**
-     * A text with the settings that its placeholders name.
+     * Replaces the placeholders of a text by the settings that they name.
      *
      * @throws IllegalArgumentException if there is no such setting, and the placeholder has no default
      */

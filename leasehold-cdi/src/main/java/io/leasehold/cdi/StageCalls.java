@@ -10,12 +10,15 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/** Locked bodies that have ended with the stage that they return: they begin on the client's work executor, and no thread waits. */
+/**
+ * Runs locked bodies that end when their returned stage completes: they begin on the client's work executor, and no
+ * thread waits.
+ */
 final class StageCalls {
 
     private StageCalls() {}
 
-    /** Which of two comes first. */
+    /** The outcome of a race: which of two comes first. */
     private enum Turn {
         OPEN,
         BODY,
@@ -41,7 +44,7 @@ final class StageCalls {
                                     : CompletableFuture.completedFuture(value);
                 })
                 .thenCompose(stage -> stage);
-        // Before the body has begun this is the caller, who cancels it or waits no longer.
+        // Before the body has begun, only the caller can do this: by cancelling it, or by a timeout.
         result.whenComplete((value, error) -> {
             if (turn.compareAndSet(Turn.OPEN, Turn.END)) {
                 held.cancel(false);
@@ -85,7 +88,7 @@ final class StageCalls {
         }
     }
 
-    @SuppressWarnings("unchecked") // its type is only known to who called the method
+    @SuppressWarnings("unchecked") // only the caller of the method knows its type
     private static CompletionStage<Object> stage(@Nullable Object returned) {
         return returned == null ? CompletableFuture.completedFuture(null) : (CompletionStage<Object>) returned;
     }

@@ -11,7 +11,7 @@ interface Transactions {
 
     Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
-    /** Where there are none, or none that could be heard of. */
+    /** For an application without transactions, or without access to them. */
     Transactions NONE = new Transactions() {
         @Override
         public boolean isActive() {
@@ -28,34 +28,35 @@ interface Transactions {
             throw new IllegalStateException("no transaction is active");
         }
 
-        /** Does not throw: a manager that has begun a transaction would leave it to the thread. */
+        /** Does not throw: otherwise the transaction that was just begun would stay with the thread. */
         @Override
         public void guard(LeaseScope scope) {
             LOG.warn(
-                    "a transaction has begun under {}, and its commit is not checked: there is no"
+                    "a transaction began under {}, and its commit is not checked: there is no"
                             + " TransactionSynchronizationRegistry, neither as a bean nor by its name in JNDI",
                     scope.locks());
         }
     };
 
-    /** Whether one is active, also if it can only be rolled back: what it keeps is held until then. */
+    /** Whether a transaction is active, even if it can only be rolled back: it keeps its leases until then. */
     boolean isActive();
 
     /**
-     * Of the leases that the active transaction keeps, the one with just these locks: an earlier call in it has taken them.
+     * Finds the lease of exactly these locks that the active transaction keeps, because an earlier call in it acquired
+     * them.
      *
-     * @throws IllegalStateException if one has some of them
+     * @throws IllegalStateException if a lease has only some of them
      * @throws io.leasehold.LeaseLostException if it has been lost since
      */
     @Nullable
     KeptLease kept(AskedLocks asked);
 
     /**
-     * Has the active transaction check the lease before its commit, and keep it until it has completed; false if it can only be rolled
-     * back, and keeps nothing more.
+     * Registers the lease at the active transaction, which checks it before its commit and keeps it until it completes;
+     * false if the transaction can only be rolled back, and accepts no further leases.
      */
     boolean keep(KeptLease lease);
 
-    /** Has the active transaction check what is held before its commit. */
+    /** Registers a check at the active transaction, which runs before its commit. */
     void guard(LeaseScope scope);
 }

@@ -124,18 +124,18 @@ class RefusalTest {
             noStep | has the key "id.length.digits", and int has no digits that can be read. Name a component of a record, a getter or a public method without parameters.
             stepOfEveryObject | has the key "id.class", and String has no class that can be read. Name a component of a record, a getter or a public method without parameters.
             keysTwice | has keys in @Locked and on its parameters. Write key = … or @LockKey, and not both.
-            noDuration | has maxWait = "soon", which is no duration, or a negative one. Write 3s, 500ms, 1m30s or PT3S.
-            noUnit | has ttl = "30", which is no duration, or a negative one. Write 3s, 500ms, 1m30s or PT3S.
-            negative | has maxWait = "-PT1S", which is no duration, or a negative one. Write 3s, 500ms, 1m30s or PT3S.
+            noDuration | has maxWait = "soon", which is not a duration, or is negative. Write 3s, 500ms, 1m30s or PT3S.
+            noUnit | has ttl = "30", which is not a duration, or is negative. Write 3s, 500ms, 1m30s or PT3S.
+            negative | has maxWait = "-PT1S", which is not a duration, or is negative. Write 3s, 500ms, 1m30s or PT3S.
             noSetting | says "${no.such.setting}", and there is no setting no.such.setting. Set it, or give it a default: ${name:default}.
             unfair | names several kinds of fairness. Name one.
-            uncalledFallback | names a fallback, which is never called. Add onBusy = OnBusy.FALLBACK, or remove it.
-            noFallback | has the fallback "busy", which is no method of its class with the same parameters and result. Write String busy(…) with its parameters, and Attempt.Busy as one more if you like.
-            future | returns Future, whose work would go on after the lock has been released. Return a CompletionStage, or block inside the method.
-            publisher | returns Publisher, whose work would go on after the lock has been released. Return a CompletionStage, or block inside the method.
+            uncalledFallback | names a fallback that is never called. Add onBusy = OnBusy.FALLBACK, or remove it.
+            noFallback | has the fallback "busy", but its class has no such method with the same parameters and result. Write String busy(…) with its parameters, optionally followed by Attempt.Busy.
+            future | returns Future, whose work would continue after the lock has been released. Return a CompletionStage, or block inside the method.
+            publisher | returns Publisher, whose work would continue after the lock has been released. Return a CompletionStage, or block inside the method.
             stream | returns a stream, which is read after the lock has been released. Return a List.
-            oneOfTwo | takes several locks, and has a parameter for the lease or the token of one. Take a MultiLease, and ask it for the token of each name.
-            both | takes several locks, and has a parameter for the lease or the token of one. Take a MultiLease, and ask it for the token of each name.
+            oneOfTwo | takes several locks, and has a parameter for the lease or the token of one. Take a MultiLease, and read the token of each name from it.
+            both | takes several locks, and has a parameter for the lease or the token of one. Take a MultiLease, and read the token of each name from it.
             narrowToken | has a @FencingToken of type int. Make it a long.
             hidden | is private, so that no interceptor can lock it: it would run without the lock. Make it a method that can be overridden.
             ofNoBean | is static, so that no interceptor can lock it: it would run without the lock. Make it a method that can be overridden.

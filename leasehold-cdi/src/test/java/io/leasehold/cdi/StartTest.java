@@ -250,7 +250,7 @@ class StartTest {
     @Test
     void badUseIsRefused() throws Exception {
         refused(
-                "@Locked method UnknownKey.pay(String) has the key \"order.id\", and order is none of its parameters [id]."
+                "@Locked method UnknownKey.pay(String) has the key \"order.id\", and order is not one of its parameters [id]."
                         + " Name one of them, such as key = \"id\" or key = \"order.id\".",
                 MemoryLocks.class,
                 Orders.class,
@@ -265,8 +265,8 @@ class StartTest {
     @Test
     void anAnnotationThatCdiDoesNotReadIsRefused() throws Exception {
         refused(
-                "@Locked method Described.run() is of an interface, whose annotations CDI does not read: it would run without the"
-                        + " lock. Write @Locked on the method of the class.",
+                "@Locked method Described.run() belongs to an interface, whose annotations CDI does not read: it would"
+                        + " run without the lock. Write @Locked on the method of the class.",
                 MemoryLocks.class,
                 OfInterface.class);
     }
@@ -299,7 +299,7 @@ class StartTest {
     @Test
     void anInterfaceWhoseAnnotationCdiDoesNotReadIsRefused() throws Exception {
         refused(
-                "@Locked on the interface LockedInterface does not hold for the bean OfLockedInterface, since CDI does not read"
+                "@Locked on the interface LockedInterface does not apply to the bean OfLockedInterface, since CDI does not read"
                         + " annotations of interfaces: its methods would run without the lock. Write @Locked on the class"
                         + " OfLockedInterface.",
                 MemoryLocks.class,
@@ -309,8 +309,9 @@ class StartTest {
     @Test
     void whatAProducerMakesIsRefused() throws Exception {
         String rest =
-                " makes a bean of type Produced, which has locked methods, and CDI does not intercept what a producer makes:"
-                        + " they would run without the lock. Make its class a bean, or declare the producer with an interface that does"
+                " creates a bean of type Produced, which has locked methods, and CDI does not intercept objects that a"
+                        + " producer creates: they would run without the lock. Make its class a bean, or declare the"
+                        + " producer with an interface that does"
                         + " not carry @Locked.";
         refused("ProducingMethod.make" + rest, MemoryLocks.class, ProducingMethod.class);
         refused("ProducingField.made" + rest, MemoryLocks.class, ProducingField.class);
@@ -319,7 +320,7 @@ class StartTest {
     @Test
     void theAnnotationOfAClassHoldsForDefaultMethods() throws Exception {
         refused(
-                "@Locked method Greeting.greeting() does not say how long it waits for the lock. Write maxWait = \"3s\", or 0 for"
+                "@Locked method Greeting.greeting() does not define how long it waits for the lock. Write maxWait = \"3s\", or 0 for"
                         + " one try, or set leasehold.defaults.max-wait.",
                 MemoryLocks.class,
                 ImpatientGreeter.class);
@@ -338,16 +339,16 @@ class StartTest {
     @Test
     void aClientThatIsNoneIsRefused() throws Exception {
         refused(
-                "@Locked method UnknownClient.report() names the client \"reports\", and no LockClient is @Named so. The names are"
+                "@Locked method UnknownClient.report() names the client \"reports\", and no LockClient has that @Named value. The names are"
                         + " [].",
                 MemoryLocks.class,
                 UnknownClient.class);
         refused(
-                "there is no place for locks: neither a setting leasehold.uri nor a LockClient of the application. Set"
+                "there is no store for locks: neither a setting leasehold.uri nor a LockClient of the application. Set"
                         + " leasehold.uri=redis://localhost:6379, or declare @Produces @ApplicationScoped LockClient locks().",
                 Orders.class);
         refused(
-                "@Locked method Orders.holder() has a client that each use would make anew, since its producer has no scope. Write"
+                "@Locked method Orders.holder() has a client that is created at each use, since its producer has no scope. Write"
                         + " @ApplicationScoped or @Singleton on it.",
                 Unscoped.class,
                 Orders.class);
@@ -400,7 +401,7 @@ class StartTest {
             System.setProperty("leasehold.require." + required.split("=", -1)[0], required.split("=", -1)[1]);
             assertThat(container.refused(Orders.class))
                     .as(required)
-                    .hasMessageStartingWith("the place for locks cannot be used: ");
+                    .hasMessageStartingWith("the store for locks cannot be used: ");
             forgetSettings();
         }
     }
@@ -413,14 +414,14 @@ class StartTest {
             Jta.manager().begin();
             assertThatThrownBy(application.get(Orders.class)::holder)
                     .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("is asked for inside a transaction of the caller");
+                    .hasMessageContaining("is requested inside a transaction of the caller");
             assertThatThrownBy(application.get(Orders.class)::stage)
                     .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("is asked for inside a transaction of the caller");
+                    .hasMessageContaining("is requested inside a transaction of the caller");
             Jta.manager().setRollbackOnly();
             assertThatThrownBy(application.get(Orders.class)::holder)
                     .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("is asked for inside a transaction of the caller");
+                    .hasMessageContaining("is requested inside a transaction of the caller");
             Jta.manager().rollback();
             assertThat(application.get(Orders.class).holder()).isEqualTo("order");
         }
@@ -429,13 +430,13 @@ class StartTest {
     @Test
     void settingsThatCannotWorkAreNamed() throws Exception {
         refused(
-                "@Locked method Impatient.run() does not say how long it waits for the lock. Write maxWait = \"3s\", or 0 for one"
+                "@Locked method Impatient.run() does not define how long it waits for the lock. Write maxWait = \"3s\", or 0 for one"
                         + " try, or set leasehold.defaults.max-wait.",
                 MemoryLocks.class,
                 Impatient.class);
         System.setProperty("leasehold.uri", "nowhere://");
         assertThat(container.refused(Orders.class))
-                .hasMessageStartingWith("the place for locks cannot be used: ")
+                .hasMessageStartingWith("the store for locks cannot be used: ")
                 .hasMessageEndingWith("Change leasehold.uri or leasehold.defaults.*.");
         System.setProperty("leasehold.uri", "memory:");
         System.setProperty("leasehold.defaults.ttl", "7");

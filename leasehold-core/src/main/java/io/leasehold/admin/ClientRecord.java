@@ -12,16 +12,16 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client's description of itself for operators while it holds a lock for longer than a second. The store keeps it, if it
- * can, until some seconds after the client's end. It proves nothing, and nothing depends on it.
+ * A client's description of itself for operators while it holds a lock for longer than a second. The store keeps it, if
+ * it can, until some seconds after the client's end. It proves nothing, and no decision depends on it.
  *
  * @param holderId the id under which it holds
  * @param host the machine
  * @param pid the process
  * @param application its label, or empty
- * @param since when the client was made, by its own clock
+ * @param since the time when the client was created, by its own clock
  * @param holds its holds, the longest first, at most {@value #MAX_HOLDS}
- * @param reportedAt when it reported this, by its own clock; null if it did not say
+ * @param reportedAt the time of this report, by the client's own clock; null if unknown
  */
 public record ClientRecord(
         String holderId,
@@ -35,10 +35,10 @@ public record ClientRecord(
     /** The maximum number of listed holds. */
     public static final int MAX_HOLDS = 500;
 
-    /** A client that holds something reports this often. */
+    /** The interval at which a client reports while it holds a lock. */
     public static final Duration INTERVAL = Duration.ofSeconds(5);
 
-    /** A store keeps a report this long: long enough to bridge two that were lost. */
+    /** The time for which a store keeps a report: long enough to bridge two lost reports. */
     public static final Duration KEPT = Duration.ofSeconds(16);
 
     private static final String VERSION = "1";
@@ -49,8 +49,8 @@ public record ClientRecord(
      *
      * @param lock the lock's name
      * @param thread the name of the thread that acquired it, or empty if it was acquired asynchronously
-     * @param since when, by the client's own clock
-     * @param renewals how often it was renewed
+     * @param since the time when it began, by the client's own clock
+     * @param renewals the number of its renewals
      */
     public record ClientHold(String lock, String thread, Instant since, long renewals) {
         /** Refuses nulls. */
@@ -70,13 +70,13 @@ public record ClientRecord(
         holds = List.copyOf(holds);
     }
 
-    /** A record that does not say when it was reported. */
+    /** Creates a record without the time of the report. */
     public ClientRecord(
             String holderId, String host, long pid, String application, Instant since, List<ClientHold> holds) {
         this(holderId, host, pid, application, since, holds, null);
     }
 
-    /** The hold of this lock. */
+    /** Returns the hold of this lock, if the record lists it. */
     public Optional<ClientHold> holdOf(LockName name) {
         return holds.stream().filter(hold -> hold.lock().equals(name.text())).findFirst();
     }

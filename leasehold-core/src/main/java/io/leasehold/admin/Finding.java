@@ -16,9 +16,9 @@ public record Finding(
 
     /** The grade, from good to bad. The list is closed; handle unknown values all the same. */
     public enum Grade {
-        /** As it should be. */
+        /** The check passed. */
         GOOD,
-        /** The check could not be made; nothing is known. */
+        /** The check could not be carried out; nothing is known. */
         UNKNOWN,
         /** It may cause a failure later. */
         WARNING,
@@ -33,12 +33,12 @@ public record Finding(
         Objects.requireNonNull(reason, "reason");
     }
 
-    /** Nothing to do. */
+    /** Creates a finding of a check that passed. */
     public static Finding good(String check, String reason) {
         return new Finding(check, Grade.GOOD, reason, null);
     }
 
-    /** The check could not be made. */
+    /** Creates a finding of a check that could not be carried out. */
     public static Finding unknown(String check, String reason, @Nullable String remedy) {
         return new Finding(check, Grade.UNKNOWN, reason, remedy);
     }
@@ -48,7 +48,7 @@ public record Finding(
         return new Finding(check, Grade.WARNING, reason, remedy);
     }
 
-    /** Locks are not safe. */
+    /** Creates a finding that makes locks unsafe. */
     public static Finding unsafe(String check, String reason, @Nullable String remedy) {
         return new Finding(check, Grade.UNSAFE, reason, remedy);
     }

@@ -7,21 +7,22 @@ import java.util.Objects;
  *
  * @param kind the kind of leak
  * @param subject the name of the lock, or of another object such as a key
- * @param detail the holder, since when, and why it counts as a leak; one human-readable sentence
+ * @param detail the holder, the time since it holds, and the reason why it counts as a leak; one human-readable
+ *     sentence
  */
 public record Leak(Kind kind, String subject, String detail) {
 
     /** The kind of leak. The list is closed; handle unknown values all the same. */
     public enum Kind {
-        /** A lock without an end: nothing frees it but its holder or an operator. */
+        /** A lock without an end: only its holder or an operator can free it. */
         NO_TTL,
         /** A hold whose client has shown no sign of life for longer than its record lasts. */
         HOLDER_GONE,
         /** A free lock that still has a waiter. */
         WAITERS_STUCK,
-        /** An object beside a lock that nothing will ever remove, or that is unreadable. */
+        /** An object that belongs to a lock and will never be removed, or is unreadable. */
         SIDE_KEY,
-        /** A hold far longer than allowed by the caller. */
+        /** A hold longer than the caller of {@link LockAdmin#leaks} allows. */
         HELD_TOO_LONG
     }
 

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Administrative operations at a store: inspection, forced release and diagnosis.
  *
- * <p>Every method asks the store and waits for its answer, bounded by the store's time limit; none
+ * <p>Every method sends a request to the store and waits for its answer, for at most the store's time limit; none
  * reacts to interruption. Errors are {@link LockStoreException}.
  */
 public interface LockAdmin {
@@ -36,15 +36,14 @@ public interface LockAdmin {
     }
 
     /**
-     * The locks that are held now and whose names match the glob ({@code *} and {@code ?}), at most
-     * {@code limit} of them, in the order of their names. Not a snapshot: locks may come and go
-     * meanwhile.
+     * The locks that are held now and whose names match the glob ({@code *} and {@code ?}), at most {@code limit} of
+     * them, in the order of their names. Not a snapshot: locks may be acquired and released meanwhile.
      */
     List<HeldLock> list(String glob, int limit);
 
     /**
-     * The waiters for the lock at the store, in the order of arrival, at most {@code limit} of them. Empty if there are none,
-     * and always at a store that keeps no queue: one that promises less than {@link Guarantee.Queueing#FIFO}.
+     * The waiters for the lock at the store, in the order of arrival, at most {@code limit} of them. Always empty for a
+     * store without a queue: one that promises less than {@link Guarantee.Queueing#FIFO}.
      *
      * <p>A client has one place for each lock, however many of its threads wait.
      */
@@ -60,10 +59,10 @@ public interface LockAdmin {
     }
 
     /**
-     * Takes the lock away from its holder. The fence is raised first, so that a resource that checks
-     * tokens refuses the old holder once a new one has come.
+     * Releases the lock by force. The store raises the fence first, so that a resource that checks tokens refuses the
+     * old holder once a new holder has used it.
      *
-     * @param holderId only if this is still the {@linkplain Holder#id() holder}; null for any holder
+     * @param holderId releases the lock only if this is still the {@linkplain Holder#id() holder}; null for any holder
      * @return whether a hold was removed
      */
     boolean forceRelease(LockName name, @Nullable String holderId);
@@ -78,48 +77,50 @@ public interface LockAdmin {
     }
 
     /**
-     * Declares the nodes of a Redlock set new, so that they grant at once instead of after the quarantine. Only for nodes on
-     * which no client has held anything within the largest ttl: then no client relies on a grant that they may have lost.
+     * Declares the nodes of a Redlock set new, so that they grant at once instead of after the quarantine. Use it only
+     * for nodes on which no client has held a lock within the largest ttl: then no client relies on a grant that they
+     * may have lost.
      *
      * @return each node's answer
-     * @throws UnsafeStoreException if the store is no set of nodes
-     * @throws StoreUnavailableException if no quorum of them answers; nothing is changed then
+     * @throws UnsafeStoreException if the store is not a set of nodes
+     * @throws StoreUnavailableException if no quorum of them answers; then nothing is changed
      */
     List<NodeVote> declareNewNodes();
 
     /**
-     * The record of the holder with this id. Empty if the store keeps no such records, the client has held nothing for longer
-     * than a second, or it is gone.
+     * The record of the holder with this id. Empty if the store keeps no such records, if the client has not held any
+     * lock for longer than a second, or if the client is gone.
      */
     Optional<ClientRecord> client(String holderId);
 
     /**
-     * The leaks, the worst first. Suspects are checked twice, four seconds apart, so that a hold that ends or a hand-over is
-     * not reported. At most {@value #MAX_LEAK_CANDIDATES} locks are checked.
+     * The leaks, the worst first. Suspects are checked twice, four seconds apart, so that a hold that is ending and a
+     * hand-over are not reported. At most {@value #MAX_LEAK_CANDIDATES} locks are checked.
      *
-     * @param olderThan a hold for longer than this is {@link Leak.Kind#HELD_TOO_LONG}, where the store knows since when
+     * @param olderThan a longer hold is reported as {@link Leak.Kind#HELD_TOO_LONG}, if the store knows when it began
      * @throws IllegalArgumentException if {@code olderThan} is negative
      */
     List<Leak> leaks(Duration olderThan);
 
     /**
-     * Reports the number of keys that later calls of {@link #list} and {@link #leaks} have read so far, to show progress.
-     * Stores that answer in one step report nothing.
+     * Registers a listener for the number of keys that later calls of {@link #list} and {@link #leaks} have read so
+     * far, to show progress. Stores that answer in one step do not call it.
      *
      * @param seen called on any thread; must not block
      */
     void onProgress(LongConsumer seen);
 
     /**
-     * Declares that processes which may outlive this one use this client's locks, such as a command that runs under a lock.
-     * Must be called before the lock is acquired.
+     * Declares that other processes, which may outlive this one, use this client's locks: for example a command that
+     * runs under a lock. Must be called before the lock is acquired.
      *
-     * <p>A store on one machine frees the locks of a dead process at once, long before their ttl (SQLite). After this call it
-     * does so only once an {@code e} has been appended to the returned file, by a process that ensures that those processes
-     * have ended, such as the last of them. No other process may write to the file, and this process must not open it: that
-     * would end its proof of life. If nothing is appended, the ttl counts.
+     * <p>A store on one machine (SQLite) frees the locks of a dead process at once, long before their ttl. After this
+     * call it does so only once an {@code e} has been appended to the returned file. The process that appends it, such
+     * as the last of the other processes, ensures that all of them have ended. No other process may write to the file,
+     * and this process must not open it: that would end its proof of life. If nothing is appended, the locks end with
+     * their ttl.
      *
-     * @return the file; empty if the store lets holds end with their ttl or session alone
+     * @return the file; empty if holds at this store end only with their ttl or session
      * @throws StoreUnavailableException if the file cannot be written
      */
     Optional<Path> coverChildren();

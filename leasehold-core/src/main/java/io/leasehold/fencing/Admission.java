@@ -29,7 +29,7 @@ public sealed interface Admission {
     }
 
     /**
-     * No newer token had been seen; this one is now registered.
+     * The resource had seen no newer token; this one is now registered.
      *
      * @param resource the resource
      * @param token the token
@@ -37,7 +37,7 @@ public sealed interface Admission {
     record Admitted(String resource, long token) implements Admission {}
 
     /**
-     * A newer holder has used the resource: the lease of this one has ended, even if it did not notice.
+     * A newer holder has used the resource: the lease of this holder has ended, even if it did not notice.
      *
      * @param resource the resource
      * @param token the token
@@ -46,7 +46,8 @@ public sealed interface Admission {
     record Rejected(String resource, long token, long newest) implements Admission {}
 
     /**
-     * There is no such resource; nothing was registered. Different from a rejection: the holder may be entitled, but has named a wrong resource.
+     * The resource does not exist; nothing was registered. Unlike a rejection, the holder's lease may be valid: it has
+     * named a wrong resource.
      *
      * @param resource the resource
      * @param token the token

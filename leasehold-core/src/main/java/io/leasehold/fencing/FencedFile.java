@@ -30,20 +30,25 @@ import org.jspecify.annotations.Nullable;
 /**
  * A file that refuses older holders: the newest token is stored next to it, in {@code NAME.fence}.
  *
- * <p><b>Guarantee.</b> Among all uses of the file through this class, in any process of this machine, a token below the
- * largest one seen neither reads nor writes. Check and use are one step, under the kernel's lock on {@code NAME.fence}. A
- * token is on disk before the content that it admits, and the content is replaced as a whole: after a crash the file has the
- * old content or the new one, never a part. A symbolic link stands for its target. The new content has the permissions of the
- * old, so that no further user can read it (if the group cannot be kept, the new group has none).
+ * <p><b>Guarantee.</b> Among all uses of the file through this class, by any process of this machine, a token below the
+ * largest one seen can neither read nor write. Check and use are one atomic step, under the kernel's lock on {@code
+ * NAME.fence}. A token is on disk before the content that it admits, and the content is replaced as a whole: after a
+ * crash the file has the old content or the new one, never a part. A symbolic link stands for its target. The new
+ * content keeps the permissions of the old, so that no additional user can read it (if the group cannot be kept, the
+ * new group has no permissions).
  *
- * <p><b>Condition.</b> One name: a hard link has a fence of its own. {@code NAME.fence} is kept as long as the file; one that
- * is empty, or that contains anything but a token, admits no holder. Not for network file systems, whose locks and renames may promise less.
+ * <p><b>Condition.</b> Use the file under one name: a hard link has a fence of its own. Keep {@code NAME.fence} as long
+ * as the file; if the fence is empty or corrupt, it admits no holder. Do not use it on network file systems, whose
+ * locks and renames may promise less.
  *
- * <p><b>Threads.</b> Any thread may use it; it blocks on I/O, and while another thread or process uses the same file.
+ * <p><b>Threads.</b> Any thread may use it. Calls block on I/O, and while another thread or process uses the same file.
  */
 public final class FencedFile {
 
-    /** The kernel's lock belongs to the process: within the process these are taken first. Two files that share one only wait without need. */
+    /**
+     * Locks between the threads of this process, acquired before the kernel's lock, which belongs to the process. Files
+     * that share a stripe only wait unnecessarily.
+     */
     private static final List<ReentrantLock> STRIPES =
             Stream.generate(ReentrantLock::new).limit(64).toList();
 
@@ -66,7 +71,7 @@ public final class FencedFile {
     }
 
     /**
-     * The file at this path, which need not exist yet; its directory must.
+     * Opens the file at this path. The file need not exist yet; its directory must.
      *
      * @throws IOException if the directory does not exist
      */
@@ -75,9 +80,10 @@ public final class FencedFile {
     }
 
     /**
-     * The file at this path, with an observer of each answer: to count rejections, or to log them.
+     * Opens the file at this path, with an observer of each answer: to count rejections, or to log them.
      *
-     * @param observer called by the asking thread, after the use and with no lock held, so by several threads at once if several ask
+     * @param observer called by the thread that uses the file, after the use and without any lock held; concurrent uses
+     *     call it concurrently
      * @throws IOException if the directory does not exist
      */
     public static FencedFile at(Path path, Consumer<? super Admission> observer) throws IOException {
@@ -85,7 +91,7 @@ public final class FencedFile {
         return new FencedFile(behindLinks(path), observer);
     }
 
-    /** Two paths to one file must have one fence. The last name of the path need not exist. */
+    /** Resolves symbolic links: two paths to one file must have one fence. The last name of the path need not exist. */
     private static Path behindLinks(Path path) throws IOException {
         Path at = path.toAbsolutePath();
         for (int links = 0; links <= MAX_LINKS; links++) {
@@ -105,7 +111,7 @@ public final class FencedFile {
     }
 
     /**
-     * Its content, or nothing if it does not exist. The token is registered: reading is contact.
+     * Reads the content; empty if the file does not exist. Registers the token, since a read is contact.
      *
      * @throws StaleTokenException if a newer holder has been here
      */
@@ -120,7 +126,7 @@ public final class FencedFile {
     }
 
     /**
-     * Replaces its content.
+     * Replaces the content.
      *
      * @throws StaleTokenException if a newer holder has been here; nothing was changed
      */
@@ -152,7 +158,7 @@ public final class FencedFile {
         } finally {
             lock.unlock();
             if (admission != null) {
-                // Outside of both locks: nobody waits for what the user does here.
+                // Outside of both locks: no thread waits for the user's code.
                 observer.accept(admission);
             }
         }
@@ -168,10 +174,10 @@ public final class FencedFile {
         }
     }
 
-    /** The file appears together with its first number: an empty one has lost it. */
+    /** Creates the fence together with its first number: an empty fence has lost its number. */
     private void makeFence() throws IOException {
         Path made = Files.createTempFile(file.getParent(), fence.getFileName() + "-", ".new");
-        // Only the name of a temporary file is used: the permissions must be those of any new file.
+        // Uses only the name of a temporary file: the permissions must be those of any new file.
         Files.delete(made);
         try {
             try (FileChannel channel =
@@ -181,7 +187,7 @@ public final class FencedFile {
             if (Files.exists(file)) {
                 PosixFileAttributeView rights = keepRights(made);
                 if (rights != null) {
-                    // Even if the file itself may only be replaced.
+                    // Even if the file itself can only be replaced.
                     Set<PosixFilePermission> all = rights.readAttributes().permissions();
                     all.addAll(Set.of(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE));
                     rights.setPermissions(all);
@@ -199,28 +205,31 @@ public final class FencedFile {
             // Unlike a rename it never replaces a file that another process has created meanwhile.
             Files.createLink(fence, made);
         } catch (FileAlreadyExistsException another) {
-            // Its fence is ours, too.
+            // This process uses that fence, too.
         } catch (UnsupportedOperationException | FileSystemException noLinks) {
             makeFenceInPlace();
         }
     }
 
-    /** For file systems without links. A crash at this moment leaves it empty, and an operator has to delete it. */
+    /**
+     * Creates the fence on a file system without links. A crash at this moment leaves it empty, and an operator must
+     * delete it.
+     */
     private void makeFenceInPlace() throws IOException {
         try (FileChannel channel = FileChannel.open(fence, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
                 FileLock held = channel.lock()) {
             put(channel, 0);
         } catch (FileAlreadyExistsException another) {
-            // Its fence is ours, too.
+            // This process uses that fence, too.
         }
     }
 
-    /** Ensures that a loss of power does not leave the content without its fence. */
+    /** Forces the directory to disk, so that a loss of power does not leave the content without its fence. */
     private void forceDirectory() {
         try (FileChannel directory = FileChannel.open(file.getParent(), StandardOpenOption.READ)) {
             directory.force(true);
         } catch (IOException notHere) {
-            // Windows cannot open directories, and does not need them to be forced.
+            // Windows cannot open directories, and does not need this.
         }
     }
 
@@ -237,7 +246,7 @@ public final class FencedFile {
 
     /** Writes a fixed length from the start: if a crash tears it, the result is not below the old token. */
     private static void put(FileChannel channel, long token) throws IOException {
-        // In the digits that are read: the default locale may have others.
+        // Uses the digits that the reader expects: the default locale may have others.
         putAll(channel, StandardCharsets.US_ASCII.encode(String.format(Locale.ROOT, "%016d\n", token)));
     }
 
@@ -258,14 +267,14 @@ public final class FencedFile {
         if (newest < 0 || newest > FencingToken.LARGEST || channel.size() > MAX_FENCE_BYTES) {
             throw new IOException(
                     "\"" + fence + "\" does not contain a fencing token" + (text.isEmpty() ? ": it is empty" : "")
-                            + "; no holder is admitted until an operator has written the largest token that was ever used into it");
+                            + "; no holder is admitted until an operator has written the largest token that was ever used into the file");
         }
         return newest;
     }
 
     private void replace(byte[] content) throws IOException {
         Path next = file.resolveSibling(file.getFileName() + ".next");
-        // A file that a crash left has other permissions.
+        // A file left by a crash has other permissions.
         Files.deleteIfExists(next);
         PosixFileAttributeView rights = null;
         if (Files.exists(file)) {
@@ -288,7 +297,8 @@ public final class FencedFile {
     }
 
     /**
-     * Gives another file the group and the permissions of this one; no user gets permissions that this file does not grant.
+     * Copies the group and the permissions of this file to another; no user gets permissions that this file does not
+     * grant.
      *
      * @return the other file's permissions, or null if the file system does not support them
      */

@@ -1,13 +1,13 @@
 package io.leasehold.fencing;
 
-/** A fencing token was presented to a resource that does not exist: nothing was registered or changed. */
+/** Thrown if a fencing token was presented to a resource that does not exist; nothing was registered or changed. */
 public final class FencedResourceMissingException extends IllegalStateException {
 
     private static final long serialVersionUID = 1L;
 
     private final String resource;
 
-    /** The answer. */
+    /** Creates the exception for this answer. */
     public FencedResourceMissingException(Admission.Missing missing) {
         super("there is no \"" + missing.resource() + "\" to present fencing token " + missing.token() + " to");
         this.resource = missing.resource();

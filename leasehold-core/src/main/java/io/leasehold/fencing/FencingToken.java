@@ -1,15 +1,18 @@
 package io.leasehold.fencing;
 
-/** The rule for valid fencing tokens: positive, and exact as a double, since scripts and JSON calculate with doubles. */
+/**
+ * The rule for valid fencing tokens: a token is positive, and exact as a double, since scripts and JSON calculate with
+ * doubles.
+ */
 public final class FencingToken {
 
-    /** The largest: 2<sup>53</sup> − 1. */
+    /** The largest token: 2<sup>53</sup> − 1. */
     public static final long LARGEST = (1L << 53) - 1;
 
     private FencingToken() {}
 
     /**
-     * Refuses a number that no lease can have.
+     * Requires a number that a lease can have.
      *
      * @return the token
      * @throws IllegalArgumentException if it is not in 1 … 2<sup>53</sup> − 1

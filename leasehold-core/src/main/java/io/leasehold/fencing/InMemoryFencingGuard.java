@@ -3,7 +3,7 @@ package io.leasehold.fencing;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** The largest token of each resource, in this process. */
+/** A guard that remembers the largest token of each resource in this process. */
 final class InMemoryFencingGuard implements FencingGuard {
 
     private final ConcurrentHashMap<String, Long> newest = new ConcurrentHashMap<>();

@@ -42,7 +42,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A node in this process: the grant rule of {@link LockNode} on a map.
+ * A node in this process, which applies the grant rule of {@link LockNode} to a map.
  *
  * <p>Several clients may share one instance, in one process or in a simulation. Its clock is the runtime's wall clock at its
  * creation plus the monotonic time since, so it never jumps.
@@ -73,7 +73,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     /**
      * Creates a node that restarts, or takes over, with the saved state of another one, as a new incarnation.
      *
-     * @param runtime that of the saved node, whose clock the times of keys refer to
+     * @param runtime the runtime of the saved node; the times of keys refer to its clock
      */
     public InMemoryNode(LockRuntime runtime, NodeImage image) {
         this.runtime = runtime;
@@ -86,7 +86,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         this.incarnation = new Incarnation(java.util.HexFormat.of().formatHex(id));
     }
 
-    /** Its current state, as a disk or a replica would have it. */
+    /** The current state, as a disk or a replica would have it. */
     public synchronized NodeImage image() {
         return new NodeImage(entries, marker);
     }
@@ -139,7 +139,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     public synchronized CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
         sweepSometimes();
         NodeReply refusal = marker.refusal(membership, incarnation, serverMicros());
-        // A member of a set hands nothing over, so there are no signals.
+        // A member of a set never hands over, so it sends no signals.
         return CompletableFuture.completedFuture(refusal != null ? refusal : decide(ballot, false, new ArrayList<>(0)));
     }
 
@@ -148,14 +148,14 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         return CompletableFuture.completedFuture(marker.birth(birth, incarnation, serverMicros()));
     }
 
-    /** A client's failure at a signal affects neither the client that caused the signal nor the others. */
+    /** Sends the signals; a failing client affects neither the client that caused the signal nor the others. */
     private void send(List<Consumer<StoreSignals>> signals) {
         for (Consumer<StoreSignals> signal : signals) {
             for (StoreSignals listener : listeners) {
                 try {
                     signal.accept(listener);
                 } catch (RuntimeException | Error e) {
-                    LOG.error("a client of the lock node in memory failed at a signal", e);
+                    LOG.error("a client of the in-memory lock node failed while it processed a signal", e);
                 }
             }
         }
@@ -210,7 +210,9 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         return new NodeReply.Yes(incarnation, serverMicros);
     }
 
-    /** At a member of a set a client has one place, under any of its owner tokens. */
+    /**
+     * Removes the client's earlier place: at a member of a set a client has one place, under any of its owner tokens.
+     */
     private static void forgetPlaceOf(AcquireRequest request, Entry entry) {
         entry.waiters.values().removeIf(place -> place.holderId().equals(request.holderId()));
     }
@@ -249,15 +251,18 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
                 held == null ? null : holder(held, nowNanos), request.isWaiting(), incarnation, serverMicros);
     }
 
-    /** A free lock goes to its first waiter; a caller that does not wait gets it only if there are no waiters. */
+    /**
+     * Whether a free lock goes to this caller: it goes to its first waiter, and to a caller that does not wait only if
+     * there are no waiters.
+     */
     private static boolean isFirst(Entry entry, OwnerToken owner) {
         return entry.waiters.isEmpty()
                 || entry.waiters.keySet().iterator().next().equals(owner);
     }
 
     /**
-     * The lock is free: its first waiter receives it, with tokens above the fence, or is woken, as its request said. Dead
-     * waiters are not known here and not skipped: each costs its claim.
+     * Serves the first waiter of a free lock: hands the lock over, with tokens above the fence, or wakes the waiter, as
+     * its request says. The node does not know dead waiters and does not skip them: each costs its claim time.
      */
     private void serveFirst(LockName name, Entry entry, long nowNanos, List<Consumer<StoreSignals>> signals) {
         dropSilentWaiters(entry, nowNanos);
@@ -411,7 +416,10 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         return birthMicros + (runtime.nanoTime() - birthAtNanos) / 1_000;
     }
 
-    /** Removes names whose fence the clock has passed by the retention, so that one-off names leave nothing. */
+    /**
+     * Removes names whose fence is older than the clock by more than the retention, so that one-off names leave nothing
+     * behind.
+     */
     private void sweepSometimes() {
         if (++requestsSinceSweep < Math.max(SWEEP_EVERY, entries.size())) {
             return;

@@ -12,7 +12,7 @@ import java.util.Set;
  */
 public final class InMemoryStoreProvider implements StoreProvider {
 
-    /** For {@link java.util.ServiceLoader}. */
+    /** Called by {@link java.util.ServiceLoader}. */
     public InMemoryStoreProvider() {}
 
     @Override
@@ -24,7 +24,7 @@ public final class InMemoryStoreProvider implements StoreProvider {
     public LockStore open(StoreUri uri, LockRuntime runtime) {
         if (!uri.rest().isEmpty()) {
             throw new IllegalArgumentException("store URI \"" + uri.redacted()
-                    + "\": nothing may follow \"memory:\"; each client has a store of its own");
+                    + "\": nothing may follow \"memory:\"; each client has its own store");
         }
         return new SingleNodeStore(new InMemoryNode(runtime), runtime);
     }

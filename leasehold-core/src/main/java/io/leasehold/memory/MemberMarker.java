@@ -54,7 +54,8 @@ final class MemberMarker {
     NodeReply birth(Birth birth, Incarnation now, long serverMicros) {
         boolean declared = birth.nonce().equals(Birth.ANY_LIFE);
         if (!declared && (born || !birth.nonce().equals(nonce) || !now.equals(life))) {
-            return new NodeReply.Refused("is another life by now, or was told its birth already", 0, now, serverMicros);
+            return new NodeReply.Refused(
+                    "is a different life by now, or has already received its birth", 0, now, serverMicros);
         }
         configuration = birth.configuration();
         nonce = null;

@@ -25,12 +25,12 @@ public final class NodeImage {
         return copy;
     }
 
-    /** A separate copy for one node. */
+    /** Returns a separate copy for one node. */
     Map<LockName, InMemoryNode.Entry> entries() {
         return copy(entries);
     }
 
-    /** A separate copy for one node. */
+    /** Returns a separate copy for one node. */
     MemberMarker marker() {
         return marker.copy();
     }

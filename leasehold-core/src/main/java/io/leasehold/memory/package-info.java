@@ -1,8 +1,8 @@
 /**
- * A node in this process's memory: a store for one process, and the reference for all others.
+ * A node in this process's memory: a store for one process, and the reference implementation for all others.
  *
- * <p>{@code memory:} excludes only the threads of one client. It is for experiments and tests, where it behaves like a store
- * over the network, also in virtual time:
+ * <p>{@code memory:} excludes only the threads of one client. Use it for experiments and tests, where it behaves like a
+ * store over the network, even in virtual time:
  *
  * <pre>{@code
  * try (LockClient locks = Leasehold.connect("memory:");

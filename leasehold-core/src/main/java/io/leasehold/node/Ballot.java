@@ -15,7 +15,10 @@ import java.util.Objects;
  */
 public record Ballot(AcquireRequest request, long candidate, int reserve, long claimNanos) {
 
-    /** A ballot without hand-over: the only kind for several nodes, since each would choose another next holder. */
+    /**
+     * Creates a ballot without hand-over: the only kind for several nodes, since each node would choose a different
+     * next holder.
+     */
     public Ballot(AcquireRequest request, long candidate, int reserve) {
         this(request, candidate, reserve, 0);
     }
@@ -26,7 +29,7 @@ public record Ballot(AcquireRequest request, long candidate, int reserve, long c
         TokenRange.of(candidate, reserve);
     }
 
-    /** The tokens it would grant. */
+    /** The tokens that it would grant. */
     public TokenRange tokens() {
         return TokenRange.of(candidate, reserve);
     }

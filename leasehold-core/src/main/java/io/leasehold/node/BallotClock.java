@@ -7,13 +7,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * Estimates one node's clock from its answers, so that a candidate for a fencing token exceeds the floor in one round trip.
  *
- * <p>With {@code s} our sending time, {@code r} our receiving time and {@code S} the node's clock in the reply,
- * the node's offset lies in {@code [S − r, S − s]}. The estimate is {@code now + min(S − s)} over a sliding
- * window, hence at most one shortest one-way delay ahead of the node's clock. A jump backwards lowers the minimum
- * at once; a jump forwards is proved by {@code S − r} above the minimum and clears the window, as do a new
- * incarnation and a long silence.
+ * <p>Let {@code s} be the client's sending time, {@code r} its receiving time and {@code S} the node's clock in the
+ * reply; then the node's offset lies in {@code [S − r, S − s]}. The estimate is {@code now + min(S − s)} over a sliding
+ * window, hence at most one shortest one-way delay ahead of the node's clock. A jump backwards lowers the minimum at
+ * once; a jump forwards is proved by {@code S − r} above the minimum and clears the window, as do a new incarnation and
+ * a long silence.
  *
- * <p>Pure: time comes in as numbers. Guarded by its owner.
+ * <p>Pure: receives time as numbers. Guarded by its owner.
  */
 public final class BallotClock {
 
@@ -25,7 +25,7 @@ public final class BallotClock {
     private long previousMin = Long.MAX_VALUE;
     private long currentMin = Long.MAX_VALUE;
 
-    /** A clock without an estimate yet. */
+    /** Creates a clock without an estimate. */
     public BallotClock() {}
 
     /** Processes a reply. */

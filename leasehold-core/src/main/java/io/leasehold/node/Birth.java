@@ -1,10 +1,11 @@
 package io.leasehold.node;
 
 /**
- * A message that tells a member of a quorum since when it remembers.
+ * A message that tells a member of a quorum the age of its memory.
  *
- * @param nonce the name of the life that was found without a birth: no other life accepts this message
- * @param bornMicros the birth by the clock of the set, read after the nonce was known; zero declares that the node is new and has lost nothing
+ * @param nonce the name of the life that had no birth: no other life accepts this message
+ * @param bornMicros the birth by the clock of the set, read after the nonce was known; zero declares that the node is
+ *     new and has lost nothing
  * @param configuration the set as this client knows it
  * @param timeoutNanos the time limit after which the node must complete its reply
  */

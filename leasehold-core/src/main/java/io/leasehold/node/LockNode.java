@@ -7,27 +7,27 @@ import io.leasehold.spi.StoreSignals;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * One member store that answers ballots. Core lifts one node, or a quorum of nodes, into a {@link LockStore}.
+ * A member store that answers ballots. Core turns one node, or a quorum of nodes, into a {@link LockStore}.
  *
  * <p><b>The grant rule.</b> A candidate is granted if and only if it exceeds the floor <em>and</em> the lock is free or
  * held by the same owner token. The order of the checks is: floor (else {@code Stale}), own or free ({@code
  * Yes}), held ({@code Held}). On a grant the node stores {@code candidate + reserve − 1} as its fence, and the
  * stored fence never goes down; {@code release} raises it too, even if there was nothing to release.
  *
- * <p>Futures always complete normally, within the request's time limit. At most once: a node never repeats a
- * request by itself.
+ * <p>Futures always complete normally, within the request's time limit. Requests are sent at most once: a node never
+ * repeats one on its own.
  */
 public interface LockNode extends LockKeeper {
 
-    /** Removes the listener: its client is closed, though the node may serve others. */
+    /** Removes the listener of a closed client; the node may still serve other clients. */
     default void unlisten(StoreSignals signals) {}
 
     /** Reads the node's incarnation and clock; {@code Stale} with floor zero, or a failure. */
     CompletableFuture<NodeReply> probe(long timeoutNanos);
 
     /**
-     * The part that serves this lock, if the node consists of parts (the masters of a Cluster): each has its own clock and
-     * incarnation, and a lock can move from one to another. Empty for a node without parts.
+     * Names the part that serves this lock, if the node consists of parts (the masters of a Cluster). Each part has its
+     * own clock and incarnation, and a lock can move from one to another. Empty for a node without parts.
      */
     default String part(LockName name) {
         return "";
@@ -42,16 +42,16 @@ public interface LockNode extends LockKeeper {
     CompletableFuture<NodeReply> acquire(Ballot ballot);
 
     /**
-     * Proposes a ballot to a member of a quorum: as {@link #acquire(Ballot)}, but first the node checks that it belongs to
-     * this set ({@code OtherSet}), knows since when it remembers ({@code Unborn}) and has remembered for long enough
-     * ({@code Refused}). A member has no queue: it records waiters only to wake them, in the order of their first ballots, and
-     * grants a free lock to any client that asks. It never hands a lock over.
+     * Proposes a ballot to a member of a quorum: as {@link #acquire(Ballot)}, but the node first checks that it belongs
+     * to this set ({@code OtherSet}), knows the age of its memory ({@code Unborn}) and has remembered for long enough
+     * ({@code Refused}). A member has no queue: it records waiters only to wake them, in the order of their first
+     * ballots, and grants a free lock to any client that requests it. It never hands a lock over.
      */
     CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership);
 
     /**
-     * Tells a member since when it remembers; {@code Stale} with floor zero if it has accepted that, {@code Refused} if its
-     * life has changed or it was told already, or a failure.
+     * Tells a member the age of its memory; {@code Stale} with floor zero if the member has accepted it, {@code
+     * Refused} if its life has changed or it knows its birth already, or a failure.
      */
     CompletableFuture<NodeReply> birth(Birth birth);
 }

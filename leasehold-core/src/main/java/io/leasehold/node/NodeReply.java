@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /** One node's answer to a {@link Ballot}. */
 public sealed interface NodeReply {
 
-    /** An answer that came from the node, and therefore carries its incarnation and its clock. */
+    /** An answer from the node, which contains its incarnation and its clock. */
     sealed interface Answered extends NodeReply {
         /** The incarnation that answered. */
         Incarnation incarnation();
@@ -20,8 +20,8 @@ public sealed interface NodeReply {
     }
 
     /**
-     * The candidate is granted: the lock was free or already this owner token's, and the node has stored
-     * {@code candidate + reserve − 1} as the fence.
+     * The candidate is granted: the lock was free or this owner token already held it, and the node has stored {@code
+     * candidate + reserve − 1} as the fence.
      */
     record Yes(Incarnation incarnation, long serverMicros) implements Answered {}
 
@@ -33,7 +33,7 @@ public sealed interface NodeReply {
     record Stale(long floor, Incarnation incarnation, long serverMicros) implements Answered {}
 
     /**
-     * Another client holds the lock, or others wait before the caller.
+     * Another client holds the lock, or other clients wait before the caller.
      *
      * @param holder its holder, if known; a foreign holder is described
      * @param queued whether the node has queued the caller
@@ -42,7 +42,7 @@ public sealed interface NodeReply {
             implements Answered {}
 
     /**
-     * The node must not grant: a candidate beyond the bound, or a clock that is not trusted.
+     * The node must not grant: a candidate beyond the bound, or an untrusted clock.
      *
      * @param reason human-readable
      * @param retryNanos the time after which a retry makes sense
@@ -51,7 +51,7 @@ public sealed interface NodeReply {
      */
     record Refused(String reason, long retryNanos, Incarnation incarnation, long serverMicros, boolean spent)
             implements Answered {
-        /** Nothing was granted, and the caller may ask again with the same owner token. */
+        /** Creates a refusal: nothing was granted, and the caller may retry with the same owner token. */
         public Refused(String reason, long retryNanos, Incarnation incarnation, long serverMicros) {
             this(reason, retryNanos, incarnation, serverMicros, false);
         }
@@ -65,7 +65,7 @@ public sealed interface NodeReply {
     /**
      * The node, a member of a quorum, may have lost earlier grants.
      *
-     * @param leftNanos for how long it grants nothing
+     * @param leftNanos the time for which it still grants nothing
      */
     record Quarantined(long leftNanos, Incarnation incarnation, long serverMicros) implements Answered {
 
@@ -81,7 +81,7 @@ public sealed interface NodeReply {
     }
 
     /**
-     * The node, a member of a quorum, does not know since when it remembers, and therefore grants nothing.
+     * The node, a member of a quorum, does not know the age of its memory, and therefore grants nothing.
      *
      * @param nonce the name of this life: see {@link Birth}
      */

@@ -5,12 +5,12 @@ import io.leasehold.spi.PassingKeeper;
 import io.leasehold.spi.StoreSignals;
 import java.util.concurrent.CompletableFuture;
 
-/** Passes everything on to a node; a subclass checks, watches or breaks a verb. Thread-safe if the node is. */
+/** Delegates every operation to another node; a subclass checks, observes or breaks one. Thread-safe if the node is. */
 public abstract class PassingNode extends PassingKeeper implements LockNode {
 
     private final LockNode node;
 
-    /** Over this node, which is closed with it. */
+    /** Creates a delegate of this node, which it closes. */
     public PassingNode(LockNode node) {
         super(node);
         this.node = node;

@@ -23,19 +23,22 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One node as a store: proposes candidates for fencing tokens and repeats a stale one with a higher ballot of the same owner
- * token. The node hands locks over to waiters that requested it.
+ * A store that consists of one node. It proposes candidates for fencing tokens, and retries a stale one with a higher
+ * ballot of the same owner token. The node hands locks over to waiters that requested it.
  *
- * <p>A candidate is {@code max(seen token + 1, ballot so far + 1, estimate of the node's clock in µs)}. A stale answer carries the
- * floor; the k-th ballot after it adds {@code reserve × 2^k}, so that contenders that all learned the same floor
- * separate. Safe for all threads.
+ * <p>A candidate is {@code max(seen token + 1, ballot so far + 1, estimate of the node's clock in µs)}. A stale answer
+ * contains the floor; the k-th ballot after it adds {@code reserve × 2^k}, so that contenders that received the same
+ * floor diverge. Safe for all threads.
  */
 public final class SingleNodeStore extends PassingKeeper implements LockStore {
 
-    /** The maximum number of ballots before a request is refused; doubling makes more of them pointless. */
+    /**
+     * The maximum number of ballots before a request is refused. Since the distance doubles, more of them are
+     * pointless.
+     */
     private static final int MAX_BALLOTS = 12;
 
-    /** The number of concurrent waiters whose places are kept; further ones may lose theirs. */
+    /** The maximum number of concurrent waiters whose places are kept; further waiters may lose theirs. */
     private static final int MAX_FLOORS = 10_000;
 
     private static final long RETRY_NANOS = 10_000_000L;

@@ -8,8 +8,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Decides which nodes are told since when they remember: in two steps, since a request that was in flight while the node lost
- * its state carries an older clock. Pure: the shell asks all nodes for their clocks when this class requires it.
+ * Decides which nodes receive their birth, that is the age of their memory. This takes two steps, since a request that
+ * was in flight while the node lost its state carries an older clock. Pure: the shell reads the clocks of all nodes
+ * when this class requires it.
  *
  * <p>The birth is the clock of the set, read at a quorum of nodes <em>after</em> the node had named its life; the node accepts
  * it only for that life. A client does so only if a quorum of nodes knows its configuration or has none yet.
@@ -40,7 +41,7 @@ final class BirthMarkers {
     /**
      * A node has answered a ballot.
      *
-     * @return whether to ask all nodes for their clocks now
+     * @return whether to read the clocks of all nodes now
      */
     boolean answered(int node, NodeReply reply) {
         if (reply instanceof NodeReply.Unborn unborn) {
@@ -76,7 +77,7 @@ final class BirthMarkers {
     }
 
     /**
-     * The nodes have answered with their clocks. A life that is not told now is found unborn by the next ballot.
+     * The nodes have answered with their clocks. If a life receives no birth now, the next ballot finds it unborn.
      *
      * @return the births to send
      */

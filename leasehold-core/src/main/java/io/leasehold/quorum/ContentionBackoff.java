@@ -9,10 +9,10 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Decides when a client retries by itself. After split votes: a random time, 1 to 4 × the measured round, at least
- * 10 ms, doubling to 1 s. After the wake-ups of several nodes: once, a little later, so that clients do not all ask at the
- * same moment. A client that releases a lock is always faster than its waiters, so it lets them go first: 2 to 3 rounds, at
- * most 20 ms. Guarded by itself.
+ * Decides when a client retries without a wake-up. After split votes it waits for a random time: 1 to 4 × the measured
+ * round, at least 10 ms, doubling to 1 s. After the wake-ups of several nodes it retries once, slightly later, so that
+ * clients do not all ask at the same moment. A client that releases a lock is always faster than its waiters, so it
+ * lets them go first: it waits for 2 to 3 rounds, at most 20 ms. Guarded by itself.
  */
 final class ContentionBackoff {
 
@@ -32,7 +32,7 @@ final class ContentionBackoff {
     private final Consumer<LockName> wake;
     private final Map<OwnerToken, Integer> losses = new HashMap<>();
     private final Map<LockName, LockRuntime.Timer> pending = new HashMap<>();
-    /** Until when the woken clients go first. */
+    /** The time until which the woken clients go first. */
     private final Map<LockName, Long> courtesies = new HashMap<>();
 
     private long roundNanos = FIRST_ROUND_NANOS;
@@ -73,7 +73,7 @@ final class ContentionBackoff {
         roundNanos += (Math.max(1, nanos) - roundNanos) / 8;
     }
 
-    /** This client has released a lock for which others wait. */
+    /** This client has released a lock for which other clients wait. */
     synchronized void awaited(LockName name) {
         if (courtesies.size() >= MAX_COURTESIES) {
             courtesies.clear();
@@ -82,7 +82,7 @@ final class ContentionBackoff {
         courtesies.put(name, runtime.nanoTime() + pauseNanos);
     }
 
-    /** How long to wait before requesting this lock, so that the woken clients go first; returned once. */
+    /** The delay before a request for this lock, so that the woken clients go first; returned once. */
     synchronized long courtesyNanos(LockName name) {
         Long untilAtNanos = courtesies.isEmpty() ? null : courtesies.remove(name);
         return untilAtNanos == null ? 0 : Math.max(0, untilAtNanos - runtime.nanoTime());

@@ -4,7 +4,7 @@ package io.leasehold.quorum;
  * The reason why a node's votes do not count at present. Pure.
  *
  * @param text human-readable, to follow the node's name
- * @param isSameServer whether it is that the node has the run id of another node
+ * @param isSameServer whether the reason is that the node has the run id of another node
  */
 record Distrust(String text, boolean isSameServer) {
 
@@ -13,9 +13,10 @@ record Distrust(String text, boolean isSameServer) {
         return new Distrust("is the same server as " + other + ": one server has one vote", true);
     }
 
-    /** The node's clock jumped relative to our monotonic one. */
+    /** The node's clock jumped relative to the client's monotonic clock. */
     static Distrust jumped(long micros, long leftNanos) {
-        String text = "its clock jumped by " + seconds(micros) + " against ours, beyond 20 ms + 1 % of the time";
+        String text =
+                "its clock jumped by " + seconds(micros) + " relative to this client's, beyond 20 ms + 1 % of the time";
         return new Distrust(text + excluded(leftNanos), false);
     }
 

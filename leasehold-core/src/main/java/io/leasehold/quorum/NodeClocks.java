@@ -9,21 +9,22 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The clocks of the nodes of a set, and which of them are trusted. Pure: time comes in as numbers.
+ * The clocks of the nodes of a set, and which of them are trusted. Pure: receives time as numbers.
  *
- * <p>The clock of the set is the lower median of the nodes' clocks in their answers, over at least a quorum of nodes; each
- * estimate is reduced by the drift since its last answer, so that it is never ahead of a clock that runs slower than ours. Our
- * wall clock has no influence.
+ * <p>The clock of the set is the lower median of the nodes' clocks in their answers, over at least a quorum of nodes;
+ * each estimate is reduced by the drift since its last answer, so that it is never ahead of a clock that runs slower
+ * than this client's. The client's wall clock has no influence.
  *
- * <p>A node whose clock jumps against our monotonic clock, or is further from the median than half the bound, grants
- * nothing to us for at least the largest ttl: a jump forwards ends its keys early. If a quorum jumps by the same span, our
- * clock was paused. A node with the run id of another one is the same server, and has one vote.
+ * <p>If a node's clock jumps relative to the client's monotonic clock, or is further from the median than half the
+ * bound, its votes do not count for at least the largest ttl: a jump forwards ends its keys early. If a quorum jumps by
+ * the same span, the client's clock was paused. A node with the run id of another one is the same server, and has one
+ * vote.
  */
 final class NodeClocks {
 
     private static final long JUMP_TOLERANCE_MICROS = 20_000;
 
-    /** The difference that is not a jump: ρ, 1 % of the time between two answers. */
+    /** The tolerated difference: ρ, 1 % of the time between two answers. */
     private static final long RATE_PARTS = 100;
 
     private final String[] nodes;
@@ -33,9 +34,9 @@ final class NodeClocks {
     private final ClockSamples[] samples;
 
     /**
-     * Creates nodes without any sample yet.
+     * Creates nodes without samples.
      *
-     * @param exclusionNanos the least time for which a node is excluded: maxTtl (1 + ρ)
+     * @param exclusionNanos the minimum time for which a node is excluded: maxTtl (1 + ρ)
      * @param boundMicros B
      */
     NodeClocks(List<String> nodes, long exclusionNanos, long boundMicros) {
@@ -47,7 +48,7 @@ final class NodeClocks {
         Arrays.setAll(samples, node -> new ClockSamples());
     }
 
-    /** By how much a clock was wrong, and when. */
+    /** The amount by which a clock was wrong, and the time. */
     private record Deviation(long micros, long atNanos) {}
 
     /** The samples of one node's clock. */
@@ -73,7 +74,7 @@ final class NodeClocks {
         long most = serverMicros - sentAtNanos / 1_000;
         long least = serverMicros - receivedAtNanos / 1_000;
         long sinceNanos = receivedAtNanos - one.sampledAtNanos;
-        // Also across a restart: a clock that was set meanwhile has ended keys early, if the node kept them.
+        // Also across a restart: if a clock was set meanwhile, it has ended keys early, if the node kept them.
         if (one.incarnation == null || sinceNanos > 2 * exclusionNanos) {
             one.minMicros = least;
             one.maxMicros = most;
@@ -97,8 +98,9 @@ final class NodeClocks {
             one.maxMicros = most;
             return;
         }
-        // The range that both answers allow. If it is empty, part of the tolerance is used up, until the clock has come
-        // back by less than ρ: otherwise a clock that runs too fast would be excused a little at each of many answers.
+        // The range that both answers allow. If it is empty, part of the tolerance is used up until the clock has come
+        // back by less than ρ: otherwise a clock that runs too fast would be tolerated a little at each of many
+        // answers.
         one.minMicros = Math.min(Math.max(lowest, least), highest);
         one.maxMicros = Math.max(Math.min(highest, most), lowest);
     }
@@ -118,7 +120,10 @@ final class NodeClocks {
         }
     }
 
-    /** Nodes with comparable offsets: measured since the last pause of our clock, and without a jump of their own. */
+    /**
+     * The nodes with comparable offsets: measured since the last pause of the client's clock, and without a jump of
+     * their own.
+     */
     private List<ClockSamples> comparable(long nowNanos) {
         List<ClockSamples> found = new ArrayList<>();
         Deviation pause = null;
@@ -183,7 +188,7 @@ final class NodeClocks {
         return skew == null ? null : Distrust.skewed(skew.micros(), leftNanos(skew, nowNanos));
     }
 
-    /** The least time until {@link #distrust} can end. */
+    /** The minimum time until {@link #distrust} can end. */
     long excludedNanos(int node, long nowNanos) {
         return Math.max(leftNanos(samples[node].jump, nowNanos), leftNanos(samples[node].skew, nowNanos));
     }
@@ -197,7 +202,7 @@ final class NodeClocks {
         return leftNanos(one, nowNanos) > 0 ? one : null;
     }
 
-    /** The recent jump of this clock, unless ours was paused. */
+    /** The recent jump of this clock, unless the client's clock was paused. */
     private @Nullable Deviation ownJump(ClockSamples one, long nowNanos) {
         Deviation jump = recent(one.jump, nowNanos);
         return jump == null || ownClockPaused(jump, nowNanos) ? null : jump;

@@ -40,8 +40,8 @@ final class NodeLink {
             return CompletableFuture.completedFuture(failed.apply(
                     FailureKind.NO_EFFECT,
                     new StoreUnavailableException(
-                            name + " has " + MAX_UNANSWERED + " unanswered requests; nothing more is sent until it"
-                                    + " answers",
+                            name + " has " + MAX_UNANSWERED
+                                    + " unanswered requests; no further request is sent until it" + " answers",
                             null)));
         }
         return TimeLimit.start(() -> request.apply(node)).handle((reply, error) -> {

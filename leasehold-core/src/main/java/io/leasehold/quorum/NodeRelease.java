@@ -16,10 +16,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The end of one owner token at all nodes: sent to each at once, and repeated for each until it has answered or the ttl has passed.
+ * The release of one owner token at all nodes: sent to all at once, and repeated for each node until it has answered or
+ * the ttl has passed.
  *
- * <p>Released: a quorum has deleted it. Not ours: enough nodes answered their first copy with that, so that no quorum held it.
- * State is guarded by {@code this}; requests are sent, and futures completed, outside of it.
+ * <p>The outcome is "released" if a quorum has deleted the token. It is "not ours" if enough nodes answered their first
+ * copy with that, so that no quorum held it. State is guarded by {@code this}; requests are sent, and futures
+ * completed, outside of it.
  */
 final class NodeRelease {
 
@@ -52,7 +54,7 @@ final class NodeRelease {
         this.timers = new LockRuntime.Timer[n];
     }
 
-    /** Whether it keeps the waiter's place and the other kind would not. */
+    /** Whether this release keeps the waiter's place and the other kind does not. */
     boolean keepsPlaceUnlike(ReleaseRequest.Kind other) {
         return request.kind() == ReleaseRequest.Kind.SUPERSEDED && other != ReleaseRequest.Kind.SUPERSEDED;
     }
@@ -86,7 +88,7 @@ final class NodeRelease {
             if (reply instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT) {
                 doubtful[node] |= failed.kind() == FailureKind.UNKNOWN;
                 if (!sendAgain(node)) {
-                    // The hold has ended by itself, or will.
+                    // The hold has expired, or will.
                     replies[node] = new ReleaseReply.Failed(FailureKind.PERMANENT, failed.error());
                 }
             } else {
@@ -114,7 +116,7 @@ final class NodeRelease {
             return true;
         } catch (Error e) {
             LOG.error(
-                    "the end of {} cannot be repeated at {}",
+                    "the release of {} cannot be repeated at {}",
                     request.names(),
                     nodes.names().get(node),
                     e);
@@ -161,11 +163,11 @@ final class NodeRelease {
         return nodes.size() - notOurs < nodes.quorum() ? new ReleaseReply.NotOurs(votes()) : null;
     }
 
-    /** The outcome once it is decided, or as far as it is known at the end of this time. */
+    /** The outcome once it is decided, or the best known outcome when this time has passed. */
     CompletableFuture<ReleaseReply> reply(long timeoutNanos) {
         CompletableFuture<Void> waited = decided.copy();
         LockRuntime.Timer patience = nodes.runtime().schedule(timeoutNanos, () -> waited.complete(null));
-        // Once for each reply, also if both happen at the same moment: the first to ask is told that it was released.
+        // Once for each reply, even if both happen at the same moment: the first caller learns that it was released.
         return waited.thenApply(done -> {
             patience.cancel();
             return known();
@@ -196,7 +198,7 @@ final class NodeRelease {
         return Votes.of(nodes.names(), replies, Votes::of);
     }
 
-    /** Done when every node has answered or been given up. */
+    /** Completes when every node has answered or was given up. */
     CompletableFuture<Void> over() {
         return over;
     }

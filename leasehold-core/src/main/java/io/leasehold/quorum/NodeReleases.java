@@ -26,8 +26,9 @@ final class NodeReleases {
     }
 
     /**
-     * Ends an owner token at all nodes, unless that is under way. A release that keeps the waiter's place does not cover one
-     * that gives it up: the latter replaces the former, and is sent to all nodes, even to those that have answered the former.
+     * Ends an owner token at all nodes, unless a release is already in progress. A release that keeps the waiter's
+     * place does not cover one that gives it up: the latter replaces the former, and is sent to all nodes, even to
+     * those that have answered the former.
      */
     NodeRelease end(List<LockName> names, OwnerToken owner, long ballot, ReleaseRequest.Kind kind, long ttlNanos) {
         NodeRelease release;
@@ -65,7 +66,10 @@ final class NodeReleases {
         return release;
     }
 
-    /** The releases under way: one that is over is not included, although its callbacks may run before it is removed. */
+    /**
+     * Whether a release is in progress: a finished one does not count, although its callbacks may run before it is
+     * removed.
+     */
     synchronized boolean isUnderWay(OwnerToken owner) {
         NodeRelease release = underWay.get(owner);
         return release != null && !release.over().isDone();
@@ -79,7 +83,7 @@ final class NodeReleases {
         all().forEach(NodeRelease::hurry);
     }
 
-    /** Waits for the nodes that answer at once, so that all that can be freed is freed; then stops the repetitions. */
+    /** Waits for the nodes that answer promptly, so that their locks are freed; then stops the repetitions. */
     void close(long patienceNanos) {
         try {
             awaitFirstAnswers(patienceNanos);

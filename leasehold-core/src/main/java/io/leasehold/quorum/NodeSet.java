@@ -25,8 +25,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The nodes of a set and their recorded state: sends ballots, learns from every answer, and withholds from a node the ballots
- * that it must not receive. Safe for all threads; clocks and births are each guarded by themselves.
+ * The nodes of a set and their recorded state: sends ballots, records every answer, and withholds the ballots that a
+ * node must not receive. Safe for all threads; clocks and births are each guarded by themselves.
  */
 final class NodeSet {
 
@@ -133,12 +133,12 @@ final class NodeSet {
             clock = clocks.nodeEstimateMicros(node, nowNanos);
         }
         if (why != null) {
-            // Its clock is read again, so that it can regain trust.
+            // Reads its clock again, so that the node can regain trust.
             probe(node, ballot.request().timeoutNanos());
             return refused(why.text(), retryNanos);
         }
         long last = ballot.tokens().last();
-        // The node clamps an undo: it could not stop a ballot further ahead.
+        // The node clamps an undo, so an undo could not stop a ballot that is further ahead.
         if (clock.isPresent() && last > Math.max(clock.getAsLong(), floor) + settings.boundMicros() / 2) {
             probe(node, ballot.request().timeoutNanos());
             return refused("fencing token " + last + " is too far ahead of its clock", 10_000_000L);
@@ -177,8 +177,8 @@ final class NodeSet {
                 }
             });
         } catch (RuntimeException | Error e) {
-            // No timer could be armed: the vote counts all the same.
-            LOG.error("nodes cannot be told their birth", e);
+            // No timer could be started: the vote counts all the same.
+            LOG.error("cannot send nodes their birth", e);
             synchronized (births) {
                 births.failed();
             }
@@ -189,14 +189,14 @@ final class NodeSet {
         Birth birth = new Birth(told.nonce(), told.bornMicros(), configuration, timeoutNanos);
         links.get(told.node())
                 .ask(target -> target.birth(birth), NodeReply.Failed::new)
-                .thenAccept(reply -> LOG.debug("told {} its birth: {}", names.get(told.node()), reply));
+                .thenAccept(reply -> LOG.debug("sent {} its birth: {}", names.get(told.node()), reply));
     }
 
     private static CompletableFuture<NodeReply> refused(String why, long retryNanos) {
         return CompletableFuture.completedFuture(new NodeReply.Refused(why, retryNanos, NOT_ASKED, 0));
     }
 
-    /** Ignores a yes whose clock reading shows that the node is not to be trusted; the grant may remain at the node. */
+    /** Ignores a yes whose clock reading shows that the node cannot be trusted; the grant may remain at the node. */
     private NodeReply believed(int node, NodeReply yes) {
         Distrust why = distrust(node);
         return why == null
@@ -206,7 +206,8 @@ final class NodeSet {
     }
 
     /**
-     * Renews at one node, after a check of its clock: a node whose clock is not trusted keeps a lock for another time than it reports.
+     * Renews at one node, after a check of its clock: a node whose clock is not trusted keeps a lock for a different
+     * time than it reports.
      */
     CompletableFuture<RenewReply> renew(int node, RenewBatch batch) {
         probe(node, batch.timeoutNanos());
@@ -248,7 +249,7 @@ final class NodeSet {
         });
     }
 
-    /** Asks all nodes; completes when all have answered. */
+    /** Queries all nodes; completes when all have answered. */
     <T> CompletableFuture<List<T>> all(IntFunction<CompletableFuture<T>> question) {
         return all(IntStream.range(0, size()).mapToObj(question).toList());
     }
@@ -259,7 +260,10 @@ final class NodeSet {
                 .thenApply(done -> each.stream().map(CompletableFuture::join).toList());
     }
 
-    /** Asks all nodes for their clocks; completes when a quorum has answered, or all have, or the time is over. */
+    /**
+     * Reads the clocks of all nodes; completes when a quorum has answered, or all nodes have, or the time limit has
+     * passed.
+     */
     CompletableFuture<List<NodeReply>> sample(long timeoutNanos) {
         return gather(timeoutNanos, node -> probe(node, timeoutNanos), replies -> {
             long answered = replies.stream()
@@ -269,7 +273,10 @@ final class NodeSet {
         });
     }
 
-    /** Asks all nodes; completes when the answers are sufficient, or all have answered, or the time is over. */
+    /**
+     * Queries all nodes; completes when the answers are sufficient, or all nodes have answered, or the time limit has
+     * passed.
+     */
     <T> CompletableFuture<List<T>> gather(
             long timeoutNanos, IntFunction<CompletableFuture<T>> question, Predicate<List<T>> enough) {
         List<T> answers = new CopyOnWriteArrayList<>();

@@ -53,7 +53,7 @@ final class NodeSetCheck {
         int quorum = Quorum.majority(n);
         List<String> notes = new ArrayList<>();
         if (n == 1) {
-            notes.add("redlock over 1 node: its quorum is that node, so nothing is gained over naming it alone, and"
+            notes.add("redlock over 1 node: its quorum is that node, so it gains nothing over a plain redis: URI, and"
                     + " waiters lose their order");
         } else if (n == 2) {
             notes.add("redlock over 2 nodes: the quorum is 2, so either node's failure stops all locking; with 3 nodes"
@@ -66,15 +66,16 @@ final class NodeSetCheck {
     }
 
     /**
-     * The reason why a set cannot keep locks with a ttl, as a sentence, or empty: a node that has lost its state would be trusted
-     * again while the lock is still held, or a round may take longer than the lock would be valid.
+     * The reason why a set cannot keep locks with a ttl, as a sentence, or empty. Possible reasons: a node that has
+     * lost its state would be trusted again while the lock is still held, or a round may take longer than the lock is
+     * valid.
      *
      * @param ownTimeoutNanos the node timeout of this lock, or zero for that of the set
      */
     static Optional<String> unfit(long ttlNanos, long ownTimeoutNanos, QuorumSettings settings) {
         if (ttlNanos > settings.maxTtl().toNanos()) {
             return Optional.of("ttl " + Duration.ofNanos(ttlNanos) + " is above maxTtl " + settings.maxTtl()
-                    + " of this set: a node that has forgotten is trusted again after maxTtl, and the lock would still"
+                    + " of this set: a node that has lost its state is trusted again after maxTtl, while the lock would still"
                     + " be held");
         }
         long timeoutNanos = settings.nodeTimeoutNanos(ttlNanos, ownTimeoutNanos);

@@ -14,8 +14,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The standing of each node of a set, as its answers show; reports every change, in order.
  *
- * <p>Decides nothing: the node (quarantine, configuration) and {@link NodeClocks} decide whose vote counts. All code runs in
- * its {@link SerialExecutor}.
+ * <p>It makes no decisions: the node (quarantine, configuration) and {@link NodeClocks} decide which votes count. All
+ * code runs in its {@link SerialExecutor}.
  */
 final class NodeStatuses {
 
@@ -63,7 +63,8 @@ final class NodeStatuses {
     /**
      * A node has answered or failed.
      *
-     * @param ballot whether it was asked for its vote; an answer to a request for its clock alone shows nothing about its memory
+     * @param ballot whether the request was a ballot; an answer to a request for the clock alone shows nothing about
+     *     the node's memory
      * @param distrusted for each node the reason why its votes do not count, or null
      */
     void heard(int node, NodeReply reply, boolean ballot, @Nullable Distrust[] distrusted) {

@@ -26,8 +26,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks every node of a set, and combines their answers: a lock is held if one holder has it at a quorum of nodes; any other
- * record counts at any node.
+ * Queries every node of a set, and combines the answers: a lock is held if one holder has it at a quorum of nodes. Any
+ * other record counts even if only one node has it.
  */
 final class QuorumAdmin implements StoreAdmin, StoreOperations {
 
@@ -41,9 +41,9 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
     }
 
     /**
-     * Asks all nodes; done when all have answered, or after 5 s if a quorum has.
+     * Queries all nodes; completes when all have answered, or after 5 s if a quorum has.
      *
-     * @return completes exceptionally with {@link StoreUnavailableException} if no quorum has
+     * @return completes exceptionally with {@link StoreUnavailableException} if no quorum has answered
      */
     private <T> CompletableFuture<List<T>> gather(Function<LockNode, CompletableFuture<T>> question) {
         return nodes.<Optional<T>>gather(ANSWER_NANOS, node -> ask(nodes.link(node), question), answers -> false)
@@ -114,7 +114,7 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
                 .thenApply(answers -> answers.stream().flatMap(Optional::stream).findFirst());
     }
 
-    /** A record at one node alone is a normal remainder that its ttl removes; only one without an end is a leak. */
+    /** A record at a single node is a normal leftover that its ttl removes; only a record without an end is a leak. */
     @Override
     public CompletableFuture<List<Leak>> leaks() {
         return gather(node -> node.operations().leaks()).thenApply(answers -> {
@@ -168,8 +168,8 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
     /**
      * One node's report about itself.
      *
-     * @param aheadMicros its clock relative to our monotonic one when the request was sent
-     * @param roundMicros the duration of the request, which bounds the error of that
+     * @param aheadMicros its clock relative to this client's monotonic clock when the request was sent
+     * @param roundMicros the duration of the request, which bounds the error of {@code aheadMicros}
      */
     record Probe(String node, String life, long aheadMicros, long roundMicros) {}
 
@@ -185,7 +185,7 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
             if (server != null) {
                 return Finding.unsafe(
                         "independence",
-                        server + " are one and the same server",
+                        server + " are the same server",
                         "name " + size + " servers that share nothing");
             }
             String host = alike(probes, probe -> host(probe.node()));
@@ -194,10 +194,10 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
                     : Finding.warning(
                             "independence",
                             host + " share a host: they fail together",
-                            "put each node on a machine, disk and power supply of its own");
+                            "give each node its own machine, disk and power supply");
         }
 
-        /** The first two nodes that have this in common, or null. */
+        /** The first two nodes with the same trait, or null. */
         private static @Nullable String alike(List<Probe> probes, Function<Probe, String> trait) {
             Map<String, String> known = new HashMap<>();
             for (Probe probe : probes) {

@@ -22,8 +22,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The decisions of one attempt: the first ballot of a request, the time limit for nodes, and the answer after the verdict of a round. Pure.
  *
- * <p>A waiter is answered as queued once enough nodes will wake it that one of them may fail; until then it retries after 5,
- * 10, 20 … ms, since the subscriptions at the nodes may have only begun. After split votes only its own client wakes it.
+ * <p>A waiter is answered as queued once enough nodes will wake it that one of them may fail. Until then it retries
+ * after 5, 10, 20 … ms, since the subscriptions at the nodes may have only just begun. After split votes only its own
+ * client wakes it.
  */
 final class QuorumAttempt {
 
@@ -43,11 +44,11 @@ final class QuorumAttempt {
     /** The request is answered. */
     record Answer(AcquireReply reply, Delays delays) implements Next {}
 
-    /** The effect of the answer on the attempt's delays after split votes. */
+    /** The effect of an answer on the attempt's delays after split votes. */
     enum Delays {
-        /** They stay. */
+        /** The delays stay. */
         KEPT,
-        /** They start over with the next split. */
+        /** The delays start over with the next split. */
         OVER,
         /** The votes were split: the client wakes the attempt after the next delay. */
         LONGER
@@ -76,7 +77,7 @@ final class QuorumAttempt {
         this.floors = new long[nodes];
     }
 
-    /** The refusal of a request whose ttl the set cannot keep. */
+    /** Returns the refusal of a request whose ttl the set cannot keep, or empty. */
     Optional<AcquireReply> refusal(AcquireRequest wanted) {
         return NodeSetCheck.unfit(wanted.ttlNanos(), wanted.nodeTimeoutNanos(), settings)
                 .map(unfit -> new AcquireReply.Failed(
@@ -86,7 +87,7 @@ final class QuorumAttempt {
     /**
      * A request begins.
      *
-     * @param askedAtNanos the start of its time limit: woken clients may have gone first
+     * @param askedAtNanos the start of its time limit: it may have waited for woken clients
      */
     void asked(AcquireRequest wanted, long askedAtNanos, long nowNanos) {
         request = wanted;
@@ -97,7 +98,7 @@ final class QuorumAttempt {
 
     private AcquireRequest request() {
         if (request == null) {
-            throw new IllegalStateException("nothing was asked for");
+            throw new IllegalStateException("nothing was requested");
         }
         return request;
     }
@@ -112,19 +113,20 @@ final class QuorumAttempt {
         return request != null && request.isWaiting();
     }
 
-    /** The ttl at the nodes, or the largest that it may be. */
+    /** The ttl at the nodes, or the largest possible one. */
     long ttlNanos() {
         return request == null ? settings.maxTtl().toNanos() : request.ttlNanos();
     }
 
-    /** How long the last request has been under way. */
+    /** The time since the last request began. */
     long spentNanos(long nowNanos) {
         return nowNanos - startedAtNanos;
     }
 
     /**
-     * How long a ballot waits for each node. An attempt without patience has only this round: it gets the time limit of the
-     * answer, unless the lock has its own node timeout. Never longer than the rest of that time limit.
+     * The time for which a ballot waits for each node. An attempt without patience has only this round: it gets the
+     * time limit of the answer, unless the lock has its own node timeout. Never longer than the rest of that time
+     * limit.
      */
     long nodeTimeoutNanos(long nowNanos) {
         AcquireRequest wanted = request();
@@ -204,7 +206,7 @@ final class QuorumAttempt {
         return floors[node];
     }
 
-    /** The ballot of an end: the nodes may grant only above it. */
+    /** The ballot of a release or undo: the nodes may then grant only above it. */
     long highest(QuorumRound round) {
         return Math.max(highest, round.highest());
     }

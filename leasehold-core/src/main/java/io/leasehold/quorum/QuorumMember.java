@@ -10,9 +10,9 @@ import java.util.Objects;
  *
  * @param node the node; closed with the set
  * @param name its name for all clients of the set, without secrets
- * @param persistence what survives its restart
- * @param exclusion the most that the set can promise with this member: less than {@code WITHIN_DRIFT} for a server that fails
- *     over by itself or may drop keys
+ * @param persistence the part of its memory that survives a restart
+ * @param exclusion the strongest level that the set can promise with this member: less than {@code WITHIN_DRIFT} for a
+ *     server that fails over on its own or may drop keys
  */
 public record QuorumMember(
         LockNode node, String name, Membership.Persistence persistence, Guarantee.Exclusion exclusion) {
@@ -25,7 +25,7 @@ public record QuorumMember(
         Objects.requireNonNull(exclusion, "exclusion");
     }
 
-    /** A member that may lose its state at each restart, and then waits for the end of the quarantine. */
+    /** Creates a member that may lose its state at each restart, and then waits for the end of the quarantine. */
     public static QuorumMember of(LockNode node, String name) {
         return new QuorumMember(node, name, Membership.Persistence.VOLATILE, Guarantee.Exclusion.WITHIN_DRIFT);
     }

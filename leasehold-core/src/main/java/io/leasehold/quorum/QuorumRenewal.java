@@ -12,12 +12,13 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tracks which nodes keep a held lock, and since when. Pure: events come in, actions go out.
+ * Tracks which nodes keep a held lock, and since when. Pure: it receives events and returns actions.
  *
- * <p>Rules. Each confirmation (vote, late vote, renewal, repair) counts from its sending; the lock is kept from the quorum-th
- * latest of them. A renewal needs a quorum. Once it has one, the nodes that reported the key missing are repaired, with
- * a fresh ballot each, while the lock is valid: before, or later, a repair could re-create a lost lock. Only a node that has
- * just reported it is repaired, once per renewal; a ballot below its floor is replaced, twice at most.
+ * <p>Rules. Each confirmation (vote, late vote, renewal, repair) counts from its sending; the lock is kept from the
+ * quorum-th latest of them. A renewal needs a quorum. Once it has one, and while the lock is valid, each node that
+ * reported the key missing is repaired with a fresh ballot: earlier or later, a repair could re-create a lost lock.
+ * Only a node that has just reported the key missing is repaired, once per renewal; a ballot below its floor is
+ * replaced, twice at most.
  */
 final class QuorumRenewal {
 
@@ -30,11 +31,11 @@ final class QuorumRenewal {
     /** Propose a fresh ballot of the same owner token to this node. */
     record Repair(int node) implements Action {}
 
-    /** How a renewal ends. */
+    /** The result of a renewal. */
     enum Verdict {
         /** A quorum keeps the lock, from {@link #keptFromNanos()} on. */
         KEPT,
-        /** So many nodes are without the key that no quorum is left. */
+        /** Too many nodes lack the key: no quorum is left. */
         LOST,
         /** The outcome is unknown. */
         UNKNOWN
@@ -47,7 +48,7 @@ final class QuorumRenewal {
     private final boolean[] confirmed;
     private final long[] confirmedAtNanos;
     private final RenewReply.@Nullable Item[] replies;
-    /** The ballots of the repair that is under way; zero if none is. */
+    /** The number of ballots of the current repair; zero if there is none. */
     private final int[] repairBallots;
 
     /** The nodes that reported the key removed, and have not confirmed it since. */
@@ -81,12 +82,15 @@ final class QuorumRenewal {
                 .mapToObj(node -> confirmedAtNanos[node])
                 .toList();
         if (moments.size() < quorum) {
-            throw new IllegalStateException("only " + moments.size() + " of " + nodes.size() + " nodes ever kept it");
+            throw new IllegalStateException("only " + moments.size() + " of " + nodes.size() + " nodes ever held it");
         }
         return Quorum.latestReachedBy(quorum, moments);
     }
 
-    /** The lock was granted: its validity counts from when a quorum keeps it. A lock that was never granted is not repaired. */
+    /**
+     * The lock was granted: its validity counts from the time when a quorum keeps it. A lock that was never granted is
+     * not repaired.
+     */
     void granted(long validity) {
         validityNanos = validity;
     }
@@ -106,7 +110,7 @@ final class QuorumRenewal {
     /**
      * A node reports that the key was removed by force.
      *
-     * @return whether so many nodes reported that, that no quorum keeps it
+     * @return whether enough nodes have reported it that no quorum keeps the lock
      */
     boolean taken(int node, long nowNanos) {
         taken[node] = true;
@@ -118,7 +122,7 @@ final class QuorumRenewal {
         return !ended && nodes.size() - without < quorum;
     }
 
-    /** A renewal is sent to all nodes; it replaces the one before. */
+    /** A renewal is sent to all nodes; it replaces the previous one. */
     void begin(long renewal) {
         round = renewal;
         asking = !ended;
@@ -138,7 +142,7 @@ final class QuorumRenewal {
         return asking ? decide(false, nowNanos) : repair(node, nowNanos);
     }
 
-    /** The time is over: nodes that have not answered count as failed. */
+    /** The time limit has passed: nodes that have not answered count as failed. */
     List<Action> late(long renewal, long nowNanos) {
         return asking && renewal == round ? decide(true, nowNanos) : List.of();
     }

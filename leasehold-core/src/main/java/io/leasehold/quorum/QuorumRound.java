@@ -11,25 +11,28 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The votes on one owner token, from its first ballot until nothing is left to decide. Pure:
- * events come in, actions go out.
+ * The votes on one owner token, from its first ballot until nothing is left to decide. Pure: it receives events and
+ * returns actions.
  *
- * <p>Rules. A vote counts only for the ballot it answers; ballots of one owner token strictly rise. A round is answered at the
- * quorum-th yes, or as soon as it has become impossible. A stale answer leads to another ballot, at all nodes, once the
- * present one cannot win. A yes that comes after the win joins the grant, whichever ballot it answers. A yes that is or may be
- * at a node after a lost round leads to an undo on all nodes; after that nothing is ever proposed with this owner token,
- * unless it holds the lock from an earlier round.
+ * <p>Rules. A vote counts only for the ballot that it answers; ballots of one owner token strictly increase. A round is
+ * answered at the quorum-th yes, or as soon as a quorum has become impossible. After a stale answer, another ballot
+ * goes to all nodes once the current one cannot win. A yes that arrives after the win joins the grant, whichever ballot
+ * it answers. If a yes is or may be at a node after a lost round, an undo goes to all nodes; after that, nothing is
+ * ever proposed with this owner token, unless it holds the lock from an earlier round.
  */
 final class QuorumRound {
 
-    /** The maximum number of ballots before a round counts as lost; doubling makes more of them pointless. */
+    /**
+     * The maximum number of ballots before a round counts as lost. Since the distance doubles, more of them are
+     * pointless.
+     */
     private static final int MAX_BALLOTS = 12;
 
     /**
      * A node has answered a ballot.
      *
-     * @param candidate the ballot it answers
-     * @param sentAtNanos when that was sent
+     * @param candidate the answered ballot
+     * @param sentAtNanos the time when it was sent
      * @param estimateMicros the clock of the set
      */
     record Vote(int node, long candidate, long sentAtNanos, NodeReply reply, long estimateMicros) {}
@@ -81,7 +84,7 @@ final class QuorumRound {
      *
      * @param nodes their names, for messages
      * @param boundMicros B: a floor further ahead of the clock is refused and never remembered
-     * @param quarantineMillis how long a node that may have forgotten grants nothing, for messages
+     * @param quarantineMillis the time for which a node that may have lost grants does not grant, for messages
      */
     QuorumRound(List<String> nodes, long boundMicros, long quarantineMillis) {
         this.nodes = nodes;
@@ -101,12 +104,12 @@ final class QuorumRound {
         return highest;
     }
 
-    /** Whether it was ended, so that no proposal may follow. */
+    /** Whether the owner token was ended, so that no proposal may follow. */
     boolean isEnded() {
         return phase == Phase.ENDED;
     }
 
-    /** Whether all answers have arrived and no node may keep anything. */
+    /** Whether all answers have arrived and no node can hold anything. */
     boolean isForgotten() {
         return phase != Phase.ASKING
                 && !held
@@ -114,7 +117,7 @@ final class QuorumRound {
                         .noneMatch(node -> yes[node] || unknown[node] || outstanding[node] > 0);
     }
 
-    /** A round begins with this ballot, which is higher than all before. Returns the actions, in this order. */
+    /** A round begins with this ballot, which is higher than all earlier ones. Returns the actions, in this order. */
     List<Action> start(long ballot, int tokens) {
         if (phase != Phase.IDLE || ballot <= highest) {
             throw new IllegalStateException("a round with ballot " + ballot + " after " + highest + " while " + phase);
@@ -125,7 +128,7 @@ final class QuorumRound {
         return List.of(propose(ballot));
     }
 
-    /** The owner token is ended: released or given up. */
+    /** The owner token is ended: released or abandoned. */
     void end() {
         phase = Phase.ENDED;
         held = false;
@@ -142,7 +145,7 @@ final class QuorumRound {
         return new Propose(ballot);
     }
 
-    /** The time is over: nodes that have not answered this ballot count as failed in its round. */
+    /** The time limit has passed: nodes that have not answered this ballot count as failed in its round. */
     List<Action> late(long ballot) {
         if (phase != Phase.ASKING || ballot != candidate) {
             return List.of();

@@ -25,9 +25,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * One owner token of the engine at the nodes: performs the actions of its {@link QuorumAttempt}, {@link QuorumRound} and {@link QuorumRenewal}.
  *
- * <p>At the nodes a waiting attempt has a separate owner token, and after an undo another, since an ended one must not be used
- * again: even an attempt that was swept here, and asks again, is a new one there. All code runs in its {@link SerialExecutor};
- * fields that other threads read are volatile.
+ * <p>At the nodes a waiting attempt has a separate owner token, and a new one after each undo, since an ended token
+ * must not be used again. Even an attempt that was swept here, and asks again, is a new one at the nodes. All code runs
+ * in its {@link SerialExecutor}; fields that other threads read are volatile.
  */
 final class QuorumSession {
 
@@ -61,7 +61,7 @@ final class QuorumSession {
      * The context that all sessions of a store share.
      *
      * @param sessions the sessions by the owner tokens of their requests and grants
-     * @param lost notified when so many nodes have reported the removal of a grant that no quorum keeps it
+     * @param lost notified when enough nodes have reported the removal of a grant that no quorum keeps it
      */
     record Shared(
             NodeSet nodes,
@@ -101,7 +101,7 @@ final class QuorumSession {
         return nodes.runtime().nanoTime();
     }
 
-    /** Whether its caller has not returned within the time that it announced. */
+    /** Whether its caller has not asked again within the time that it announced. */
     boolean isAbandoned(long nowNanos) {
         boolean expired = !held || nowNanos - keptUntilAtNanos > silenceNanos;
         return idle && expired && nowNanos - touchedAtNanos > silenceNanos;
@@ -130,7 +130,7 @@ final class QuorumSession {
         serial.run(() -> orFail(asked, step));
     }
 
-    /** Runs a step; a failure is the answer, since the engine waits for one before it proceeds. */
+    /** Runs a step; a failure becomes the answer, since the engine waits for one. */
     private void orFail(@Nullable CompletableFuture<AcquireReply> reply, Runnable step) {
         try {
             step.run();
@@ -180,7 +180,7 @@ final class QuorumSession {
 
     private void start(List<NodeReply> clocks) {
         if (asked == null) {
-            // Given up meanwhile, and answered.
+            // Abandoned meanwhile, and answered.
             return;
         }
         OptionalLong estimate = nodes.estimateMicros();
@@ -248,7 +248,7 @@ final class QuorumSession {
 
     private void voted(QuorumRound asking, int node, long candidate, long sentAtNanos, NodeReply reply) {
         attempt.answered(node, reply);
-        // A round whose owner token was given up has no further actions.
+        // A round whose owner token was abandoned has no further actions.
         long estimateMicros = nodes.estimateMicros().orElse(0);
         perform(asking.voted(new QuorumRound.Vote(node, candidate, sentAtNanos, reply, estimateMicros)));
         forgetIfNothingIsLeft();
@@ -278,7 +278,7 @@ final class QuorumSession {
         }
     }
 
-    /** Removes an attempt that does not wait and has nothing left at any node: no request follows. */
+    /** Removes an attempt that does not wait and holds nothing at any node: no request follows. */
     private void forgetIfNothingIsLeft() {
         boolean waits = attempt.isWaiting() && !ended;
         boolean nothingLeft =
@@ -288,7 +288,7 @@ final class QuorumSession {
         }
     }
 
-    // ---- keeping
+    // ---- renewing
 
     /** The renewal with this number is about to be sent to all nodes. */
     void renewing(long renewalRound, CompletableFuture<RenewReply.Item> reply) {
@@ -307,7 +307,7 @@ final class QuorumSession {
         serial.run(() -> performRenewal(renewal.answered(node, renewalRound, item, now())));
     }
 
-    /** The time for answers to a renewal is over. */
+    /** The time limit for answers to a renewal has passed. */
     void renewalLate(long renewalRound) {
         serial.run(() -> {
             performRenewal(renewal.late(renewalRound, now()));

@@ -6,8 +6,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The settings on which all clients of a set of nodes agree, and the patience of this one. Pure; immutable; start with
- * {@link #standard()} and change it by withers.
+ * The settings on which all clients of a set of nodes agree, and this client's node timeout. Pure; immutable; start
+ * with {@link #standard()} and change it by withers.
  */
 public final class QuorumSettings {
 
@@ -15,7 +15,7 @@ public final class QuorumSettings {
     private static final Duration MIN_NODE_TIMEOUT = Duration.ofMillis(5);
     private static final Duration MAX_NODE_TIMEOUT = Duration.ofMillis(50);
 
-    /** The maximum of B: how far fencing tokens may run ahead of the nodes' clocks. */
+    /** The maximum of B, the bound by which fencing tokens may run ahead of the nodes' clocks. */
     private static final Duration MAX_BOUND = Duration.ofMillis(7_500);
 
     private final Duration maxTtl;
@@ -26,7 +26,7 @@ public final class QuorumSettings {
         this.nodeTimeout = nodeTimeout;
     }
 
-    /** The largest ttl is 30 s, the node timeout clamp(ttl/200, 5 ms, 50 ms). */
+    /** The standard settings: the largest ttl is 30 s, the node timeout clamp(ttl/200, 5 ms, 50 ms). */
     public static QuorumSettings standard() {
         return STANDARD;
     }
@@ -36,7 +36,7 @@ public final class QuorumSettings {
         return new QuorumSettings(Objects.requireNonNull(maxTtl, "maxTtl"), nodeTimeout);
     }
 
-    /** How long a round waits for a node that does not answer. */
+    /** The time for which a round waits for a node that does not answer. */
     public QuorumSettings nodeTimeout(Duration nodeTimeout) {
         Duration timeout = Objects.requireNonNull(nodeTimeout, "nodeTimeout");
         return new QuorumSettings(maxTtl, timeout);
@@ -47,7 +47,7 @@ public final class QuorumSettings {
         return maxTtl;
     }
 
-    /** How long a round waits for a node that does not answer, for this ttl. */
+    /** The time for which a round waits for a node that does not answer, for this ttl. */
     public Duration nodeTimeoutFor(Duration ttl) {
         return Duration.ofNanos(nodeTimeoutNanos(ttl.toNanos()));
     }
@@ -59,7 +59,7 @@ public final class QuorumSettings {
         return Math.max(MIN_NODE_TIMEOUT.toNanos(), Math.min(MAX_NODE_TIMEOUT.toNanos(), ttlNanos / 200));
     }
 
-    /** The node timeout of a lock: its own, which is positive if it has one, else that of the set. */
+    /** The node timeout of a lock: its own if that is positive, else that of the set. */
     long nodeTimeoutNanos(long ttlNanos, long ownNanos) {
         return ownNanos > 0 ? ownNanos : nodeTimeoutNanos(ttlNanos);
     }

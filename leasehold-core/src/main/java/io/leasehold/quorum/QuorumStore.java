@@ -35,14 +35,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Locks over independent nodes: the holder is the client for which a quorum of them keeps the lock (Redlock without its known flaws).
+ * A store over independent nodes: the holder is the client for which a quorum of them keeps the lock (Redlock without
+ * its known flaws).
  *
- * <p><b>Guarantee.</b> Two holders are never inside their validity at once, and fencing tokens increase, while clocks run at
- * the same rate within the drift, no node's clock jumps, and each node that loses its grants detects that: it then grants
- * nothing for one largest ttl. A minority of nodes may be down, slow or cut off at no cost in time.
+ * <p><b>Guarantee.</b> Two holders are never inside their validity at once, and fencing tokens increase, while clocks
+ * run at the same rate within the drift, no node's clock jumps, and each node that loses its grants detects that: it
+ * then grants nothing for one largest ttl. A minority of nodes may be down, slow or cut off without delaying requests.
  *
- * <p>Each request goes to all nodes at once and is answered at the quorum-th yes, or as soon as that has become impossible.
- * There is no hand-over and no queue: nodes wake the first waiter, and any client that asks may get the lock. Safe for all threads.
+ * <p>Each request goes to all nodes at once and is answered at the quorum-th yes, or as soon as a quorum has become
+ * impossible. The store has no hand-over and no queue: nodes wake the first waiter, and any client that asks may get
+ * the lock. Safe for all threads.
  */
 public final class QuorumStore implements LockStore, MemberSet {
 
@@ -59,13 +61,16 @@ public final class QuorumStore implements LockStore, MemberSet {
     private final QuorumSession.Shared shared;
     private volatile StoreSignals signals = StoreSignals.NONE;
     private final AtomicLong renewalRounds = new AtomicLong();
-    /** Sessions that were never ended, because the hold expired or the thread died, are swept when their number has doubled. */
+    /**
+     * The number of sessions above which those that never ended are swept, because the hold expired or the thread died;
+     * it is twice the number left by the last sweep.
+     */
     private volatile int sweepAbove = MIN_SWEEP;
 
     /**
-     * Creates a store of nodes, which are closed with it. Sends nothing.
+     * Creates a store of nodes, which it closes. Sends no request.
      *
-     * @throws IllegalArgumentException if they are not a valid set; the message shows the calculation
+     * @throws IllegalArgumentException if the nodes are not a valid set; the message shows the calculation
      */
     public QuorumStore(List<QuorumMember> members, QuorumSettings settings, LockRuntime runtime) {
         this.members = List.copyOf(members);
@@ -90,10 +95,10 @@ public final class QuorumStore implements LockStore, MemberSet {
     }
 
     /**
-     * Asks all nodes for their identity and their clock.
+     * Reads the identity and the clock of every node.
      *
      * @return completes exceptionally with {@link UnsafeStoreException} if two of them are the same server, and with
-     *     {@link StoreUnavailableException} if no quorum answers within the time; a minority that does not answer is logged
+     *     {@link StoreUnavailableException} if no quorum answers in time; a minority that does not answer is logged
      */
     public CompletableFuture<Void> checkNodes(long timeoutNanos) {
         return nodes.all(node -> nodes.probe(node, timeoutNanos)).thenAccept(this::judge);
@@ -166,7 +171,7 @@ public final class QuorumStore implements LockStore, MemberSet {
                 scope);
     }
 
-    /** The least that a member promises, and at most this. */
+    /** The weakest level that a member promises, capped at {@code most}. */
     private <T extends Enum<T>> T least(T most, Function<QuorumMember, T> promise) {
         return members.stream().map(promise).reduce(most, (a, b) -> a.compareTo(b) < 0 ? a : b);
     }
@@ -239,8 +244,8 @@ public final class QuorumStore implements LockStore, MemberSet {
     }
 
     /**
-     * The owner token at the nodes. A waiting attempt may ask again after it was swept, when its first owner token may have
-     * ended; others ask once.
+     * The owner token at the nodes. A waiting attempt may ask again after it was swept, when its first owner token may
+     * have ended; other attempts ask once.
      */
     private OwnerToken atNodes(AcquireRequest request) {
         return request.isWaiting() ? OwnerToken.draw(runtime) : request.owner();
@@ -321,7 +326,7 @@ public final class QuorumStore implements LockStore, MemberSet {
         return new QuorumAdmin(nodes);
     }
 
-    /** Takes every step, even after a failure: otherwise the other nodes would stay connected. */
+    /** Closes every node, even after a failure: otherwise the other nodes would stay connected. */
     @Override
     public void close() {
         long patienceNanos = Math.max(

@@ -11,17 +11,18 @@ sealed interface RoundVerdict {
     record Won(TokenRange tokens, long sentAtNanos) implements RoundVerdict {}
 
     /**
-     * Other clients hold so many nodes that no quorum said yes.
+     * Other clients hold too many nodes for a quorum.
      *
      * @param holder the holder of most of them
-     * @param holds whether others hold so many nodes that no other client can have a quorum; else votes were split
+     * @param holds whether other clients hold so many nodes that no further client can have a quorum; otherwise the
+     *     votes were split
      * @param queued the number of nodes that will wake this client
      */
     record Contended(@Nullable Holder holder, boolean holds, int queued) implements RoundVerdict {}
 
-    /** So many nodes must not grant now that no quorum said yes. */
+    /** Too many nodes must not grant now: no quorum said yes. */
     record Refused(String reason, long retryNanos) implements RoundVerdict {}
 
-    /** So many nodes failed that there was no quorum. */
+    /** Too many nodes failed: no quorum answered. */
     record NoQuorum(boolean permanent) implements RoundVerdict {}
 }

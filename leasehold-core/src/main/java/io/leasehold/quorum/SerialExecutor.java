@@ -6,8 +6,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs tasks one after another, in the order of submission, on the submitting threads. A task that is submitted by a running
- * one follows it: no lock is held while requests are sent, and they are sent in the order of the decisions.
+ * Runs tasks one after another, in the order of submission, on the submitting threads. A task that is submitted by a
+ * running one follows it. So no lock is held while requests are sent, and they are sent in the order of the decisions.
  */
 final class SerialExecutor {
 
@@ -28,7 +28,7 @@ final class SerialExecutor {
             try {
                 next.run();
             } catch (RuntimeException | Error e) {
-                LOG.error("a step of a lock over a quorum failed unexpectedly", e);
+                LOG.error("a step of a quorum lock failed unexpectedly", e);
             }
         }
     }

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /** The count of the votes on one ballot, and the verdict on its round. Pure. */
 final class VoteTally {
 
-    /** The delay before a retry if no node reports how long it refuses. */
+    /** The delay before a retry if no node reports for how long it refuses. */
     private static final long RETRY_NANOS = 10_000_000L;
 
     private final List<String> nodes;
@@ -30,10 +30,10 @@ final class VoteTally {
     private long floor;
 
     /**
-     * Counts.
+     * Counts the votes.
      *
      * @param votes by node; null for a node that has not answered
-     * @param late the nodes whose time limit is over
+     * @param late the nodes whose time limit has passed
      * @param estimateMicros the clock of the set, or zero
      * @param boundMicros B: a floor further ahead of the clock is refused
      */
@@ -98,7 +98,7 @@ final class VoteTally {
         return stale > 0 && yes + stale + pending >= quorum;
     }
 
-    /** The highest reported floor that is trusted. */
+    /** The highest trusted floor. */
     long floor() {
         return floor;
     }
@@ -137,7 +137,7 @@ final class VoteTally {
         return most;
     }
 
-    /** Prefers, for one holder, the answer with the longest remaining time: until then it may have a quorum. */
+    /** Prefers, for one holder, the answer with the longest remaining time: until then the holder may have a quorum. */
     private static boolean later(Holder holder, Holder most) {
         return holder.id().equals(most.id())
                 && holder.remainingTtl() != null

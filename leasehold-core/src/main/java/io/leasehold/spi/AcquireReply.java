@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * A store's answer to a request to acquire.
  *
- * <p>{@link #ballot()} is the highest fencing token that was proposed under the request's owner token (zero
- * where there are no ballots). The engine passes the highest of an attempt on to its undo or release, which
- * raises the fence to it, so that no late copy of the request can be granted.
+ * <p>{@link #ballot()} is the highest fencing token that was proposed under the request's owner token (zero where there
+ * are no ballots). The engine passes the highest ballot of an attempt to its undo or release, which raises the fence to
+ * it, so that no late copy of the request can be granted.
  */
 public sealed interface AcquireReply {
 
@@ -23,9 +23,9 @@ public sealed interface AcquireReply {
     List<NodeVote> votes();
 
     /**
-     * The locks are held by the request's owner token.
+     * The request's owner token holds the locks.
      *
-     * @param grant the facts
+     * @param grant the details
      */
     record Granted(Grant grant, List<NodeVote> votes) implements AcquireReply {
         /** Refuses null and copies the votes. */
@@ -43,7 +43,7 @@ public sealed interface AcquireReply {
     /**
      * Another client holds the lock; the store does not queue the caller.
      *
-     * @param holder its holder, if the store reports one
+     * @param holder the holder, if the store reports one
      */
     record Busy(@Nullable Holder holder, long ballot, List<NodeVote> votes) implements AcquireReply {
         /** Copies the votes. */
@@ -53,10 +53,10 @@ public sealed interface AcquireReply {
     }
 
     /**
-     * Another client holds the lock (or is before the caller); the store queues the caller and wakes it. The caller asks again
-     * after the request's {@code recheckNanos} at the latest, and thereby keeps its place.
+     * Another client holds the lock or waits before the caller; the store queues the caller and wakes it. The caller
+     * asks again after the request's {@code recheckNanos} at the latest, and thereby keeps its place.
      *
-     * @param holder its holder, if the store reports one
+     * @param holder the holder, if the store reports one
      */
     record Queued(@Nullable Holder holder, long ballot, List<NodeVote> votes) implements AcquireReply {
         /** Copies the votes. */
@@ -70,12 +70,12 @@ public sealed interface AcquireReply {
      *
      * @param reason human-readable
      * @param retryNanos the time after which a retry makes sense
-     * @param spent whether this owner token can no longer be granted anything: its ballots would have to run too far ahead of
-     *     the node's clock, or its grant does not count. The caller ends it, and goes on with another
+     * @param spent whether this owner token can no longer be granted a lock: its ballots would be too far ahead of the
+     *     node's clock, or its grant does not count. The caller ends it, and continues with another
      */
     record Refused(String reason, long retryNanos, long ballot, List<NodeVote> votes, boolean spent)
             implements AcquireReply {
-        /** The caller may ask again with the same owner token. */
+        /** Creates a refusal after which the caller may retry with the same owner token. */
         public Refused(String reason, long retryNanos, long ballot, List<NodeVote> votes) {
             this(reason, retryNanos, ballot, votes, false);
         }
@@ -91,7 +91,7 @@ public sealed interface AcquireReply {
      * The request failed.
      *
      * @param kind the effect of the failure
-     * @param error for the caller: what happened, where, and what to do
+     * @param error the error for the caller: what happened, where, and what to do
      */
     record Failed(FailureKind kind, LockStoreException error, long ballot) implements AcquireReply {
         /** Refuses nulls. */

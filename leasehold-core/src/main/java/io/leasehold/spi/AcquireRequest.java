@@ -10,7 +10,7 @@ import java.util.Objects;
  * <p>An attempt keeps its owner token through all its requests (rechecks, retries after a lost reply): a
  * store that finds the lock held by this very owner token answers {@link AcquireReply.Granted}.
  *
- * <p>Immutable. {@link #exclusive} creates a basic one, withers extend it.
+ * <p>Immutable. {@link #exclusive} creates a basic request, and withers extend it.
  */
 public final class AcquireRequest {
 
@@ -39,10 +39,10 @@ public final class AcquireRequest {
     }
 
     /**
-     * A request for exclusive holds.
+     * Creates a request for exclusive holds.
      *
-     * @param names without duplicates, sorted here
-     * @param ttlNanos how long the store keeps the locks without renewal
+     * @param names the locks without duplicates, in any order
+     * @param ttlNanos the time for which the store keeps the locks without renewal
      * @param timeoutNanos the time limit after which the store must complete the reply with a failure
      */
     public static AcquireRequest exclusive(
@@ -66,31 +66,35 @@ public final class AcquireRequest {
         return with(new Rest(rest.nodeTimeout, count, rest.seen, rest.recheck, rest.claim, rest.ballot));
     }
 
-    /** Sets how long a store of several nodes waits for each of them; zero (the default): as it is configured. */
+    /**
+     * Sets the time for which a store of several nodes waits for each of them; zero (the default) means the store's own
+     * configuration.
+     */
     public AcquireRequest nodeTimeout(long timeout) {
         return with(new Rest(timeout, rest.reserve, rest.seen, rest.recheck, rest.claim, rest.ballot));
     }
 
-    /** Sets the largest fencing token this client has seen for these locks; only saves a round trip. */
+    /** Sets the largest fencing token that this client has seen for these locks; only saves a round trip. */
     public AcquireRequest seenToken(long token) {
         return with(new Rest(rest.nodeTimeout, rest.reserve, token, rest.recheck, rest.claim, rest.ballot));
     }
 
     /**
-     * The caller waits if the lock is busy: a store with a queue records the owner token as a waiter, answers
-     * {@link AcquireReply.Queued}, and wakes the client by {@link StoreSignals#wake}. An undo withdraws a waiter that gives
-     * up: a release of kind {@link ReleaseRequest.Kind#UNDO}.
+     * Declares that the caller waits if the lock is busy: a store with a queue records the owner token as a waiter,
+     * answers {@link AcquireReply.Queued}, and wakes the client by {@link StoreSignals#wake}. A waiter that gives up is
+     * withdrawn by an undo: a release of kind {@link ReleaseRequest.Kind#UNDO}.
      *
-     * @param recheckNanos after how long, at the latest, the caller asks again; a store may forget a waiter
-     *     that has not asked for clearly longer than that
+     * @param recheckNanos the longest time after which the caller asks again; a store may forget a waiter that has been
+     *     silent for clearly longer than that
      */
     public AcquireRequest waiting(long recheckNanos) {
         return with(new Rest(rest.nodeTimeout, rest.reserve, rest.seen, recheckNanos, rest.claim, rest.ballot));
     }
 
     /**
-     * Lets the store hand the lock to the waiting caller in the step that frees it ({@link StoreSignals#handedOver}), for this
-     * time: the caller must ask again within it, else it loses the lock and its place. Zero (the default): it is only woken.
+     * Lets the store hand the lock over to the waiting caller in the step that frees it ({@link
+     * StoreSignals#handedOver}), for this time: the caller must ask again within it, or it loses the lock and its
+     * place. Zero (the default) means that the caller is only woken.
      */
     public AcquireRequest claiming(long claim) {
         return with(new Rest(rest.nodeTimeout, rest.reserve, rest.seen, rest.recheck, claim, rest.ballot));
@@ -110,9 +114,9 @@ public final class AcquireRequest {
     }
 
     /**
-     * The only lock.
+     * The only lock, for stores that take one lock at a time.
      *
-     * @throws UnsupportedOperationException if there are several, for stores that take one at a time
+     * @throws UnsupportedOperationException if the request has several locks
      */
     public LockName name() {
         if (names.size() != 1) {
@@ -121,17 +125,17 @@ public final class AcquireRequest {
         return names.get(0);
     }
 
-    /** The proof of ownership; one for the whole attempt. */
+    /** The proof of ownership; the same for the whole attempt. */
     public OwnerToken owner() {
         return owner;
     }
 
-    /** The public id of the holder to be. */
+    /** The public id of the future holder. */
     public String holderId() {
         return holderId;
     }
 
-    /** How long the store keeps the locks without renewal. */
+    /** The time for which the store keeps the locks without renewal. */
     public long ttlNanos() {
         return ttlNanos;
     }
@@ -141,14 +145,12 @@ public final class AcquireRequest {
         return timeoutNanos;
     }
 
-    /**
-     * For how long a store of several nodes waits for each of them, if set; zero: as it is configured.
-     */
+    /** The time for which a store of several nodes waits for each of them; zero means the store's own configuration. */
     public long nodeTimeoutNanos() {
         return rest.nodeTimeout;
     }
 
-    /** How many fencing tokens to reserve, at least 1. */
+    /** The number of fencing tokens to reserve, at least 1. */
     public int reserve() {
         return rest.reserve;
     }
@@ -163,7 +165,7 @@ public final class AcquireRequest {
         return rest.recheck > 0;
     }
 
-    /** After how long, at the latest, a waiting caller asks again; zero if it does not wait. */
+    /** The longest time after which a waiting caller asks again; zero if it does not wait. */
     public long recheckNanos() {
         return rest.recheck;
     }

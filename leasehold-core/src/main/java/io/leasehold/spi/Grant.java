@@ -6,8 +6,8 @@ import java.util.Objects;
  * A request that a store has granted.
  *
  * @param owner the proof of ownership
- * @param tokens the fencing tokens it may hand out
- * @param sentAtNanos from when the ttl may be counted: never after the request was really sent
+ * @param tokens the fencing tokens that it may hand out
+ * @param sentAtNanos the start of the ttl: never after the request was actually sent
  * @param incarnation the incarnation of the store that granted it
  */
 public record Grant(OwnerToken owner, TokenRange tokens, long sentAtNanos, Incarnation incarnation) {

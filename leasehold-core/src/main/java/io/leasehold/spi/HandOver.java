@@ -4,8 +4,8 @@ import io.leasehold.LockName;
 import java.util.Objects;
 
 /**
- * A lock that was given to a waiter in the step that freed it: the node's record of it names the waiter's owner token,
- * for the claim time of its request.
+ * A lock that was handed over to a waiter in the step that freed it: the node records the waiter's owner token as the
+ * holder, for the claim time of its request.
  *
  * @param name the lock
  * @param attemptId the {@link OwnerToken#attemptId()} of the waiter

@@ -5,11 +5,11 @@ import java.util.Objects;
 /**
  * The identity of one life of a node's memory: when it changes, the node may have lost its state.
  *
- * @param id run id, and master and replication id where there are several; opaque
+ * @param id the run id, with master and replication id if the node has several; opaque
  */
 public record Incarnation(String id) {
 
-    /** The incarnation of stores whose memory does not end with a process. */
+    /** The incarnation of stores whose memory outlives the process. */
     public static final Incarnation DURABLE = new Incarnation("durable");
 
     /** Refuses null. */

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The common part of a {@link LockStore} and of a node that answers ballots: it keeps locks, however they are granted.
+ * The common part of a {@link LockStore} and of a node that answers ballots: the operations on granted locks.
  *
  * <p><b>Contract.</b> Every method returns at once. Futures of {@code renew} and {@code release} always complete normally, within
  * the request's time limit: failures are replies. They may complete on any thread; dependent stages must not block it.
@@ -16,7 +16,7 @@ public interface LockKeeper extends AutoCloseable {
     /** A description for logs and messages, without secrets. */
     String description();
 
-    /** Its promises; those of a node if it is a store alone. */
+    /** Its promises; those of a node are its promises as a single store. */
     Guarantees guarantees();
 
     /** Whether it can grant a request for all these locks atomically, all or none. */
@@ -24,22 +24,23 @@ public interface LockKeeper extends AutoCloseable {
         return names.size() == 1;
     }
 
-    /** Registers the listener of the engine, or of the client's store; called once, before any request. */
+    /** Registers the listener of the engine or of the client's store; called once, before any request. */
     void listen(StoreSignals signals);
 
     /**
-     * Extends grants whose owner tokens still hold, and changes nothing else; at a store with sessions, reports until when the session
-     * keeps them. The {@code sentAtNanos} of its answers are by the clock of the client's runtime.
+     * Extends the grants whose owner tokens still hold their locks, and changes nothing else. A store with sessions
+     * reports how long the session keeps them. The {@code sentAtNanos} of its answers are by the clock of the client's
+     * runtime.
      */
     CompletableFuture<RenewReply> renew(RenewBatch batch);
 
     /** Ends an owner token, and raises the fence to the request's ballot: one operation for release, undo and withdrawal of a waiter. */
     CompletableFuture<ReleaseReply> release(ReleaseRequest request);
 
-    /** Inspects its locks, and releases one by force. */
+    /** The operations that inspect locks and release one by force. */
     StoreAdmin admin();
 
-    /** Its further operations for operators. */
+    /** Further operations for operators. */
     default StoreOperations operations() {
         return StoreOperations.none();
     }

@@ -5,12 +5,12 @@ import java.util.concurrent.CompletableFuture;
 /**
  * The environment of a lock client: time, timers, threads, randomness and waiting.
  *
- * <p>All code in core and in the stores uses it for these, so that the production code runs in a simulated environment where
- * one seed decides everything. Core implements it for the system, the testkit for simulation.
+ * <p>All code in core and in the stores uses it, so that the production code also runs in a simulated environment that
+ * is determined by one seed. Core implements it for the system, the testkit for simulation.
  */
 public interface LockRuntime {
 
-    /** Monotonic time; compare by difference only. */
+    /** The monotonic time; compare values by difference only. */
     long nanoTime();
 
     /** The wall clock, in milliseconds since 1970: for display and for detecting jumps, never for durations. */
@@ -19,13 +19,13 @@ public interface LockRuntime {
     /**
      * Runs a task once, after a delay, on the timer thread: the task must be short and must not block.
      *
-     * @param delayNanos from now; at once if not positive
+     * @param delayNanos the delay from now; zero or a negative delay runs the task at once
      */
     Timer schedule(long delayNanos, Runnable task);
 
     /**
-     * Runs a task on a callback thread, which delivers events to user code: a loss, the result of a future. It never waits for
-     * another task, even one that blocks.
+     * Runs a task on a callback thread, which delivers events to user code: a loss, the result of a future. The task
+     * never waits for another task, even if that one blocks.
      */
     void execute(Runnable task);
 
@@ -37,17 +37,17 @@ public interface LockRuntime {
     /**
      * Runs a task at an orderly exit of the process, which waits for it. An environment without an exit never runs it.
      *
-     * @return cancels it
+     * @return a handle that cancels the task
      */
     default Timer onExit(Runnable task) {
         return () -> {};
     }
 
     /**
-     * Runs a task on a dedicated daemon thread until it returns, for stores whose driver blocks. The task waits for other
-     * threads only by {@link #await}, and holds no lock while it waits, so that it can run in simulation.
+     * Runs a task on a dedicated daemon thread until it returns, for stores whose driver blocks. The task must wait for
+     * other threads only by {@link #await}, and must not hold a lock while it waits, so that it can run in simulation.
      *
-     * @param name of the thread, as thread dumps show it
+     * @param name the name of the thread, as thread dumps show it
      */
     default void startThread(String name, Runnable task) {
         Thread thread = new Thread(task, name);
@@ -64,11 +64,11 @@ public interface LockRuntime {
     /**
      * Waits until the future is done: parks the thread, or runs the simulation until then.
      *
-     * @throws InterruptedException if the thread is interrupted before that
+     * @throws InterruptedException if the thread is interrupted before the future is done
      */
     void await(CompletableFuture<?> future) throws InterruptedException;
 
-    /** As {@link #await}, for a future that is done within a bounded time: an interrupt is kept for later. */
+    /** As {@link #await}, for a future that completes within a bounded time: an interrupt is kept until then. */
     default void awaitUninterruptibly(CompletableFuture<?> future) {
         boolean interrupted = false;
         try {
@@ -87,7 +87,7 @@ public interface LockRuntime {
         }
     }
 
-    /** Ends the timer and the threads, each after its current task; the runtime is not used afterwards. */
+    /** Ends the timer and the threads, each after its current task; the runtime must not be used afterwards. */
     void close();
 
     /** A scheduled task. */

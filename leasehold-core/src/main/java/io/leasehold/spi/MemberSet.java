@@ -8,7 +8,7 @@ import java.util.concurrent.CompletableFuture;
 public interface MemberSet {
 
     /**
-     * Declares all nodes new: no client relies on any grant that they may have lost. Every node that can be reached takes this
+     * Declares all nodes new: no client relies on any grant that they may have lost. Every reachable node takes this
      * set's configuration, and grants at once.
      *
      * @return each node's answer; completes exceptionally with {@link io.leasehold.StoreUnavailableException}, before

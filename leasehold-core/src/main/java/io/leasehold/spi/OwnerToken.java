@@ -25,7 +25,7 @@ public final class OwnerToken {
         this.hex = hex;
     }
 
-    /** Draws a new one. */
+    /** Draws a new token. */
     public static OwnerToken draw(LockRuntime runtime) {
         byte[] bytes = new byte[BYTES];
         runtime.randomBytes(bytes);
@@ -33,9 +33,9 @@ public final class OwnerToken {
     }
 
     /**
-     * Reads one from its 40 hexadecimal digits.
+     * Parses a token from its 40 hexadecimal digits.
      *
-     * @throws IllegalArgumentException if the text is not that; the text is not repeated in the message
+     * @throws IllegalArgumentException if the text has another form; the message does not repeat the text
      */
     public static OwnerToken fromHex(String hex) {
         if (hex.length() != 2 * BYTES || !hex.chars().allMatch(c -> Character.digit(c, 16) >= 0)) {
@@ -45,7 +45,7 @@ public final class OwnerToken {
         return new OwnerToken(hex.toLowerCase(java.util.Locale.ROOT));
     }
 
-    /** Forty lower-case hexadecimal digits: for the wire only, never for display. */
+    /** The token as 40 lower-case hexadecimal digits: for the wire only, never for display. */
     public String hex() {
         return hex;
     }
@@ -63,7 +63,7 @@ public final class OwnerToken {
         return digest("SHA-256", PUBLIC_ID_BYTES).replaceFirst("(.{8})(.{4})(.{4})(.{4})", "$1-$2-$3-$4-");
     }
 
-    /** The first bytes of a digest of the hexadecimal digits. */
+    /** Computes the first bytes of a digest of the hexadecimal digits. */
     private String digest(String algorithm, int bytes) {
         try {
             byte[] digest = MessageDigest.getInstance(algorithm).digest(hex.getBytes(StandardCharsets.US_ASCII));

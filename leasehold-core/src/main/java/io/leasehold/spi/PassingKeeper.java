@@ -6,12 +6,14 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 
-/** Passes on to a store or node all that the two have in common; a subclass adds the rest. Thread-safe if that one is. */
+/**
+ * Delegates the common operations to another store or node; a subclass adds the rest. Thread-safe if the delegate is.
+ */
 public abstract class PassingKeeper implements LockKeeper {
 
     private final LockKeeper keeper;
 
-    /** Over this store or node, which is closed with it. */
+    /** Creates a delegate of this store or node, which it closes. */
     public PassingKeeper(LockKeeper keeper) {
         this.keeper = Objects.requireNonNull(keeper, "keeper");
     }

@@ -12,7 +12,7 @@ public sealed interface ReleaseReply {
     List<NodeVote> votes();
 
     /**
-     * The lock was held by this owner token, and no longer is.
+     * This owner token held the lock, and no longer does.
      *
      * @param awaited whether a waiter was woken: a hint
      */
@@ -22,13 +22,13 @@ public sealed interface ReleaseReply {
             votes = List.copyOf(votes);
         }
 
-        /** The answer of a store that is one node, and hands a lock over to its waiters. */
+        /** Creates the answer of a store that is one node, and hands a lock over to its waiters. */
         public Released() {
             this(List.of(), false);
         }
     }
 
-    /** The lock was not held by this owner token. */
+    /** This owner token did not hold the lock. */
     record NotOurs(List<NodeVote> votes) implements ReleaseReply {
         /** Copies the votes. */
         public NotOurs {
@@ -45,7 +45,7 @@ public sealed interface ReleaseReply {
      * The outcome is unknown; the engine repeats the request.
      *
      * @param kind {@link FailureKind#PERMANENT} if repeating does not help
-     * @param error what happened
+     * @param error the error
      */
     record Failed(FailureKind kind, LockStoreException error) implements ReleaseReply {
         /** Refuses nulls. */

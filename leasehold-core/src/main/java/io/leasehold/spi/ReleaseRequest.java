@@ -5,9 +5,9 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * A request to end everything that an owner token has or may have: its hold, its place in the queue, and, by raising the
- * fence to {@code ballot}, every late copy of its requests. Idempotent; once sent, nothing but further copies
- * of it is ever sent with this owner token.
+ * A request to end everything that an owner token has or may have: its hold, its place in the queue, and, by raising
+ * the fence to {@code ballot}, every late copy of its requests. Idempotent; once it is sent, only copies of it are ever
+ * sent with this owner token.
  *
  * @param names the locks
  * @param owner the owner token
@@ -28,10 +28,10 @@ public record ReleaseRequest(List<LockName> names, OwnerToken owner, long ballot
     public enum Kind {
         /** Its holder is done. */
         RELEASE,
-        /** Its attempt was given up: it may hold, wait, or never have arrived. */
+        /** Its attempt was abandoned: it may hold, wait, or never have arrived. */
         UNDO,
         /**
-         * Its attempt goes on under another owner token: as {@link #UNDO}, but the place of the waiter is kept. Sent only
+         * Its attempt continues under another owner token: as {@link #UNDO}, but the waiter keeps its place. Sent only
          * to members of a quorum.
          */
         SUPERSEDED

@@ -22,8 +22,9 @@ public record RenewBatch(List<Item> items, long timeoutNanos) {
      *
      * @param name the lock
      * @param owner the grant
-     * @param ttlNanos how long the store keeps it from now on
-     * @param nodeTimeoutNanos for how long a store of several nodes waits for each of them; zero: as it is configured
+     * @param ttlNanos the time for which the store keeps it from now on
+     * @param nodeTimeoutNanos the time for which a store of several nodes waits for each of them; zero means the
+     *     store's own configuration
      */
     public record Item(LockName name, OwnerToken owner, long ttlNanos, long nodeTimeoutNanos) {
         /** Refuses nulls. */
@@ -32,7 +33,7 @@ public record RenewBatch(List<Item> items, long timeoutNanos) {
             Objects.requireNonNull(owner, "owner");
         }
 
-        /** A renewal with the configured node timeout. */
+        /** Creates a renewal with the configured node timeout. */
         public Item(LockName name, OwnerToken owner, long ttlNanos) {
             this(name, owner, ttlNanos, 0);
         }

@@ -18,24 +18,24 @@ public record RenewReply(List<Item> items) {
         items = List.copyOf(items);
     }
 
-    /** The reply to a batch of which each renewal failed by this error. */
+    /** The reply to a batch in which every renewal failed with this error. */
     public static RenewReply failed(RenewBatch batch, LockStoreException error) {
         return new RenewReply(Collections.nCopies(batch.items().size(), new Failed(error)));
     }
 
     /** The answer to one renewal. */
     public sealed interface Item {
-        /** Each node's answer; empty for a store that is one node, and where the lock is kept. */
+        /** Each node's answer; empty for a store that is one node, and for a renewed lock. */
         default List<NodeVote> votes() {
             return List.of();
         }
     }
 
     /**
-     * The lock is kept for one ttl more.
+     * The lock is kept for another ttl.
      *
-     * @param sentAtNanos from when that ttl may be counted: when the batch was sent, or, at a store whose
-     *     session keeps locks alive by itself, the sending of the session's last confirmed heartbeat
+     * @param sentAtNanos the start of that ttl: the time when the batch was sent or, at a store whose session keeps
+     *     locks alive, when the session's last confirmed heartbeat was sent
      */
     public record Renewed(long sentAtNanos) implements Item {}
 
@@ -55,7 +55,7 @@ public record RenewReply(List<Item> items) {
     /**
      * The outcome is unknown.
      *
-     * @param error what happened
+     * @param error the error
      */
     public record Failed(LockStoreException error) implements Item {
         /** Refuses null. */

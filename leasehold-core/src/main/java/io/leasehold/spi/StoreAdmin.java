@@ -22,7 +22,7 @@ public interface StoreAdmin {
     /** Held locks whose names match the glob ({@code *}, {@code ?}), at most {@code limit}, sorted by name. */
     CompletableFuture<List<HeldLock>> list(String glob, int limit);
 
-    /** The waiters in the order of arrival, at most {@code limit}; empty where no queue is kept. */
+    /** The waiters in the order of arrival, at most {@code limit}; empty for a store without a queue. */
     default CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
         return CompletableFuture.completedFuture(List.of());
     }
@@ -30,7 +30,7 @@ public interface StoreAdmin {
     /**
      * Removes a hold, after raising the fence; if {@code holderId} is not null, only that holder's.
      *
-     * @return whether there was one
+     * @return whether a hold was removed
      */
     CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId);
 }

@@ -10,8 +10,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.LongConsumer;
 
 /**
- * The operations of a store for operators, beyond inspecting and releasing locks. A store that does not support one of these
- * keeps its default, which reports that.
+ * The further operations of a store for operators, beyond inspecting and releasing locks. If a store does not support
+ * one of them, the default implementation reports that.
  *
  * <p>Every method returns at once. Futures may complete exceptionally with {@link io.leasehold.LockStoreException}.
  */
@@ -22,34 +22,40 @@ public interface StoreOperations {
         return new StoreOperations() {};
     }
 
-    /** Whether records of clients are kept here, so that a missing one is significant. */
+    /** Whether this store keeps records of clients, so that a missing record is significant. */
     default boolean keepsClientRecords() {
         return false;
     }
 
-    /** Stores a client's record for this time, in place of its previous one. */
+    /** Stores a client's record for this time; it replaces the previous one. */
     default CompletableFuture<Void> announce(ClientRecord record, long keepNanos) {
         return CompletableFuture.completedFuture(null);
     }
 
-    /** The last record of the client with this holder id, if it is still kept. */
+    /** Reads the last record of the client with this holder id, if it is still kept. */
     default CompletableFuture<Optional<ClientRecord>> client(String holderId) {
         return CompletableFuture.completedFuture(Optional.empty());
     }
 
-    /** See {@link io.leasehold.admin.LockAdmin#coverChildren}; empty for a store whose holds end with their ttl or session alone. */
+    /**
+     * See {@link io.leasehold.admin.LockAdmin#coverChildren}; empty for a store whose holds end only with their ttl or
+     * session.
+     */
     default Optional<Path> coverChildren() {
         return Optional.empty();
     }
 
     /**
-     * Reports the number of keys that a scan of all keys has read, for every later scan: to show progress.
+     * Registers a listener for the number of keys that every later scan of all keys has read, to show progress.
      *
      * @param seen called on any thread with the current number; must not block
      */
     default void onProgress(LongConsumer seen) {}
 
-    /** Leaks that only this store can find: side keys, waiters of free locks. The engine finds locks without an end by listing. */
+    /**
+     * Finds the leaks that only this store can find: side keys, waiters of free locks. The engine finds locks without
+     * an end by listing.
+     */
     default CompletableFuture<List<Leak>> leaks() {
         return CompletableFuture.completedFuture(List.of());
     }

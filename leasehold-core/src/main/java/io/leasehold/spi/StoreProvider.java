@@ -3,10 +3,10 @@ package io.leasehold.spi;
 import io.leasehold.CredentialsProvider;
 import java.util.Set;
 
-/** Opens stores by URI; found by {@link java.util.ServiceLoader}. */
+/** Opens stores by URI; {@link java.util.ServiceLoader} finds it. */
 public interface StoreProvider {
 
-    /** The URI schemes it opens, in lower case, without the colon. */
+    /** The URI schemes that it opens, in lower case, without the colon. */
     Set<String> schemes();
 
     /**
@@ -18,7 +18,8 @@ public interface StoreProvider {
     LockStore open(StoreUri uri, LockRuntime runtime);
 
     /**
-     * As {@link #open(StoreUri, LockRuntime)}, with credentials from the provider for every connection. A store without log-in refuses it.
+     * As {@link #open(StoreUri, LockRuntime)}, with credentials from the provider for every connection. A store without
+     * a login refuses it.
      *
      * @throws IllegalArgumentException if the URI is malformed or names credentials itself, or if the store cannot take them from a
      *     provider
@@ -26,6 +27,6 @@ public interface StoreProvider {
      */
     default LockStore open(StoreUri uri, CredentialsProvider credentials, LockRuntime runtime) {
         throw new IllegalArgumentException("store URI \"" + uri.redacted()
-                + "\": this store takes no credentials from a provider; leave the provider out");
+                + "\": this store takes no credentials from a provider; remove the provider");
     }
 }

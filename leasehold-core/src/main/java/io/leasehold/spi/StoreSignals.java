@@ -7,11 +7,11 @@ import io.leasehold.LossCause;
 /**
  * Receives a store's signals for the engine. Called on any thread; returns at once.
  *
- * <p>Signals are hints: they may be lost, late, doubled or wrong, and cost no more than a recheck.
+ * <p>Signals are hints: they may be lost, late, duplicated or wrong, and cost no more than a recheck.
  */
 public interface StoreSignals {
 
-    /** Ignores every signal, as a store does before its engine listens. */
+    /** A listener that ignores every signal, for the time before the engine listens. */
     StoreSignals NONE = new StoreSignals() {
         @Override
         public void wake(LockName name) {}
@@ -27,27 +27,28 @@ public interface StoreSignals {
     void wake(LockName name);
 
     /**
-     * A waiter of this client, or of another, was given the lock: if it still waits, its next request is granted. Sent for
-     * waiters that requested hand-over by {@link AcquireRequest#claiming}.
+     * The lock was handed over to a waiter of this client or of another: if it still waits, its next request is
+     * granted. Sent for waiters that requested hand-over by {@link AcquireRequest#claiming}.
      */
     default void handedOver(HandOver handOver) {
         wake(handOver.name());
     }
 
     /**
-     * The store knows that this owner token no longer holds the lock: it was taken by force, or its session ended. The engine ends the lease at once.
+     * The store knows that this owner token no longer holds the lock: it was released by force, or its session ended.
+     * The engine ends the lease at once.
      */
     void lost(OwnerToken owner, LossCause cause);
 
     /**
-     * An operator may have taken this lock from this client. Only a hint, since any client could send it: a hold of this name
-     * is renewed at once, and is lost if the store answers that it is gone.
+     * An operator may have released this lock of this client by force. Only a hint, since any client could send it: the
+     * engine renews a hold of this name at once, and the hold is lost if the store answers that it is gone.
      */
     default void takenAway(LockName name) {}
 
     /**
-     * The store has lost contact with the session or watch that keeps this owner token's hold, for an unknown time: the engine
-     * tells the holder at once that it is at risk, and goes on renewing. The hold may survive.
+     * The store has lost contact with the session or watch that keeps this owner token's hold, for an unknown time: the
+     * engine reports the risk to the holder at once, and keeps renewing. The hold may survive.
      */
     default void suspended(OwnerToken owner) {}
 

@@ -6,26 +6,29 @@ import java.util.Objects;
 import java.util.regex.Pattern;
 
 /**
- * The URI that names a store. It may contain a password, so {@link #toString()} and {@link #redacted()} hide every possible
- * one; only {@link #text()} is complete.
+ * The URI that names a store. It may contain a password, so {@link #toString()} and {@link #redacted()} hide every
+ * possible password; only {@link #text()} is complete.
  */
 public final class StoreUri {
 
     private static final Pattern SCHEME = Pattern.compile("[a-zA-Z][a-zA-Z0-9+.-]*");
-    /** Up to the last '@', since passwords with '/', '?', '#' or '@' are often not encoded: hides too much rather than too little. */
+    /**
+     * Matches up to the last '@', since passwords with '/', '?', '#' or '@' are often not encoded: hides too much
+     * rather than too little.
+     */
     private static final Pattern USER_INFO = Pattern.compile("(?s)//.*@");
 
-    /** The same without the slashes, or without scheme and slashes: {@code user:password@host}. */
+    /** Matches the same without slashes, or without scheme and slashes: {@code user:password@host}. */
     private static final Pattern BARE_USER_INFO = Pattern.compile("(?s)^([^/@:]*:)?+(?!/).*@");
 
     /** The parts of parameter names that mark a secret value. */
     private static final String SECRET =
             "[^=?&;,(:/]*(?:password|passwd|passphrase|pass|pwd|secret|token|key|credential)[^=?&;,(]*=";
 
-    /** Behind '?' or '&' a value ends at the next '&': a ';' belongs to it. */
+    /** After '?' or '&' a value ends at the next '&': a ';' belongs to it. */
     private static final Pattern AFTER_AMPERSAND = Pattern.compile("(?is)([?&]" + SECRET + ")[^&]*");
 
-    /** Behind ';' it ends at the next one, unless that is escaped or in braces, the syntax of H2 and SQL Server. */
+    /** After ';' a value ends at the next ';', unless that is escaped or in braces, the syntax of H2 and SQL Server. */
     private static final Pattern AFTER_SEMICOLON =
             Pattern.compile("(?is)(;" + SECRET + ")(?:\\{(?:[^}]|\\}\\})*+(?:\\}|$)|(?:\\\\.|[^;\\\\]|\\\\$)*+)");
 
@@ -43,7 +46,7 @@ public final class StoreUri {
     }
 
     /**
-     * Reads a URI.
+     * Parses a URI.
      *
      * @throws IllegalArgumentException if it has no scheme
      */
@@ -88,7 +91,7 @@ public final class StoreUri {
         return text;
     }
 
-    /** The text with user info and secret-looking parameters hidden. */
+    /** The text without user info and without the values of parameters that may be secret. */
     public String redacted() {
         return redact(text);
     }

@@ -4,7 +4,7 @@ package io.leasehold.spi;
  * The fencing tokens that one grant may hand out, from the first to the last.
  *
  * @param first the token of the grant's first lease, at least 1
- * @param last the largest token the grant may ever hand out, below 2<sup>53</sup>
+ * @param last the largest token that the grant may ever hand out, below 2<sup>53</sup>
  */
 public record TokenRange(long first, long last) {
 
@@ -18,7 +18,7 @@ public record TokenRange(long first, long last) {
         }
     }
 
-    /** The range of {@code count} tokens from {@code first} on. */
+    /** The range of {@code count} tokens that starts at {@code first}. */
     public static TokenRange of(long first, int count) {
         return new TokenRange(first, first + count - 1);
     }

@@ -32,7 +32,7 @@ class FencingGuardTest {
 
         assertThatThrownBy(() -> guard.admit("order:1", 7).orElseThrow())
                 .isInstanceOf(StaleTokenException.class)
-                .hasMessageContainingAll("order:1", "7", "9", "take the lock again");
+                .hasMessageContainingAll("order:1", "7", "9", "acquire the lock again");
         assertThatThrownBy(() -> new Admission.Missing("order:2", 7).orElseThrow())
                 .isInstanceOf(FencedResourceMissingException.class)
                 .hasMessageContainingAll("order:2", "7");

@@ -66,21 +66,21 @@ final class BrokenDemo {
             }
         }
         if (play.naive()) {
-            play.say(Ink.RED, "VIOLATED, all five, as they must be. With ours beside them: leasehold demo broken");
+            play.say(Ink.RED, "VIOLATED, all five, as expected. For a comparison with Leasehold: leasehold demo broken");
             return false;
         }
         boolean held = outcomes.stream().allMatch(Outcome::oursHeld);
         play.say(
                 held ? Ink.GREEN : Ink.RED,
                 held
-                        ? "HELD: in each of the five situations ours held where the other failed."
-                        : "VIOLATED: ours failed, too.");
+                        ? "HELD: in each of the five situations Leasehold held where the other lock failed."
+                        : "VIOLATED: Leasehold failed, too.");
         return held;
     }
 
     private static String finding(HistoryVerdict verdict) {
         List<String> found = new ArrayList<>();
-        verdict.lockedOut().forEach(name -> found.add(name + " is locked out for ever"));
+        verdict.lockedOut().forEach(name -> found.add(name + " is locked out forever"));
         verdict.overlaps().stream().limit(1).forEach(found::add);
         if (verdict.lostUpdates() > 0) {
             found.add("lost updates: " + verdict.lostUpdates());

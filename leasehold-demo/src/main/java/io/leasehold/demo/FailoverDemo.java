@@ -31,7 +31,7 @@ final class FailoverDemo {
         play.begin("w1", "w2");
         play.enter("w1", Scheme.LEASEHOLD, TTL, !play.naive(), List.of(group.uri()));
         cutOff(replica);
-        play.line(Ink.DIM, "the replica is cut off: what the primary is told does not reach it");
+        play.line(Ink.DIM, "the replica is cut off: it does not receive the writes of the primary");
         play.acquire("w1", Play.PATIENT);
         play.line(Ink.DIM, "the primary has acknowledged it; replication is asynchronous");
         play.read("w1");
@@ -48,7 +48,7 @@ final class FailoverDemo {
         if (play.write("w1")) {
             play.line(Ink.RED, "the work of w2 is lost");
         }
-        play.line(Ink.PLAIN, "w1 can renew no more, and hears of it when its own clock says that the lease is over");
+        play.line(Ink.PLAIN, "w1 can no longer renew, and learns of it when its own clock shows that the lease has ended");
         play.hearOfLoss("w1");
         boolean held = play.judge(
                 Set.of(Promise.TOKENS, Promise.UPDATES, Promise.PROGRESS),

@@ -247,7 +247,7 @@ final class Play {
         String answer = actor(name).ask(Words.HEAR);
         requireAnswer(actor(name), answer, Words.YES);
         timeline.leaves(name);
-        line(Ink.YELLOW, name + " is told that its lease has ended: " + rest(answer));
+        line(Ink.YELLOW, name + " learns that its lease has ended: " + rest(answer));
     }
 
     /** Stops it. */

@@ -43,7 +43,7 @@ final class RedlockDemo {
             round(play, "two of five are frozen");
             nodes.node(4).thaw();
             nodes.node(5).thaw();
-            play.line(Ink.GREEN, "nodes 4 and 5 go on, and find all that they missed");
+            play.line(Ink.GREEN, "nodes 4 and 5 resume, and process the requests that they missed");
             round(play, "all five answer again");
         }
         boolean held = play.judge(HistoryVerdict.ALL, "", "w1", "w2", "w3");

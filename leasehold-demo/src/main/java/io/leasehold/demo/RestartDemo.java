@@ -31,7 +31,7 @@ final class RestartDemo {
     private static void playOurs(Play play) throws DemoFailure, IOException, InterruptedException {
         play.acquire("w2", Duration.ZERO);
         play.askForLock("w2", Play.PATIENT);
-        play.line(Ink.PLAIN, "w2 goes on waiting; w1 cannot renew at a quorum any more");
+        play.line(Ink.PLAIN, "w2 keeps waiting; w1 cannot renew at a quorum any more");
         play.hearOfLoss("w1");
         if (!play.isValid("w1")) {
             play.line(Ink.PLAIN, "w1 stops, and writes nothing");

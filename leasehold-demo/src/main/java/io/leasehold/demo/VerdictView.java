@@ -53,7 +53,7 @@ final class VerdictView {
             timeline.text(Ink.DIM, "      stale tokens refused by the counter " + times(verdict.rejected()));
         }
         if (!verdict.lockedOut().isEmpty()) {
-            row(Mark.BAD, "locked out for ever", String.join(", ", verdict.lockedOut()));
+            row(Mark.BAD, "locked out forever", String.join(", ", verdict.lockedOut()));
         }
         if (!verdict.losses().isEmpty()) {
             timeline.text(Ink.DIM, "      told of the end of its lease: " + String.join(", ", verdict.losses()));

@@ -109,7 +109,7 @@ class DemoScenariosTest {
         List<String> said = play("restart");
         assertThat(said.get(0))
                 .contains("w2 does not get the lock: ")
-                .contains("w1 is told that its lease has ended")
+                .contains("w1 learns that its lease has ended")
                 .contains("w1 stops, and writes nothing")
                 .contains("two holders at once   never, in 2 turns");
         assertThat(said.get(1)).contains("two holders at once   1 pair").contains("lost updates          1: ");
@@ -119,7 +119,7 @@ class DemoScenariosTest {
     void failover() {
         List<String> said = play("failover");
         assertThat(said.get(0))
-                .contains("w1 is told that its lease has ended: ")
+                .contains("w1 learns that its lease has ended: ")
                 .contains("lost updates          0: ")
                 .contains("promises no exclusion over a fail-over");
         assertThat(said.get(1)).contains("the work of w2 is lost").contains("lost updates          1: ");
@@ -154,7 +154,7 @@ class DemoScenariosTest {
                 .hasSize(5);
         assertThat(said)
                 .allSatisfy(out -> assertThat(out)
-                        .containsPattern("✗ +SETNX, then EXPIRE +w2 is locked out for ever")
+                        .containsPattern("✗ +SETNX, then EXPIRE +w2 is locked out forever")
                         .containsPattern("✗ +GET, then SET +w2 and w1 held at once, for .*; lost updates: 1")
                         .containsPattern("✗ +one value for all +w2 and w3 held at once, for .*; lost updates: 1")
                         .containsPattern("✗ +DEL without comparing +w2 and w3 held at once, for .*; lost updates: 1")

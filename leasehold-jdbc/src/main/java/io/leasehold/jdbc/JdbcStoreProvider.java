@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
  * Opens {@code sqlite:} (the default file), {@code sqlite:PATH}, {@code jdbc:sqlite:PATH}, {@code jdbc:postgresql:…},
  * {@code jdbc:mariadb:…}, {@code jdbc:mysql:…} and {@code jdbc:h2:…}.
  *
- * <p>A path may begin with {@code ~/}. Options are {@code ?synchronous=normal} (the default) or {@code full}, and {@code create=false},
- * which refuses a file that is not there instead of making it.
+ * <p>A path may begin with {@code ~/}. Options are {@code ?synchronous=normal} (the default) or {@code full}, and
+ * {@code create=false}, which refuses a missing file instead of creating it.
  */
 public final class JdbcStoreProvider implements StoreProvider {
 
@@ -31,13 +31,15 @@ public final class JdbcStoreProvider implements StoreProvider {
     private static final String CREATE = "create=";
     private static final Pattern USER_BEFORE_HOST = Pattern.compile("(postgresql|mariadb)://[^/?]*@");
 
-    /** User or password as parameters, after whatever drivers put before them, or before the host. */
+    /** Matches user or password as parameters, after the separators of drivers, or before the host. */
     private static final Pattern NAMED_LOGIN = Pattern.compile("(?i)[?&;(,:](user|password)=|^[^/]*//[^/?;]*@");
 
-    /** User and password as Oracle's driver takes them; in a path of H2 the same characters mean nothing. */
+    /**
+     * Matches user and password in the form of Oracle's driver; in a path of H2 the same characters have no meaning.
+     */
     private static final Pattern LOGIN_BEFORE_HOST = Pattern.compile("^[^/?;]*:[^:/?;@]+/[^@]*@");
 
-    /** For {@link java.util.ServiceLoader}. */
+    /** Called by {@link java.util.ServiceLoader}. */
     public JdbcStoreProvider() {}
 
     @Override
@@ -60,12 +62,13 @@ public final class JdbcStoreProvider implements StoreProvider {
     public LockStore open(StoreUri uri, CredentialsProvider credentials, LockRuntime runtime) {
         String rest = checked(uri);
         if (uri.scheme().equals("sqlite") || rest.startsWith(SQLITE)) {
-            throw refused(uri, "a file has no log-in: leave the credentials provider out");
+            throw refused(uri, "a file has no login: remove the credentials provider");
         }
         boolean beforeHost =
                 dialect(rest) == null && LOGIN_BEFORE_HOST.matcher(rest).find();
         if (beforeHost || NAMED_LOGIN.matcher(rest).find()) {
-            throw refused(uri, "it names user or password, and a credentials provider is set: decide");
+            throw refused(
+                    uri, "it contains a user or password, and a credentials provider is set: use only one of them");
         }
         return connect(uri, credentials, runtime);
     }
@@ -73,7 +76,7 @@ public final class JdbcStoreProvider implements StoreProvider {
     private static String checked(StoreUri uri) {
         String rest = uri.rest();
         if (USER_BEFORE_HOST.matcher(rest).lookingAt()) {
-            // The driver does not take it either, but says so in a log, password included.
+            // The driver does not accept it either, but reports that in a log, including the password.
             throw refused(uri, "user and password are parameters there: write …://HOST/DATABASE?user=USER&password=…");
         }
         return rest;
@@ -94,9 +97,9 @@ public final class JdbcStoreProvider implements StoreProvider {
         throw refused(
                 uri,
                 "this version keeps locks in jdbc:postgresql:…, jdbc:mariadb:…, jdbc:mysql:…, jdbc:h2:… and"
-                        + " jdbc:sqlite:PATH, and on the class path is no dialect for "
+                        + " jdbc:sqlite:PATH, and the class path has no dialect for "
                         + (subprotocol.isEmpty() ? "this" : "jdbc:" + subprotocol + ":…")
-                        + "; docs/stores/own-dialect.md tells how to write one");
+                        + "; docs/stores/own-dialect.md explains how to write one");
     }
 
     private static @Nullable SqlDialect dialect(String rest) {
@@ -137,7 +140,7 @@ public final class JdbcStoreProvider implements StoreProvider {
         if (text.isEmpty()) {
             return SqliteStore.defaultPath();
         } else if (text.startsWith("//")) {
-            throw refused(uri, "a host has no place in it; write sqlite:PATH, as in sqlite:/var/lib/app/locks.db");
+            throw refused(uri, "it must not contain a host; write sqlite:PATH, as in sqlite:/var/lib/app/locks.db");
         } else if (text.startsWith(":")) {
             throw refused(uri, "a database in memory is not shared; write memory: for locks inside one process");
         } else if (text.isBlank()) {
@@ -146,7 +149,7 @@ public final class JdbcStoreProvider implements StoreProvider {
         try {
             return text.startsWith("~/") ? SqliteStore.home().resolve(text.substring(2)) : Path.of(text);
         } catch (InvalidPathException e) {
-            throw refused(uri, "the path is none on this system: " + e.getReason());
+            throw refused(uri, "the path is not valid on this system: " + e.getReason());
         }
     }
 

@@ -36,11 +36,11 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stores in a lease table of a database.
+ * Creates stores that keep locks in a lease table of a database.
  *
- * <p><b>Guarantee.</b> Exclusion is decided by transactions; leases end by the database's clock, so it must not jump.
- * Nothing depends on a session: each transaction may run in another one. The tables {@code leasehold_lock} and
- * {@code leasehold_store} are made where they are missing.
+ * <p><b>Guarantee.</b> Transactions decide exclusion. Leases end by the database's clock, so it must not jump. Nothing
+ * depends on a session: each transaction may run in another one. The tables {@code leasehold_lock} and {@code
+ * leasehold_store} are created if they are missing.
  *
  * <p>For SQLite see {@link SqliteStore}.
  */
@@ -48,27 +48,28 @@ public final class JdbcStores {
 
     private static final int MAX_TRIES = 20;
 
-    /** A connection that is being opened may be silent for so long: while it logs in, and while the tables are looked at. */
+    /** The longest silence of a connection that is being opened: while it logs in, and while the tables are checked. */
     private static final long OPENING_NANOS = 10_000_000_000L;
 
     /** Leaves half a second of the 3 s that a request has by default for another connection. */
     private static final long MAX_NANOS = 2_500_000_000L;
 
-    /** A transaction that can wait briefly gives up a row after half of this. */
+    /** A transaction that can wait briefly gives up on a row after half of this time. */
     private static final long BRIEF_NANOS = 500_000_000L;
 
     private JdbcStores() {}
 
     /**
-     * A store over the caller's data source, which stays the caller's: it is not closed with the store.
+     * Creates a store over the caller's data source, which the store does not close.
      *
-     * <p>One connection is kept from the first request until half a minute after the last lease may have ended, so that leases
-     * are renewed and released however busy the pool is. A client that waits at PostgreSQL keeps one more while it does. Give
-     * the pool so many more than its other users need. A connection goes back as it came: auto-commit mode and network timeout
-     * included. The data source is asked on a thread of the store's own.
+     * <p>One connection is kept from the first request until half a minute after the last lease may have ended, so that
+     * leases are renewed and released even if the pool is busy. A client that waits at PostgreSQL keeps one more
+     * connection while it waits. Give the pool that many more connections than its other users need. A connection is
+     * returned in its original state, including auto-commit mode and network timeout. The store calls the data source
+     * on its own thread.
      *
-     * <p>User and password are those of the data source, which may change them while leases are held: a log-in that is refused after
-     * the store was opened is tried again until the attempt's patience ends.
+     * <p>User and password are those of the data source, which may change them while leases are held: if a login is
+     * refused after the store was opened, it is retried until the attempt's patience ends.
      *
      * @throws LockStoreException if the database cannot be reached, or its lease table cannot be used
      */
@@ -76,12 +77,12 @@ public final class JdbcStores {
         return over(dataSource, dialect.statements(), runtime);
     }
 
-    /** As {@link #over(DataSource, SqlDialect, LockRuntime)}, in a dialect of the caller's. */
+    /** As {@link #over(DataSource, SqlDialect, LockRuntime)}, with a custom dialect. */
     public static LockStore over(DataSource dataSource, Dialect dialect, LockRuntime runtime) {
         return over(dataSource, dialect, runtime, StoreSettings.RETENTION);
     }
 
-    /** The same, with a retention: rows that were not used for so long are deleted. */
+    /** As the other overload, with a retention: rows that were not used for this time are deleted. */
     static LockStore over(DataSource dataSource, Dialect dialect, LockRuntime runtime, Duration retention) {
         Objects.requireNonNull(dataSource, "dataSource");
         Objects.requireNonNull(dialect, "dialect");
@@ -108,14 +109,14 @@ public final class JdbcStores {
         return runtime -> over(dataSource, dialect, runtime);
     }
 
-    /** As {@link #over(DataSource, SqlDialect)}, in a dialect of the caller's. */
+    /** As {@link #over(DataSource, SqlDialect)}, with a custom dialect. */
     public static Function<LockRuntime, LockStore> over(DataSource dataSource, Dialect dialect) {
         Objects.requireNonNull(dataSource, "dataSource");
         Objects.requireNonNull(dialect, "dialect");
         return runtime -> over(dataSource, dialect, runtime);
     }
 
-    /** A store with one connection of its own to a JDBC URL. */
+    /** Creates a store with its own connection to a JDBC URL. */
     static LockStore connect(
             String url,
             String redacted,
@@ -125,7 +126,7 @@ public final class JdbcStores {
         return connect(url, redacted, dialect, credentials, runtime, StoreSettings.RETENTION);
     }
 
-    /** The same, with a retention: rows that were not used for so long are deleted. */
+    /** As the other overload, with a retention: rows that were not used for this time are deleted. */
     static LockStore connect(
             String url,
             String redacted,
@@ -146,7 +147,7 @@ public final class JdbcStores {
         }
     }
 
-    /** How long the worker waits for an answer: always longer than a statement may wait for a row. */
+    /** The time for which the worker waits for an answer: always longer than a statement may wait for a row. */
     static KeptConnection.Patience patience(Dialect dialect) {
         return new KeptConnection.Patience(dialect.waitsBriefly() ? BRIEF_NANOS : MAX_NANOS, MAX_NANOS);
     }
@@ -163,7 +164,7 @@ public final class JdbcStores {
         return properties;
     }
 
-    /** The properties for the driver; asks for the credentials, and may have to wait for them. */
+    /** The properties for the driver, with the requested credentials; may wait for them. */
     private static Properties properties(Dialect dialect, String url, @Nullable CredentialsDesk desk) {
         Properties properties = defaults(dialect, url);
         if (desk != null) {
@@ -190,7 +191,7 @@ public final class JdbcStores {
         };
     }
 
-    /** Opens connections, looks at the tables at their other end, and starts a store over them. */
+    /** Opens connections, checks their tables, and starts a store over them. */
     private static final class Tables implements ServerOpener.Source {
 
         private final StoreSettings.Spare connections;
@@ -245,7 +246,7 @@ public final class JdbcStores {
             }
         }
 
-        /** Two clients that make the tables at the same time get into each other's way, and may do so again. */
+        /** Retries: two clients that create the tables at the same time can disturb each other, even repeatedly. */
         private Incarnation prepared(Connection connection) throws SQLException {
             refuseStrangers(connection, dialect, where);
             for (int tries = 1; ; tries++) {
@@ -290,7 +291,7 @@ public final class JdbcStores {
         throw new IllegalArgumentException(dialect.database() + " has no clock of its own");
     }
 
-    /** The database as the driver names it, less what could be a secret; drivers repeat the whole URL that they were given. */
+    /** The driver's name of the database, without possible secrets; drivers repeat the whole URL. */
     private static String described(String url, String where) {
         if (!url.startsWith("jdbc:")) {
             return where;

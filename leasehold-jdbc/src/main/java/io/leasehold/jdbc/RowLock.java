@@ -3,24 +3,24 @@ package io.leasehold.jdbc;
 /**
  * The result of a request for a row's lock. The list is closed, so it can be switched over.
  *
- * <p>A lock that was obtained lasts until the transaction commits or rolls back; there is nothing to release, to renew or to
- * lose: if the connection breaks, the transaction was rolled back.
+ * <p>An obtained lock lasts until the transaction commits or rolls back. It needs no release and no renewal, and cannot
+ * be lost: if the connection breaks, the transaction was rolled back.
  */
 public enum RowLock {
-    /** The row is ours until the end of the transaction. */
+    /** This transaction has the row until its end. */
     LOCKED,
-    /** Another transaction has it. This one goes on. */
+    /** Another transaction has the row. This transaction continues. */
     BUSY,
-    /** There is no such row. The transaction goes on. */
+    /** There is no such row. The transaction continues. */
     MISSING,
     /**
-     * The database gave up the transaction (deadlock, serialization, a row that changed since the transaction's snapshot, a busy
-     * row where that costs the transaction): roll back, and repeat it from its beginning.
+     * The database aborted the transaction (deadlock, serialization failure, a row that changed since the transaction's
+     * snapshot, a busy row if that costs the transaction): roll back, and repeat it from its beginning.
      */
     ABORTED;
 
     /**
-     * Goes on only with the lock.
+     * Requires that the row was locked.
      *
      * @throws RowLockException if the row was not locked
      */

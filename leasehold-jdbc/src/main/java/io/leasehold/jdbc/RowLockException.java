@@ -1,13 +1,13 @@
 package io.leasehold.jdbc;
 
-/** A row that was needed could not be locked. */
+/** Thrown if a required row could not be locked. */
 public final class RowLockException extends IllegalStateException {
 
     private static final long serialVersionUID = 1L;
 
     private final RowLock outcome;
 
-    /** Anything but {@link RowLock#LOCKED}. */
+    /** Creates the exception for any result except {@link RowLock#LOCKED}. */
     public RowLockException(RowLock outcome) {
         super(
                 switch (outcome) {

@@ -17,16 +17,17 @@ import java.util.Locale;
 import java.util.Objects;
 
 /**
- * Row locks inside the caller's own transaction: the ground truth. Where lock and data are in one database this is the lock
- * to choose: it cannot expire while its holder works, and the holder cannot write after losing it.
+ * Row locks inside the caller's own transaction. If lock and data are in one database, choose this lock: it cannot
+ * expire while its holder works, and the holder cannot write after losing it.
  *
- * <p><b>Guarantee.</b> {@code SELECT … FOR UPDATE}: from {@link RowLock#LOCKED} until commit or rollback no other transaction
- * locks or changes the row. It is no lease: no ttl, no renewal, no token, and the connection is in use all the time. A
- * transaction that hangs keeps its rows until the database or the network ends its connection.
+ * <p><b>Guarantee.</b> {@code SELECT … FOR UPDATE}: from {@link RowLock#LOCKED} until commit or rollback no other
+ * transaction locks or changes the row. It is not a lease: it has no ttl, no renewal and no token, and the connection
+ * is in use all the time. A transaction that hangs keeps its rows until the database or the network ends its
+ * connection.
  *
- * <p>For H2, PostgreSQL, MariaDB and MySQL (tested on 9.7). Deadlock and timeout
- * mean the same on all, but where MariaDB or MySQL runs with {@code innodb_rollback_on_timeout}: there a busy row costs the whole
- * transaction, which is {@link RowLock#ABORTED}.
+ * <p>For H2, PostgreSQL, MariaDB and MySQL (tested on 9.7). Deadlock and timeout mean the same on all of them, with one
+ * exception: if MariaDB or MySQL runs with {@code innodb_rollback_on_timeout}, a busy row costs the whole transaction,
+ * and the result is {@link RowLock#ABORTED}.
  *
  * <p><b>Threads.</b> As the connection: one at a time. It blocks.
  */
@@ -54,9 +55,9 @@ public final class RowLocks {
     }
 
     /**
-     * Row locks in the transaction that is open, or begins, on this connection.
+     * Creates row locks for the transaction that is open, or begins, on this connection.
      *
-     * @throws IllegalStateException if the connection commits every statement by itself
+     * @throws IllegalStateException if the connection is in auto-commit mode
      * @throws IllegalArgumentException if rows of this database cannot be locked
      */
     public static RowLocks in(Connection connection) throws SQLException {
@@ -64,25 +65,25 @@ public final class RowLocks {
         return new RowLocks(connection, RowDialect.of(connection));
     }
 
-    /** Row locks in a database that understands another one's statements. */
+    /** Creates row locks for a database that understands the statements of another one. */
     static RowLocks speaking(Connection connection, RowDialect dialect) {
         return new RowLocks(connection, dialect);
     }
 
-    /** Locks the row, waiting as long as the database is set to. */
+    /** Locks the row; waits as long as the database is configured to. */
     public RowLock lock(String table, String keyColumn, Object key) throws SQLException {
         return one(new Column(table, keyColumn, keyColumn), key, "FOR UPDATE");
     }
 
-    /** Locks the row if that can be done at once. */
+    /** Locks the row if that is possible at once. */
     public RowLock tryLock(String table, String keyColumn, Object key) throws SQLException {
         return one(new Column(table, keyColumn, keyColumn), key, "FOR UPDATE NOWAIT");
     }
 
     /**
-     * Locks the row, waiting at most this long; MariaDB and MySQL count in whole seconds, rounded up.
+     * Locks the row; waits at most this long. MariaDB and MySQL use whole seconds, rounded up.
      *
-     * @param maxWait not negative; zero asks at once
+     * @param maxWait the patience, not negative; zero does not wait
      */
     public RowLock tryLock(String table, String keyColumn, Object key, Duration maxWait) throws SQLException {
         Column column = new Column(table, keyColumn, keyColumn);
@@ -106,13 +107,13 @@ public final class RowLocks {
     }
 
     /**
-     * Locks rows that are free, passing over those that are locked ({@code SKIP LOCKED}): each of several workers gets
-     * others, and none waits.
+     * Locks free rows and skips locked ones ({@code SKIP LOCKED}): each of several workers gets different rows, and
+     * none waits.
      *
-     * @param condition the SQL after {@code WHERE}, as the program has written it (never from outside), with {@code ?} for
-     *     the parameters
-     * @param most how many rows at most
-     * @return the keys of the rows that are ours now, in their order
+     * @param condition the SQL after {@code WHERE}, a constant of the program (never external input), with {@code ?}
+     *     for the parameters
+     * @param most the maximum number of rows
+     * @return the keys of the rows that this transaction has locked, in their order
      */
     public List<Object> lockFree(String table, String keyColumn, String condition, int most, Object... parameters)
             throws SQLException {
@@ -138,7 +139,7 @@ public final class RowLocks {
         }
     }
 
-    /** Restores the setting whatever becomes of the lock: the connection may go back to a pool. */
+    /** Runs with the setting, and restores it in every case: the connection may be returned to a pool. */
     private RowLock withSetting(Setting setting, String value, Column column, Object key) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             String before;
@@ -175,7 +176,7 @@ public final class RowLocks {
     private RowLock one(Column column, Object key, String how) throws SQLException {
         Objects.requireNonNull(key, "key");
         String sql = "SELECT " + column.key() + " FROM " + column.table() + " WHERE " + column.key() + " = ? " + how;
-        // Where an error spoils the transaction, a busy row must not cost the caller what was done before.
+        // If an error aborts the transaction, a busy row must not cost the caller its earlier work.
         Savepoint before = dialect.errorsAbort() ? connection.setSavepoint() : null;
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             statement.setObject(1, key);

@@ -6,7 +6,7 @@ import io.leasehold.jdbc.dialect.MariaDbDialect;
 import io.leasehold.jdbc.dialect.PostgresDialect;
 import io.leasehold.jdbc.dialect.SchemaFile;
 
-/** The databases that {@link JdbcStores} can keep locks in; handle unknown values, more will come. */
+/** The databases in which {@link JdbcStores} can keep locks. The list will grow; handle unknown values. */
 public enum SqlDialect {
     /** H2 2.x, in memory, as a file or as a server. */
     H2,
@@ -18,8 +18,8 @@ public enum SqlDialect {
     MYSQL;
 
     /**
-     * The statements that make the tables, for an administrator to run where this user may not: they do nothing to tables
-     * that are there.
+     * The statements that create the tables. An administrator runs them if this user lacks the right; they do not
+     * change existing tables.
      */
     public String ddl() {
         return SchemaFile.text(

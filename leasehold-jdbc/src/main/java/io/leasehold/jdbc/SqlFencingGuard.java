@@ -21,11 +21,12 @@ import org.jspecify.annotations.Nullable;
  * orders.admit(connection, id, lease.fencingToken()).orElseThrow();               // first in the transaction, before reading
  * }</pre>
  *
- * <p><b>Guarantee.</b> {@code UPDATE … SET fencing_token = ? WHERE id = ? AND fencing_token <= ?}: once a token was admitted
- * and its transaction committed, smaller ones are rejected. The update locks the row until the end of the transaction, so
- * what the transaction then reads and writes is one step with the check. It is {@code <=} and not {@code <}: one holder may
- * come many times. A null token means that nobody has been here, and admits. A transaction that rolls back takes its
- * registration with it, and had no effect that could be lost.
+ * <p><b>Guarantee.</b> {@code UPDATE … SET fencing_token = ? WHERE id = ? AND fencing_token <= ?}: once a token was
+ * admitted and its transaction committed, smaller ones are rejected. The update locks the row until the end of the
+ * transaction, so what the transaction then reads and writes is one step with the check. The comparison is {@code <=}
+ * and not {@code <}, since one holder may use the row many times. A null token means that no holder has used the row,
+ * and admits every token. If a transaction rolls back, its registration is undone, too, but it had no effect that could
+ * be lost.
  *
  * <p>Plain SQL for any database. <b>Threads.</b> Any thread may use the guard, with a connection of its own. It blocks.
  */
@@ -42,10 +43,10 @@ public final class SqlFencingGuard {
     }
 
     /**
-     * The guard of a table's rows.
+     * Creates a guard for the rows of a table.
      *
-     * @param table the table, with its schema before a dot where that is needed
-     * @param keyColumn the column by which a row is found; unique
+     * @param table the table, with its schema before a dot if needed
+     * @param keyColumn the unique column by which a row is found
      * @param tokenColumn a 64-bit integer column, which may be null
      */
     public static SqlFencingGuard of(String table, String keyColumn, String tokenColumn) {
@@ -53,9 +54,9 @@ public final class SqlFencingGuard {
     }
 
     /**
-     * The same guard, which tells of each answer: to count rejections, or to log them.
+     * Returns this guard with an observer of each answer: to count rejections, or to log them.
      *
-     * @param newObserver called by the asking thread; must not block
+     * @param newObserver called by the thread that presents the token; must not block
      */
     public SqlFencingGuard reportingTo(Consumer<? super Admission> newObserver) {
         return new SqlFencingGuard(column, Objects.requireNonNull(newObserver, "newObserver"));
@@ -72,14 +73,14 @@ public final class SqlFencingGuard {
     }
 
     /**
-     * Shows a token to a row, and locks the row until the end of the transaction.
+     * Presents a token to a row, and locks the row until the end of the transaction.
      *
      * @param key the row's key
      * @param token the fencing token of the lease
-     * @return whether the holder may go on
-     * @throws IllegalStateException if the connection commits every statement by itself
-     * @throws java.sql.SQLTransactionRollbackException if the transaction is to be rolled back and repeated; some drivers
-     *     say so by the SQL state alone (40…)
+     * @return whether the holder may proceed
+     * @throws IllegalStateException if the connection is in auto-commit mode
+     * @throws java.sql.SQLTransactionRollbackException if the transaction must be rolled back and repeated; some
+     *     drivers report that only by the SQL state (40…)
      */
     public Admission admit(Connection connection, Object key, long token) throws SQLException {
         Objects.requireNonNull(key, "key");
@@ -101,8 +102,8 @@ public final class SqlFencingGuard {
             if (register(connection, key, token)) {
                 return new Admission.Admitted(resource, token);
             }
-            // MariaDB and MySQL show a transaction what was there at its first read, although its updates see the
-            // present.
+            // MariaDB and MySQL show a transaction the state at its first read, although its updates see the current
+            // state.
             boolean locking = tries > 1 && InnoDb.isBehind(connection);
             Long newest = newest(connection, key, locking ? " FOR UPDATE" : "");
             if (newest == null) {
@@ -110,11 +111,11 @@ public final class SqlFencingGuard {
             } else if (newest > token) {
                 return new Admission.Rejected(resource, token, newest);
             } else if (newest == token && locking) {
-                // There, and locked: a driver may count the rows that were changed, and not those that were found.
+                // The row exists and is locked: a driver may count the changed rows, and not the found rows.
                 return new Admission.Admitted(resource, token);
             } else if (tries == MAX_TRIES) {
-                // The row comes and goes between the two statements: no answer is true of it for long.
-                throw new SQLException(resource + " is deleted and made again while it is asked for");
+                // The row appears and disappears between the two statements: no answer stays true for long.
+                throw new SQLException(resource + " is deleted and recreated during the request");
             }
         }
     }

@@ -25,18 +25,21 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks in an SQLite file: real exclusion among the processes of one machine, without a server.
+ * Keeps locks in an SQLite file: real exclusion among the processes of one machine, without a server.
  *
- * <p><b>Guarantee.</b> Exclusion is decided by transactions, and leases end by the machine's monotonic clock, which all
- * its processes share: steps of the wall clock neither end nor lengthen a lease. The death of any process, at any
- * moment, leaves the file usable. <b>Condition.</b> The file lies on a local disk, has one path (what can be
- * recognised as a second one is refused), and is not deleted, moved or copied while it is used. {@code docs/stores/sqlite.md} has the whole contract.
+ * <p><b>Guarantee.</b> Transactions decide exclusion, and leases end by the machine's monotonic clock, which all its
+ * processes share: steps of the wall clock neither end nor extend a lease. The death of any process, at any moment,
+ * leaves the file usable. <b>Condition.</b> The file is on a local disk, has one path (a recognisable second path is
+ * refused), and is not deleted, moved or copied while it is used. {@code docs/stores/sqlite.md} has the whole contract.
  */
 public final class SqliteStore {
 
     private SqliteStore() {}
 
-    /** {@code .leasehold/locks.db} in the user's home ({@code $HOME}, else that of the system): shared by all processes of this user. */
+    /**
+     * The default file: {@code .leasehold/locks.db} in the user's home ({@code $HOME}, else that of the system). All
+     * processes of this user share it.
+     */
     public static Path defaultPath() {
         return home().resolve(".leasehold").resolve("locks.db");
     }
@@ -45,7 +48,10 @@ public final class SqliteStore {
         return home(System.getenv("HOME"), System.getProperty("user.home", ""));
     }
 
-    /** The home of every shell and most programs: the variable decides, and the table of users only where there is none. */
+    /**
+     * The home directory as shells and most programs determine it: by the variable, or by the table of users if the
+     * variable is not set.
+     */
     static Path home(@Nullable String variable, String ofTheUser) {
         String home = variable != null && variable.startsWith("/") ? variable : ofTheUser;
         if (home.isBlank() || home.equals("?")) {
@@ -58,10 +64,11 @@ public final class SqliteStore {
     }
 
     /**
-     * Opens the file, and makes it and its directories, for this user alone, where they are missing.
+     * Opens the file. If it or its directories are missing, creates them for this user alone.
      *
      * @throws IllegalArgumentException if the path cannot be an SQLite file
-     * @throws LockStoreException if the file cannot be opened, or is not safe to use: the message says which and why
+     * @throws LockStoreException if the file cannot be opened, or is not safe to use: the message names the file and
+     *     the reason
      */
     public static LockStore open(Path path, LockRuntime runtime) {
         return open(path, Synchronous.NORMAL, FileSystems.real(), runtime, StoreSettings.RETENTION, true);
@@ -80,7 +87,7 @@ public final class SqliteStore {
      * As {@link #open(Path, LockRuntime)}.
      *
      * @param retention see {@link StoreSettings}
-     * @param create if not, makes neither a file nor a directory nor a table
+     * @param create whether to create a missing file, directory or table
      */
     static LockStore open(
             Path path,
@@ -94,7 +101,7 @@ public final class SqliteStore {
         Path file = path.toAbsolutePath().normalize();
         if (file.toString().indexOf('?') >= 0) {
             throw new IllegalArgumentException("lock file " + file
-                    + " has a '?' in its path, which SQLite's driver would take as the start of options");
+                    + " has a '?' in its path, which SQLite's driver would interpret as the start of options");
         }
         requireDriver();
         String description = "sqlite:" + file;
@@ -116,7 +123,7 @@ public final class SqliteStore {
                             schema,
                             connection,
                             () -> {
-                                throw new SQLException("SQLite has nobody to listen to");
+                                throw new SQLException("SQLite has no notifications to listen to");
                             },
                             opener.beginLife(),
                             retention),
@@ -127,8 +134,8 @@ public final class SqliteStore {
     }
 
     /**
-     * The guarantees with this clock. A step of the wall clock can end a lease early, and does not tell a boot, after which
-     * tokens might repeat that were not yet on the disk.
+     * The guarantees with this clock. With the wall clock, a step can end a lease early. A boot is not detected either,
+     * after which tokens that were not yet on disk might repeat.
      */
     static Guarantees guarantees(MachineClock clock, Synchronous synchronous) {
         boolean knowsBoot = clock.kind().equals("boot");

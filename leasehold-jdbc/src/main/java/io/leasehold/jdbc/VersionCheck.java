@@ -11,19 +11,18 @@ import java.util.Objects;
 import java.util.OptionalLong;
 
 /**
- * The optimistic check that makes a lock and a database a double safeguard: a writer proves that nothing has changed
- * since it read.
+ * An optimistic check in addition to a lock: a writer proves that the row has not changed since it read it.
  *
  * <pre>{@code
  * long version = versions.read(connection, id).orElseThrow();   // with the data
  * versions.advance(connection, id, version);                    // first in the transaction that writes
  * }</pre>
  *
- * <p><b>Guarantee.</b> {@code UPDATE … SET version = version + 1 WHERE id = ? AND version = ?}: of all who have read the same
- * version, one advances it. With it no update is lost even without a lock; the lock saves the work of those who would fail.
- * The version column is a 64-bit integer that is not null.
+ * <p><b>Guarantee.</b> {@code UPDATE … SET version = version + 1 WHERE id = ? AND version = ?}: of all clients that
+ * have read the same version, only one advances it. With this check no update is lost even without a lock; the lock
+ * saves the work of clients that would fail. The version column is a 64-bit integer that is not null.
  *
- * <p><b>Threads.</b> Any thread may use it, with a connection of its own. It blocks.
+ * <p><b>Threads.</b> Any thread may use it, with its own connection. It blocks.
  */
 public final class VersionCheck {
 
@@ -34,17 +33,17 @@ public final class VersionCheck {
     }
 
     /**
-     * The check of a table's rows.
+     * Creates a check for the rows of a table.
      *
-     * @param table the table, with its schema before a dot where that is needed
-     * @param keyColumn the column by which a row is found; unique
+     * @param table the table, with its schema before a dot if needed
+     * @param keyColumn the unique column by which a row is found
      * @param versionColumn a 64-bit integer column, not null
      */
     public static VersionCheck of(String table, String keyColumn, String versionColumn) {
         return new VersionCheck(new Column(table, keyColumn, versionColumn));
     }
 
-    /** The row's version, or nothing if there is no such row. */
+    /** The row's version, or empty if there is no such row. */
     public OptionalLong read(Connection connection, Object key) throws SQLException {
         Objects.requireNonNull(key, "key");
         String sql = "SELECT " + column.name() + " FROM " + column.table() + " WHERE " + column.key() + " = ?";
@@ -61,9 +60,9 @@ public final class VersionCheck {
      *
      * @param version the version that was read
      * @throws StaleVersionException if the row has changed since, or is gone; nothing was changed
-     * @throws IllegalStateException if the connection commits every statement by itself
-     * @throws java.sql.SQLTransactionRollbackException if the transaction is to be rolled back and repeated; some drivers
-     *     say so by the SQL state alone (40…)
+     * @throws IllegalStateException if the connection is in auto-commit mode
+     * @throws java.sql.SQLTransactionRollbackException if the transaction must be rolled back and repeated; some
+     *     drivers report that only by the SQL state (40…)
      */
     public void advance(Connection connection, Object key, long version) throws SQLException {
         Objects.requireNonNull(key, "key");

@@ -1,10 +1,10 @@
 /**
  * Locks in an SQL lease table: {@link io.leasehold.jdbc.SqliteStore} keeps them in a file that all processes of a
- * machine share, without a server; {@link io.leasehold.jdbc.JdbcStores} over a data source of the caller's.
+ * machine share, without a server; {@link io.leasehold.jdbc.JdbcStores} uses the caller's data source.
  *
- * <p>Beside the locks stands what a database can do better by itself: {@link io.leasehold.jdbc.RowLocks} for rows of one's own
- * inside one's own transaction, {@link io.leasehold.jdbc.VersionCheck} against lost updates without any lock, and {@link
- * io.leasehold.jdbc.SqlFencingGuard}, by which a row refuses a holder whose lease is over:
+ * <p>The package also has tools for what a database does better on its own: {@link io.leasehold.jdbc.RowLocks} locks
+ * your own rows inside your own transaction, {@link io.leasehold.jdbc.VersionCheck} prevents lost updates without a
+ * lock, and with {@link io.leasehold.jdbc.SqlFencingGuard} a row refuses a holder whose lease has ended:
  *
  * <pre>{@code
  * try (Lease lease = lock.acquire()) {

@@ -79,7 +79,7 @@ class JdbcStoreProviderTest {
         for (Path none : List.of(file, empty)) {
             assertThatThrownBy(() -> Leasehold.connect("sqlite:" + none + "?create=false"))
                     .isInstanceOf(StoreUnavailableException.class)
-                    .hasMessage("there is no store at " + none + ": no lock was ever taken there");
+                    .hasMessage("there is no store at " + none + ": no lock was ever acquired there");
         }
         assertThat(file.getParent()).doesNotExist();
         assertThat(empty).isEmptyFile();
@@ -118,8 +118,8 @@ class JdbcStoreProviderTest {
 
     @ParameterizedTest
     @CsvSource({
-        "sqlite://host/locks.db, a host has no place",
-        "sqlite:///tmp/locks.db, a host has no place",
+        "sqlite://host/locks.db, it must not contain a host",
+        "sqlite:///tmp/locks.db, it must not contain a host",
         "sqlite::memory:, memory:",
         "jdbc:sqlite::memory:, memory:",
         "'sqlite: ', blank",

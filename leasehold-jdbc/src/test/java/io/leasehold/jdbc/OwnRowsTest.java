@@ -115,7 +115,7 @@ class OwnRowsTest {
     void aRowThatComesAndGoesIsAskedForAFewTimes() {
         assertThatThrownBy(() -> admit("H2", List.of(0, 0, 0, 0, 0), List.of(1L, 1L, 1L, 1L, 1L)))
                 .isInstanceOf(SQLException.class)
-                .hasMessageContaining("deleted and made again");
+                .hasMessageContaining("deleted and recreated");
         assertThat(updates).isEmpty();
         assertThat(tokens).isEmpty();
     }

@@ -142,7 +142,7 @@ class SqliteFileTest {
         byte[] before = Files.readAllBytes(file);
         assertThat(refusal(file))
                 .isInstanceOf(StoreUnavailableException.class)
-                .hasMessageContaining("damaged or no SQLite database");
+                .hasMessageContaining("damaged or not an SQLite database");
         assertThat(Files.readAllBytes(file)).isEqualTo(before);
     }
 
@@ -198,7 +198,9 @@ class SqliteFileTest {
         open(file).close();
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("r--r--r--"));
         assumeFalse(Files.isWritable(file), "this user may write everything, so nothing can be refused to it");
-        assertThat(refusal(file)).isInstanceOf(StoreAccessException.class).hasMessageContaining("read and written");
+        assertThat(refusal(file))
+                .isInstanceOf(StoreAccessException.class)
+                .hasMessageContaining("not readable and writable");
     }
 
     @Test
@@ -208,7 +210,7 @@ class SqliteFileTest {
         assumeFalse(Files.isWritable(closed), "this user may write everything, so nothing can be refused to it");
         assertThat(refusal(closed.resolve("locks.db")))
                 .isInstanceOf(StoreAccessException.class)
-                .hasMessageContaining("has no right to " + closed);
+                .hasMessageContaining("has no permission for " + closed);
     }
 
     @ParameterizedTest

@@ -24,19 +24,19 @@ import kotlinx.coroutines.suspendCancellableCoroutine
 import kotlinx.coroutines.withContext
 
 /**
- * Runs [block] while the lock is held, and gives the lock back when the block and all coroutines of its scope have ended.
+ * Runs [block] while the lock is held, and releases the lock when the block and all coroutines of its scope have ended.
  *
- * - **Cancellation** of the caller leaves the queue, or gives back a grant that was under way, or cancels the block.
- * - **Loss** cancels the scope of the block; the cause of that [CancellationException] is the [LeaseLostException]. The caller gets
- *   the latter, also if the block has completed in spite of it and only the release finds the loss: it is no cancellation of the
- *   caller. An exception of the block is suppressed in it.
- * - **The release** is waited for, for at most the store's time limit, and is not cancelled.
+ * - **Cancellation** of the caller leaves the queue, releases a grant that was on its way, or cancels the block. -
+ * **Loss** cancels the scope of the block; the cause of that [CancellationException] is the [LeaseLostException]. The
+ * caller receives the [LeaseLostException], even if the block has completed and only the release detects the loss: it
+ * does not cancel the caller. An exception of the block is suppressed in it. - **Release**: the call waits for it, for
+ * at most the store's time limit, and never cancels it.
  *
  * Inside, [currentLease] and [currentMultiLease] find the hold in the coroutine context.
  *
  * @param maxWait the patience, never a ttl; zero means one round trip, [Duration.INFINITE] no limit
  * @throws io.leasehold.LockBusyException if the lock stayed busy for that long
- * @throws LeaseLostException if the hold was lost before it was given back
+ * @throws LeaseLostException if the hold was lost before it was released
  * @throws io.leasehold.LockStoreException if the store cannot serve
  */
 public suspend fun <H : Hold, T> Acquirable<H>.withLease(
@@ -48,7 +48,7 @@ public suspend fun <H : Hold, T> Acquirable<H>.withLease(
  * As [withLease], but does not run [block] if the lock stays busy.
  *
  * @param maxWait the patience; by default one round trip
- * @return what the block returned, or null if the lock stayed busy
+ * @return the result of the block, or null if the lock stayed busy
  */
 public suspend fun <H : Hold, T : Any> Acquirable<H>.tryWithLease(
     maxWait: Duration = Duration.ZERO,
@@ -64,21 +64,21 @@ private suspend fun <H : Hold> Acquirable<H>.granted(maxWait: Duration): Attempt
             if (error != null) {
                 continuation.resumeWithException(error)
             } else {
-                // Between here and the caller's dispatcher the caller may still be cancelled.
+                // The caller may still be cancelled between this point and its dispatcher.
                 continuation.resume(attempt) { _, late, _ -> late.orElseNull()?.let(::released) }
             }
         }
     }
 }
 
-/** No suspension comes between the grant and this, so that no cancellation does. */
+/** Runs the block. No suspension, and therefore no cancellation, comes between the grant and this call. */
 private suspend fun <H : Hold, T> running(hold: H, block: suspend CoroutineScope.(H) -> T): T {
     val outcome = runCatching { cancelledByLoss(hold, block) }
     val thrown = outcome.exceptionOrNull()
     val lost = hold.loss()
     val found = withContext(NonCancellable) { awaited(released(hold)) }
     if (thrown is CancellationException && !currentCoroutineContext().isActive) {
-        // The caller is cancelled, and waits for no other news.
+        // The caller is cancelled, and waits for no other result.
         throw thrown
     }
     (lost ?: hold.lossFoundBy(found))?.let { throw it.having(thrown) }
@@ -97,17 +97,17 @@ private fun released(hold: Hold): CompletableFuture<ReleaseOutcome> =
     try {
         hold.releaseAsync()
     } catch (e: Throwable) {
-        // The client repeats it, or the ttl ends it; the caller waits for neither.
+        // The client repeats the release, or the hold ends with its ttl; the caller waits for neither.
         CompletableFuture.failedFuture(e)
     }
 
-/** The answer, or null where there is none. */
+/** The answer, or null if there is none. */
 private suspend fun awaited(release: CompletableFuture<ReleaseOutcome>): ReleaseOutcome? =
     suspendCancellableCoroutine { continuation ->
         release.whenComplete { outcome, _ -> continuation.resume(outcome) }
     }
 
-/** The loss of a hold, or null if it is held or was given back. */
+/** The loss of a hold, or null if it is held or was released. */
 private fun Hold.loss(): LeaseLostException? =
     try {
         ensureValidFor(java.time.Duration.ZERO)
@@ -115,19 +115,19 @@ private fun Hold.loss(): LeaseLostException? =
     } catch (lost: LeaseLostException) {
         lost
     } catch (_: IllegalStateException) {
-        null // at risk, or given back
+        null // at risk, or released
     }
 
-/** The loss that only the release has found, or null. */
+/** The loss that only the release has detected, or null. */
 private fun Hold.lossFoundBy(outcome: ReleaseOutcome?): LeaseLostException? {
     if (outcome != ReleaseOutcome.ALREADY_LOST) {
         return null
     }
     val name = if (this is Lease) lockName() else (this as MultiLease).lockNames().first()
-    return LeaseLostException(name, LossCause.NOT_OURS, "it was gone when the block gave it back")
+    return LeaseLostException(name, LossCause.NOT_OURS, "it was gone when it was released after the block")
 }
 
-/** A loss with what the block threw, which is that loss where the block has told it itself. */
+/** Adds the exception of the block to the loss, unless the block threw that loss itself. */
 private fun LeaseLostException.having(thrown: Throwable?): LeaseLostException {
     if (thrown is LeaseLostException && thrown.lockName() == lockName()) {
         return thrown
@@ -138,6 +138,6 @@ private fun LeaseLostException.having(thrown: Throwable?): LeaseLostException {
     return this
 }
 
-/** With assertions enabled coroutines hand on copies of exceptions, whose causes are the originals. */
+/** With assertions enabled, coroutines pass on copies of exceptions, whose causes are the originals. */
 private fun Throwable.isCancellationByLoss(): Boolean =
     this is CancellationException && generateSequence(cause) { it.cause }.any { it is LeaseLostException }

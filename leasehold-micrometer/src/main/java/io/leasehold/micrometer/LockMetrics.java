@@ -21,7 +21,8 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Meters of locks: a listener to add to the builder of a client, one for all clients of a registry.
+ * A listener that maintains the meters of locks. Add it to the builder of a client; use one instance for all clients of
+ * a registry.
  *
  * <pre>{@code
  * LockClient locks = Leasehold.builder()
@@ -30,10 +31,11 @@ import java.util.concurrent.atomic.AtomicInteger;
  *         .connect();
  * }</pre>
  *
- * <p><b>Guarantee.</b> Every attempt is counted once, with its outcome; every hold once, when it ends. The tag {@code
- * resource} is the template of the name ({@code order:{id}}), never the name; names without a template are {@code _exact}
- * unless {@linkplain Builder#resources allowed}. There are never more values of it than {@link Builder#mostResources}, the
- * allowed ones, {@code _exact} and {@code _other}: a warning reports, once, the first that becomes {@code _other}.
+ * <p><b>Guarantee.</b> Every attempt is counted once, with its outcome. Every hold is counted once, when it ends. The
+ * tag {@code resource} is the template of the name ({@code order:{id}}), never the name; names without a template are
+ * {@code _exact} unless {@linkplain Builder#resources allowed}. The tag has at most {@link Builder#mostResources}
+ * values, plus the allowed ones, {@code _exact} and {@code _other}: one warning reports the first template that becomes
+ * {@code _other}.
  *
  * <p><b>Threads.</b> Any thread may use it. It never blocks, except in the registry.
  */
@@ -53,25 +55,26 @@ public final class LockMetrics implements LockListener {
         builder.resources.forEach(this::metersOf);
     }
 
-    /** Measures into the registry, with at most 50 templates. */
+    /** Creates meters in the registry, with at most 50 templates. */
     public static LockMetrics of(MeterRegistry registry) {
         return builder(registry).build();
     }
 
-    /** Starts its configuration. */
+    /** Starts the configuration of the meters. */
     public static Builder builder(MeterRegistry registry) {
         return new Builder(registry);
     }
 
     /**
-     * The same guard, whose rejections are counted as {@code distributed.lock.fencing.rejected}.
+     * Returns this guard, and counts its rejections as {@code distributed.lock.fencing.rejected}.
      *
-     * @param template the kind of the guarded resources, for the tag {@code resource}; bounded as all others
+     * @param template the kind of the guarded resources, for the tag {@code resource}; bounded like all others
      */
     public FencingGuard counting(FencingGuard guard, String template) {
         Objects.requireNonNull(template, "template");
         Counter rejected = Counter.builder("distributed.lock.fencing.rejected")
-                .description("Fencing tokens that a resource refused: a holder whose lease was over wanted to use it")
+                .description(
+                        "Fencing tokens that a resource refused: a holder tried to use it after its lease had ended")
                 .tags(tags.and("resource", resource.of(template, template)))
                 .register(registry);
         return guard.reportingTo(admission -> {
@@ -82,8 +85,8 @@ public final class LockMetrics implements LockListener {
     }
 
     /**
-     * Shows the result of a search ({@link io.leasehold.admin.LockAdmin#leaks}) as the gauge {@code distributed.lock.leaks}, by kind;
-     * call it again after each search.
+     * Publishes the result of a search ({@link io.leasehold.admin.LockAdmin#leaks}) as the gauge {@code
+     * distributed.lock.leaks}, by kind. Call it again after each search.
      */
     public void leaksFound(Collection<Leak> leaks) {
         for (Leak.Kind kind : Leak.Kind.values()) {
@@ -95,7 +98,7 @@ public final class LockMetrics implements LockListener {
     private AtomicInteger leakGauge(Leak.Kind kind) {
         AtomicInteger found = new AtomicInteger();
         Gauge.builder("distributed.lock.leaks", found, AtomicInteger::get)
-                .description("What the last search for leaks found at the store")
+                .description("Leaks found at the store by the last search")
                 .tags(tags.and("kind", kind.name().toLowerCase(Locale.ROOT)))
                 .strongReference(true)
                 .register(registry);
@@ -159,21 +162,21 @@ public final class LockMetrics implements LockListener {
             this.registry = Objects.requireNonNull(registry, "registry");
         }
 
-        /** Templates, or names without a template, that always have their own value. */
+        /** Sets the templates, or names without a template, that always have their own value. */
         public Builder resources(String... templates) {
             resources.addAll(List.of(templates));
             return this;
         }
 
-        /** Distinguishes only those named by {@link #resources}; all others are {@code _other}. */
+        /** Distinguishes only the templates of {@link #resources}; all others are {@code _other}. */
         public Builder onlyResources() {
             onlyResources = true;
             return this;
         }
 
         /**
-         * Sets the number of templates with their own value besides the named ones: 0 … 10000, 50 unless set. One template makes some
-         * 60 series, and at most 120.
+         * Sets the number of templates with their own value, in addition to those of {@link #resources}: 0 … 10000,
+         * default 50. One template creates about 60 series, and at most 120.
          */
         public Builder mostResources(int most) {
             if (most < 0 || most > LARGEST_CAP) {
@@ -183,13 +186,13 @@ public final class LockMetrics implements LockListener {
             return this;
         }
 
-        /** Tags of every meter, such as the application. */
+        /** Adds tags to every meter, such as the application. */
         public Builder tags(Iterable<Tag> more) {
             tags = tags.and(more);
             return this;
         }
 
-        /** Creates the meters; those named by {@link #resources} exist from now on. */
+        /** Creates the meters; those of {@link #resources} exist from now on. */
         public LockMetrics build() {
             return new LockMetrics(this);
         }

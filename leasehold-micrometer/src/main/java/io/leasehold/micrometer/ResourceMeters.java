@@ -19,8 +19,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The meters of one resource. Counters and gauges exist from the start, at zero: an alert on the first loss needs the zero before it.
- * The wait for an outcome other than the lock has a dozen series, and exists from the first such outcome on.
+ * The meters of one resource. Counters and gauges exist from the start, at zero: an alert on the first loss needs the
+ * zero before it. The timer of unsuccessful waits has a dozen series, and is created at the first such outcome.
  *
  * <p>Safe for all threads.
  */
@@ -93,7 +93,7 @@ final class ResourceMeters {
             abandoned.put(
                     cause,
                     Counter.builder("distributed.lock.abandoned")
-                            .description("Leases that their holder forgot")
+                            .description("Leases that were abandoned by their holders")
                             .tags(tags.and("cause", value(cause)))
                             .register(registry));
         }
@@ -113,7 +113,7 @@ final class ResourceMeters {
                 .strongReference(true)
                 .register(registry);
         Gauge.builder("distributed.lock.waiting", waiting, AtomicInteger::get)
-                .description("Attempts of this process that are under way")
+                .description("Attempts of this process in progress")
                 .tags(tags)
                 .strongReference(true)
                 .register(registry);

@@ -9,15 +9,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Decides the value of the tag {@code resource}: a template or a name that was allowed, never more of them than the cap.
+ * Chooses the value of the tag {@code resource}: a template or an allowed name, and never more values than the cap.
  *
- * <p>Safe for all threads; once given, a value stays.
+ * <p>Safe for all threads; once chosen, a value does not change.
  */
 final class ResourceTag {
 
-    /** The value of all without their own value. */
+    /** The value of all templates without their own value. */
     static final String OTHER = "_other";
-    /** Names without a template, unless allowed one by one: nothing bounds their number. */
+    /** The value of names without a template, unless allowed individually: their number is unbounded. */
     static final String EXACT = "_exact";
 
     private static final Logger LOG = LoggerFactory.getLogger(LockMetrics.class);
@@ -48,7 +48,7 @@ final class ResourceTag {
             return OTHER;
         }
         if (!admit(candidate)) {
-            warnOnce(candidate, "came after " + most + " others, the most that are told apart");
+            warnOnce(candidate, "came after " + most + " others, the maximum number of distinct values");
             return OTHER;
         }
         return candidate;
@@ -64,8 +64,8 @@ final class ResourceTag {
                     .addKeyValue("resource", candidate)
                     .log(
                             "lock template \"{}\" {}: it and all further ones are measured together as resource=\"{}\"."
-                                    + " Use fewer templates, name those that matter with LockMetrics.Builder.resources, or"
-                                    + " raise mostResources. This is said once.",
+                                    + " Use fewer templates, list those that matter with LockMetrics.Builder.resources, or"
+                                    + " raise mostResources. This warning is logged once.",
                             candidate,
                             why,
                             OTHER);

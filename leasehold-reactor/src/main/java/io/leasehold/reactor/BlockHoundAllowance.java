@@ -4,12 +4,12 @@ import reactor.blockhound.BlockHound;
 import reactor.blockhound.integration.BlockHoundIntegration;
 
 /**
- * Tells BlockHound, where an application uses it, of the one call that only looks as if it blocked: each attempt draws its owner
- * token from the random numbers of the operating system, which Java reads from a file that never makes a reader wait.
+ * Allows BlockHound, if an application uses it, the one call that only appears to block: each attempt draws its owner
+ * token from the random numbers of the operating system, which Java reads from a file that never blocks.
  */
 public final class BlockHoundAllowance implements BlockHoundIntegration {
 
-    /** For BlockHound, which finds it as a service. */
+    /** Called by BlockHound, which finds it as a service. */
     public BlockHoundAllowance() {}
 
     @Override

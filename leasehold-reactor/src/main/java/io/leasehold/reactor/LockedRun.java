@@ -17,10 +17,10 @@ import reactor.core.publisher.Operators;
 import reactor.util.context.Context;
 
 /**
- * One subscription: the attempt, the work under what it was granted, and the release.
+ * One subscription: the attempt, the work under its hold, and the release.
  *
- * <p>The grant, the end of the work, the loss and the cancellation come on any threads; the first of the last three ends the run.
- * Fields that change are guarded by {@code this}; nothing foreign is called under the guard.
+ * <p>The grant, the end of the work, the loss and the cancellation may come on any thread; the first of the last three
+ * ends the run. Mutable fields are guarded by {@code this}; no foreign code is called under the guard.
  */
 final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscription {
 
@@ -28,17 +28,17 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
     private final Function<? super H, ? extends Publisher<? extends T>> work;
     private final Operators.DeferredSubscription upstream = new Operators.DeferredSubscription();
 
-    /** Done when the hold has been given back. */
+    /** Completes when the hold has been released. */
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
 
     private volatile boolean over;
     private boolean cancelled;
     private @Nullable CompletableFuture<?> asked;
 
-    /** To be given back by this run, and by nothing else. */
+    /** The hold, which only this run releases. */
     private @Nullable H hold;
 
-    /** How many threads run code of the work that this run has called. */
+    /** The number of threads that run code of the work, called by this run. */
     private int inside;
 
     LockedRun(CoreSubscriber<? super T> downstream, Function<? super H, ? extends Publisher<? extends T>> work) {
@@ -54,7 +54,7 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
         }
         CompletableFuture<Void> attempt;
         try {
-            // The work must never run on the thread of the subscriber, which perhaps may not block.
+            // The work must never run on the thread of the subscriber, which may be non-blocking.
             attempt = lock.holdWhile(maxWait, this::granted);
         } catch (RuntimeException | Error e) {
             refused(e);
@@ -112,10 +112,11 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
             return;
         }
         if (!granted.isValid()) {
-            // Its loss is being told at this moment, and ends the run.
+            // Its loss is being reported at this moment, and ends the run.
             return;
         }
-        // Restores, on this thread of the client, what the subscriber's thread had, where Reactor is told to do so.
+        // Restores the context of the subscriber's thread on this thread of the client, if Reactor is configured to do
+        // so.
         Flux.defer(() -> Flux.<T>from(Objects.requireNonNull(work.apply(granted), "the work returned null")))
                 .contextWrite(context -> ReactiveLocks.with(context, granted))
                 .subscribe(this);
@@ -134,7 +135,7 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
         }
     }
 
-    // ---- what the work signals
+    // ---- signals of the work
 
     @Override
     public void onSubscribe(Subscription subscription) {
@@ -203,7 +204,7 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
         return downstream.currentContext();
     }
 
-    // ---- what the subscriber asks
+    // ---- requests of the subscriber
 
     @Override
     public void request(long n) {
@@ -229,7 +230,7 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
                 return;
             }
             over = true;
-            // Until the work has heard of it: another thread that leaves meanwhile must not give the lock back before
+            // Until the work has received it: another thread that leaves meanwhile must not release the lock before
             // that.
             inside++;
             attempt = asked;
@@ -266,7 +267,7 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
         }
     }
 
-    /** A cancelled run has work inside until that has returned. */
+    /** Called when a thread leaves the code of the work; a cancelled run releases the hold after the last one. */
     private void left() {
         synchronized (this) {
             inside--;
@@ -281,7 +282,7 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
         try {
             return held.releaseAsync();
         } catch (RuntimeException | Error e) {
-            // The client repeats it, or the ttl ends it; the subscriber waits for neither.
+            // The client repeats the release, or the hold ends with its ttl; the subscriber waits for neither.
             return CompletableFuture.failedFuture(e);
         } finally {
             ended.complete(null);

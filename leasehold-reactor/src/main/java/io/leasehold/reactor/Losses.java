@@ -10,12 +10,12 @@ import io.leasehold.ReleaseOutcome;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** The errors that tell a subscriber of a loss. */
+/** The errors that report a loss to a subscriber. */
 final class Losses {
 
     private Losses() {}
 
-    /** The loss of a hold, or null if it is held or was given back. */
+    /** The loss of a hold, or null if it is held or was released. */
     static @Nullable LeaseLostException of(Hold hold) {
         try {
             hold.ensureValidFor(Duration.ZERO);
@@ -27,10 +27,11 @@ final class Losses {
         }
     }
 
-    /** The loss that only the release has found, or null. */
+    /** The loss that only the release has detected, or null. */
     static @Nullable LeaseLostException foundBy(@Nullable ReleaseOutcome outcome, Hold hold) {
         return outcome == ReleaseOutcome.ALREADY_LOST
-                ? new LeaseLostException(name(hold), LossCause.NOT_OURS, "it was gone when the work gave it back")
+                ? new LeaseLostException(
+                        name(hold), LossCause.NOT_OURS, "it was gone when it was released after the work")
                 : null;
     }
 
@@ -40,7 +41,7 @@ final class Losses {
                 : ((MultiLease) hold).lockNames().get(0);
     }
 
-    /** A loss with the error of the work, which is that loss where the work has told it itself. */
+    /** Adds the error of the work to the loss, unless the work failed with that loss itself. */
     static Throwable with(LeaseLostException lost, @Nullable Throwable error) {
         if (error instanceof LeaseLostException told && told.lockName().equals(lost.lockName())) {
             return told;

@@ -16,21 +16,23 @@ import reactor.util.context.Context;
 /**
  * Publishers that hold a lock while they run.
  *
- * <p>Each subscription is an attempt of its own; nothing is asked before it. The work is subscribed on the client's {@linkplain
- * io.leasehold.Leasehold.Builder#workExecutor work executor}, where it may block. What was granted is given back however the subscription ends:
+ * <p>Each subscription is a separate attempt; no request is sent before it. The work is subscribed on the client's
+ * {@linkplain io.leasehold.Leasehold.Builder#workExecutor work executor}, where it may block. The hold is released
+ * however the subscription ends:
  *
  * <ul>
  *   <li><b>Completion and error</b> are passed on once the store has answered the release, or its time limit has passed.
- *   <li><b>Cancellation</b> leaves the queue, or cancels the work and sends the release without waiting for its answer. Work that
- *       runs inside {@code subscribe} or {@code request}, such as a {@code Mono.fromRunnable}, is waited for before. Work on
- *       threads of its own may go on for a moment after its cancellation, and the lock with another holder: only the fencing token
- *       covers that.
- *   <li><b>Loss</b> cancels the work and ends the publisher with {@link io.leasehold.LeaseLostException}, also where the work has
- *       completed and only the release finds the loss. An error with which the work had ended is suppressed in it.
+ *   <li><b>Cancellation</b> leaves the queue, or cancels the work and sends the release without waiting for its answer.
+ *       Before that it waits for work that runs inside {@code subscribe} or {@code request}, such as a {@code
+ *       Mono.fromRunnable}. Work on other threads may continue for a moment after its cancellation, while another
+ *       client already holds the lock: only the fencing token protects against that.
+ *   <li><b>Loss</b> cancels the work and ends the publisher with {@link io.leasehold.LeaseLostException}, even if the
+ *       work has completed and only the release detects the loss. If the work had ended with an error, that is
+ *       suppressed in it.
  * </ul>
  *
- * <p>A lock that stays busy for {@code maxWait} is a {@link io.leasehold.LockBusyException}; other errors are those of {@link
- * Acquirable}.
+ * <p>If the lock stays busy for {@code maxWait}, the error is a {@link io.leasehold.LockBusyException}; other errors
+ * are those of {@link Acquirable}.
  *
  * <p>The work finds its hold in the Context under the keys {@code Lease.class} and {@code MultiLease.class}: see {@link #current()}.
  */
@@ -45,12 +47,13 @@ public final class ReactiveLocks {
      */
     public static <H extends Hold, T> Mono<T> using(
             Acquirable<H> lock, Duration maxWait, Function<? super H, ? extends Mono<? extends T>> work) {
-        // Neither cancels the work once it has its value, nor passes that on before the release.
+        // Neither cancels the work once it has emitted its value, nor passes the value on before the release.
         return usingMany(lock, maxWait, work).singleOrEmpty();
     }
 
     /**
-     * Holds the lock while the publisher that {@code work} returns is subscribed to. Its values are passed on as they come.
+     * Holds the lock while the publisher that {@code work} returns is subscribed to. Its values are passed on as they
+     * arrive.
      *
      * @param maxWait the patience, as in {@link Acquirable#holdWhile}
      */
@@ -65,7 +68,7 @@ public final class ReactiveLocks {
     }
 
     /**
-     * The lease under which the subscription runs, of the innermost lock around it.
+     * The lease of the innermost lock under which the subscription runs.
      *
      * @return fails with {@link IllegalStateException} if it runs under none
      */
@@ -74,7 +77,7 @@ public final class ReactiveLocks {
     }
 
     /**
-     * The lease of several locks under which the subscription runs, of the innermost ones around it.
+     * The lease of the innermost several locks under which the subscription runs.
      *
      * @return fails with {@link IllegalStateException} if it runs under none
      */

@@ -21,8 +21,8 @@ import java.util.stream.Stream;
  * }
  * }</pre>
  *
- * <p>Only the wall clock moves, as by an administrator or NTP; monotonic clocks go on as they are. The bundled server binary
- * is static and ignores what is preloaded: install one from the system's packages. Safe for use by any thread.
+ * <p>Only the wall clock moves, as by an administrator or NTP; monotonic clocks do not change. The bundled server
+ * binary is static and ignores what is preloaded: install one from the system's packages. Safe for use by any thread.
  */
 public final class ClockShim implements AutoCloseable {
 

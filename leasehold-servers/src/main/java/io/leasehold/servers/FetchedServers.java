@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The server programs fetched by {@code leasehold-servers/newer-servers get SUITE}.
  *
- * <p>They are in {@code $XDG_CACHE_HOME/leasehold/servers/SUITE/bin} (default {@code ~/.cache}), beside the system, and start
- * through the loader and with the libraries of their own suite.
+ * <p>They are in {@code $XDG_CACHE_HOME/leasehold/servers/SUITE/bin} (default {@code ~/.cache}), separate from the
+ * system, and start through the loader and with the libraries of their own suite.
  */
 public final class FetchedServers {
     private FetchedServers() {}

@@ -160,7 +160,7 @@ public final class RedisServer implements AutoCloseable {
         process.signal("STOP");
     }
 
-    /** SIGCONT: a frozen server goes on, beginning with what has arrived meanwhile. */
+    /** Sends SIGCONT: a frozen server resumes, beginning with the requests that have arrived meanwhile. */
     public synchronized void thaw() {
         process.signal("CONT");
     }

@@ -3,7 +3,7 @@ package io.leasehold.servers;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server could not be started, reached or brought into the state that was asked for.
+ * Thrown if a server could not be started, reached or brought into the requested state.
  *
  * <p>The message names the server and its port and, where the server itself complained, ends with the tail of its log.
  */

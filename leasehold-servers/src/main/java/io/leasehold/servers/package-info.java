@@ -11,7 +11,7 @@
  *         LockClient locks = Leasehold.connect(server.uri());
  *         Lease lease = locks.named("order:1001").acquire()) {
  *     server.freeze();
- *     System.out.println("a holder without an answer is told in time: " + lease.whenEnded());
+ *     System.out.println("a holder without an answer is notified in time: " + lease.whenEnded());
  * }
  * }</pre>
  *

@@ -15,7 +15,7 @@ import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.SimpleLock;
 
 /**
- * ShedLock's locks as leases, at every store; renewed ones unless told otherwise.
+ * Provides ShedLock's locks as leases, at every store; the leases are renewed unless configured otherwise.
  *
  * <pre>{@code
  * LockProvider lockProvider(LockClient client) {
@@ -23,23 +23,23 @@ import net.javacrumbs.shedlock.core.SimpleLock;
  * }
  * }</pre>
  *
- * <p><b>Guarantee.</b> A lock is held from {@link #lock} until it is unlocked, and not before {@code lockAtLeastFor} and not after {@code
- * lockAtMostFor} has passed. The store is told the client's ttl, and the lease is renewed meanwhile: a process that dies blocks
- * its jobs for one ttl (30 seconds) and not for {@code lockAtMostFor}. A process that cannot reach the store for a ttl loses the lock;
- * {@link LeaseholdSimpleLock#lease()} tells it, and its fencing token lets a resource refuse it. {@code lockAtLeastFor} outlives a process
- * that ends for one ttl at the most.
+ * <p><b>Guarantee.</b> A lock is held from {@link #lock} until it is unlocked, but at least for {@code lockAtLeastFor}
+ * and at most for {@code lockAtMostFor}. The lock has the client's ttl, and the lease is renewed meanwhile: a process
+ * that dies blocks its jobs for one ttl (30 seconds) instead of {@code lockAtMostFor}. A process that cannot reach the
+ * store for a ttl loses the lock; {@link LeaseholdSimpleLock#lease()} reports the loss, and a resource can refuse its
+ * fencing token. {@code lockAtLeastFor} outlives the end of a process by one ttl at most.
  *
- * <p><b>Threads.</b> Any thread may use it. An interrupt while the store is asked counts as a lock that is held by another
- * process; the flag is kept.
+ * <p><b>Threads.</b> Any thread may use it. If the thread is interrupted during the request, the lock counts as held by
+ * another process; the interrupt flag is kept.
  *
  * <p><b>Errors.</b> {@link io.leasehold.LockStoreException} if the store cannot serve.
  */
 public final class LeaseholdLockProvider implements ExtensibleLockProvider {
 
-    /** Above every lockAtMostFor; the lock's own end counts. */
+    /** Above every lockAtMostFor; the lock's own end applies. */
     private static final Duration WHOLE_YEAR = Duration.ofDays(365);
 
-    /** The shortest that every store takes; the lock's own end counts below it. */
+    /** The shortest ttl that every store accepts; below it the lock's own end applies. */
     private static final Duration MIN_TTL = Duration.ofMillis(100);
 
     private final LockClient client;
@@ -52,21 +52,24 @@ public final class LeaseholdLockProvider implements ExtensibleLockProvider {
         this.renewed = renewed;
     }
 
-    /** Over a client, which stays the caller's: it has to stay open as long as locks are held. */
+    /** Creates a provider for a client. The caller closes the client, which must stay open while locks are held. */
     public static LeaseholdLockProvider over(LockClient client) {
         return new LeaseholdLockProvider(Objects.requireNonNull(client, "client"), UnaryOperator.identity(), true);
     }
 
     /**
-     * The same, with leases that are not renewed: as ShedLock's other providers do it. A process that dies blocks its jobs until {@code
-     * lockAtMostFor} has passed; a lock that is extended beyond its first {@code lockAtMostFor} is renewed from then on.
-     * {@code lockAtMostFor} may be as long as a ttl of the store.
+     * Returns this provider without renewal, like ShedLock's other providers. A process that dies blocks its jobs until
+     * {@code lockAtMostFor} has passed. A lock that is extended beyond its first {@code lockAtMostFor} is renewed from
+     * then on. {@code lockAtMostFor} must not exceed the largest ttl of the store.
      */
     public LeaseholdLockProvider unrenewed() {
         return new LeaseholdLockProvider(client, change, false);
     }
 
-    /** The same, with other options; {@code maxHold} and {@code atLeast} are ShedLock's to say, and the ttl of unrenewed ones. */
+    /**
+     * Returns this provider with other options. ShedLock sets {@code maxHold} and {@code atLeast}, and the ttl of
+     * leases that are not renewed.
+     */
     public LeaseholdLockProvider with(UnaryOperator<LockOptions> change) {
         return new LeaseholdLockProvider(client, Objects.requireNonNull(change, "change"), renewed);
     }
@@ -95,7 +98,7 @@ public final class LeaseholdLockProvider implements ExtensibleLockProvider {
         }
     }
 
-    /** A lease is sure to be valid for a little less than its ttl, by which clocks may drift. */
+    /** The validity of a lease is its ttl less the drift of clocks. */
     private LockOptions renewal(LockOptions options, Duration atMost) {
         if (renewed) {
             return options;

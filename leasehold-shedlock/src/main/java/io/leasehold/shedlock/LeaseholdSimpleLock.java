@@ -11,7 +11,7 @@ import net.javacrumbs.shedlock.core.ClockProvider;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.SimpleLock;
 
-/** A lock of ShedLock that is held, with the lease that holds it. */
+/** A held lock of ShedLock, with its lease. */
 public final class LeaseholdSimpleLock extends AbstractSimpleLock {
 
     private final Lease lease;
@@ -29,12 +29,12 @@ public final class LeaseholdSimpleLock extends AbstractSimpleLock {
         return new LeaseholdSimpleLock(configuration, lease, end);
     }
 
-    /** The lease: it tells a loss, which ShedLock has no word for. */
+    /** The lease, which reports a loss; ShedLock has no concept of a loss. */
     public Lease lease() {
         return lease;
     }
 
-    /** For the resource: see {@link Lease#fencingToken()}. */
+    /** The fencing token, for the resource: see {@link Lease#fencingToken()}. */
     public long fencingToken() {
         return lease.fencingToken();
     }
@@ -56,14 +56,17 @@ public final class LeaseholdSimpleLock extends AbstractSimpleLock {
     }
 
     /**
-     * When a lease is to be given back, whether or not its holder is done.
+     * The time at which a lease is released, even if its holder is not done.
      *
-     * <p>Guarded by {@code this}; the store is asked outside.
+     * <p>Guarded by {@code this}; requests to the store are sent outside of it.
      */
     private static final class LeaseEnd {
 
         private final Lease lease;
-        /** Whether the client renews it; else it is renewed here, once its end was moved beyond its validity. */
+        /**
+         * Whether the client renews the lease; otherwise it is renewed here, once its end was moved beyond its
+         * validity.
+         */
         private final boolean renewed;
 
         private long endsAtNanos;
@@ -75,7 +78,7 @@ public final class LeaseholdSimpleLock extends AbstractSimpleLock {
             this.renewed = renewed;
         }
 
-        /** Whether it is held still; false if its end has come before, or the lease was lost. */
+        /** Moves the end; false if the previous end has already passed, or the lease was lost. */
         boolean movedTo(long atNanos) {
             synchronized (this) {
                 long now = System.nanoTime();
@@ -105,14 +108,14 @@ public final class LeaseholdSimpleLock extends AbstractSimpleLock {
         private void endIfDue() {
             synchronized (this) {
                 if (over || System.nanoTime() - endsAtNanos < 0) {
-                    return; // it was moved, and a later look will come
+                    return; // it was moved, and a later check follows
                 }
                 over = true;
             }
             lease.close();
         }
 
-        /** In time for a second try. */
+        /** Renews early enough for a second try. */
         private void renewIfNeeded() {
             synchronized (this) {
                 long missing = endsAtNanos

@@ -1,4 +1,6 @@
-/** ShedLock over Leasehold: {@link io.leasehold.shedlock.LeaseholdLockProvider} takes the place of another {@code LockProvider}. */
+/**
+ * ShedLock over Leasehold: {@link io.leasehold.shedlock.LeaseholdLockProvider} replaces another {@code LockProvider}.
+ */
 @NullMarked
 package io.leasehold.shedlock;
 

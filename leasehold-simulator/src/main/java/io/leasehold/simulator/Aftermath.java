@@ -85,7 +85,7 @@ final class Aftermath {
                 && world.elapsedNanos() < untilNanos);
     }
 
-    /** A caller that is gone when its grant comes costs nobody a ttl. */
+    /** A caller that is gone when its grant arrives costs no other client a ttl. */
     private static void givesBackUnwantedLocks(Simulation simulation) {
         VirtualWorld world = simulation.world;
         SimulatedClient first = simulation.clients.get(0);

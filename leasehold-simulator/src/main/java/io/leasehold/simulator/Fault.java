@@ -18,7 +18,7 @@ public enum Fault {
     CUT_REQUESTS,
     /** Replies and signals of one node to one client vanish. */
     CUT_REPLIES,
-    /** A connection stands still, and goes on. */
+    /** A connection stalls, and continues. */
     STALL,
     /** Connections to the port are refused. */
     REFUSE,
@@ -32,7 +32,7 @@ public enum Fault {
     PAUSE_BEFORE_USE,
     /** A client stands still in a renewal. */
     PAUSE_IN_RENEWAL,
-    /** A client is stopped at any moment, and goes on. */
+    /** A client is stopped at any moment, and continues. */
     CLIENT_FREEZE,
     /** A client's machine sleeps: its monotonic clock stands still too. */
     CLIENT_SUSPEND,
@@ -52,7 +52,7 @@ public enum Fault {
     NODE_CLOCK_PERIODIC,
     /** A node's clock is set: what no guarantee but that of the checking resource survives. */
     NODE_CLOCK_STEP,
-    /** A node is stopped, and goes on. */
+    /** A node is stopped, and continues. */
     NODE_FREEZE,
     /** A node crashes and keeps everything. */
     NODE_CRASH_KEEPS,

@@ -7,7 +7,8 @@ import java.util.SplittableRandom;
  *
  * @param several of a hundred attempts, how many want two or three locks at once
  * @param patient of a hundred attempts, how many wait without limit
- * @param quick of a hundred holds, how many are given back at once: what a process may pass on to its own waiters
+ * @param quick of a hundred holds, how many are released at once, so that the process may pass them on to its own
+ *     waiters
  * @param thinkMillis between a hold and the next attempt, at most
  */
 record Habits(int several, int patient, int quick, int thinkMillis) {

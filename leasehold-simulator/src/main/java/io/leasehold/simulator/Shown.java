@@ -10,7 +10,7 @@ import java.util.Objects;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** A lease, or several as one, that a holder has seen: the loss of any part is told, and so is its end. */
+/** A lease, or several as one, that a holder has seen: the loss of any part is reported, and so is its end. */
 @SuppressWarnings("FutureReturnValueIgnored")
 final class Shown {
 

@@ -103,7 +103,7 @@ final class SimulatedClient {
                 .connect();
     }
 
-    /** Hears of each lease when it is made and when it is lost, inline. */
+    /** Receives each lease when it is created and when it is lost, inline. */
     private final class ClientListener extends Counting {
         ClientListener(Counts counts) {
             super(counts);
@@ -127,7 +127,7 @@ final class SimulatedClient {
         }
     }
 
-    /** Stands still for so long. */
+    /** Pauses for this time. */
     void freeze(Duration span) {
         standstills.begin();
         simulation.disturbedFor(span);
@@ -160,7 +160,7 @@ final class SimulatedClient {
         return pauseNanos;
     }
 
-    /** Checks this lease, and gives it back a little later. */
+    /** Checks this lease, and releases it a little later. */
     void showBriefly(Lease lease) {
         look(lease, Shown.tokens(lease), believedUntil(lease));
         process.schedule(BRIEFLY_NANOS, lease::releaseAsync);
@@ -187,7 +187,7 @@ final class SimulatedClient {
         stopped = true;
     }
 
-    /** Futures of this client that are not completed, and holds that it has not given back. */
+    /** Futures of this client that are not completed, and holds that it has not released. */
     int pending() {
         return pending;
     }
@@ -317,9 +317,9 @@ final class SimulatedClient {
     }
 
     /**
-     * Until when, in the world's time, the holder will go on believing if it looks at nothing but its clock. What it believes for longer
-     * because its machine slept too shortly to be noticed is promised to nobody. A sleep that begins in this very moment is noticed
-     * as it ends, and what is believed then is looked at then.
+     * Until when, in the world's time, the holder relies on the lease if it checks only its clock. If it relies on it
+     * for longer because its machine slept too briefly to be noticed, that is not promised. A sleep that begins at this
+     * moment is noticed when it ends; what the holder relies on then is checked then.
      */
     private long believedUntil(Hold hold) {
         long leftNanos = hold.remainingValidity().toNanos();
@@ -363,7 +363,7 @@ final class SimulatedClient {
             });
         }
 
-        /** Checks the lease, perhaps stands still, and goes on. */
+        /** Checks the lease, may pause, and continues. */
         private void ifHeld(Runnable then) {
             long at = world.elapsedNanos();
             long until = believedUntil(hold);

@@ -83,7 +83,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     private boolean down;
     private Duration wrong = Duration.ZERO;
 
-    /** A fresh, empty node in a process of its own. */
+    /** Creates a fresh, empty node in a separate process. */
     public SimulatedNode(VirtualRuntime host) {
         this(host, node -> node);
     }
@@ -112,7 +112,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
         remember();
     }
 
-    /** The process that it runs in. */
+    /** Its process. */
     public VirtualRuntime host() {
         return host;
     }
@@ -131,7 +131,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
         }
     }
 
-    /** Its clock is set. */
+    /** Steps its clock. */
     public void stepClock(Duration by) {
         wrong = wrong.plus(by);
         // By the one keys expire, by the other it tells the time after a restart.
@@ -139,20 +139,20 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
         host.wallClock(new ClockShape.Step(by));
     }
 
-    /** Sets its clock right again. */
+    /** Corrects its clock. */
     void correctClock() {
         if (!wrong.isZero()) {
             stepClock(wrong.negated());
         }
     }
 
-    /** It is gone for a while, and then as it was. */
+    /** It is down for a while, and returns with its state. */
     public void crash(Duration away) {
         NodeImage all = memory.image();
         goDown(away, () -> startWith(all));
     }
 
-    /** It is gone for a while, and then empty. */
+    /** It is down for a while, and returns empty. */
     public void crashAndLoseAll(Duration away) {
         goDown(away, this::forget);
     }
@@ -165,7 +165,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
         startWith(null);
     }
 
-    /** It is gone for a while, and then as it was some writes before. */
+    /** It is down for a while, and returns without its last writes. */
     public void crashAndLoseLast(int writes, Duration away) {
         NodeImage older = older(writes);
         goDown(away, () -> {
@@ -174,7 +174,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
         });
     }
 
-    /** Another one takes over that has not heard of the last writes. */
+    /** Another node takes over that has not received the last writes. */
     public void failOver(int writes) {
         NodeImage older = older(writes);
         forgetEnded();
@@ -391,7 +391,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
         return node.guarantees();
     }
 
-    /** Also hears of every hand-over, so that none to an ended owner token goes unnoticed. */
+    /** Also receives every hand-over, so that none to an ended owner token goes unnoticed. */
     private final class NodeListener implements StoreSignals {
         private final StoreSignals signals;
 
@@ -450,6 +450,6 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
 
     @Override
     public void close() {
-        // Other clients go on.
+        // Other clients continue.
     }
 }

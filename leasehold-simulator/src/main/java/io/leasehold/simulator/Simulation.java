@@ -22,7 +22,7 @@ import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** One run of a plan: the world, who lives in it, and what is done to them. */
+/** One run of a plan: the world, its processes, and their faults. */
 final class Simulation {
 
     private static final QuorumSettings SETTINGS =
@@ -121,7 +121,7 @@ final class Simulation {
         return mayPauseAsleep;
     }
 
-    /** Draws whether a machine falls asleep when several locks have just been asked for. */
+    /** Draws whether a machine falls asleep when several locks have just been requested. */
     boolean fallsAsleep() {
         if (calm || !mayPauseAsleep || world.randomBelow(100) >= 20) {
             return false;

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * All that decides a run. Two runs of equal plans are the same, byte by byte of their histories.
+ * Everything that determines a run. Two runs of equal plans are the same, byte by byte of their histories.
  *
  * @param seed of everything that is drawn while it runs
  * @param nodes 1, or a quorum of so many
@@ -49,7 +49,7 @@ public record SimulationPlan(
         Fault.NODE_CRASH_LOSES_ALL, Fault.NODE_CRASH_LOSES_LAST, Fault.NODE_FAIL_OVER
     };
 
-    /** Copies the list and refuses what makes no run. */
+    /** Copies the list and refuses invalid plans. */
     public SimulationPlan {
         harms = List.copyOf(harms);
         if (nodes < 1 || nodes % 2 == 0) {
@@ -108,7 +108,7 @@ public record SimulationPlan(
         return harms.stream().anyMatch(harm -> harm.fault() == fault);
     }
 
-    /** Whether a node forgets something that it has acknowledged. */
+    /** Whether a node loses acknowledged data. */
     boolean forgets() {
         return harms.stream().anyMatch(harm -> harm.fault().forgets());
     }

@@ -11,7 +11,7 @@ import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
 /**
- * Runs plans, finds failing seeds and makes them small.
+ * Runs plans, finds failing seeds and minimises their plans.
  *
  * <p><b>Guarantee.</b> Equal plans over the same code give the same history, byte by byte, on every machine.
  *
@@ -28,13 +28,13 @@ public final class Simulator {
         this.variant = variant;
     }
 
-    /** Over the nodes as they are. */
+    /** Creates a simulator with unchanged nodes. */
     public static Simulator standard() {
         return new Simulator(node -> node);
     }
 
     /**
-     * Over nodes that are changed, to see whether that is noticed.
+     * Creates a simulator with changed nodes, to test that the change is detected.
      *
      * @param variant puts something before each life of each node
      */
@@ -47,7 +47,7 @@ public final class Simulator {
         return new Simulation(plan, variant, null).run();
     }
 
-    /** Runs a plan, and tells each event, fault and note as a line. */
+    /** Runs a plan, and reports each event, fault and note as a line. */
     public SimulationResult run(SimulationPlan plan, Consumer<String> trace) {
         return new Simulation(plan, variant, trace).run();
     }
@@ -134,7 +134,7 @@ public final class Simulator {
             return candidates;
         }
 
-        /** The first that is another plan and still fails; the changed draws may need another seed. */
+        /** The first different plan that still fails; the changed draws may need another seed. */
         private SimulationPlan first(SimulationPlan plan, List<SimulationPlan> candidates) {
             for (SimulationPlan candidate : candidates) {
                 for (long seed = 0; seed < 4 && !candidate.equals(plan); seed++) {

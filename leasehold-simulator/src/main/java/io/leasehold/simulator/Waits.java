@@ -31,13 +31,13 @@ final class Waits {
     private final Predicate<LockName> isIdle;
     private final LongSupplier calmFromNanos;
     private final boolean promisesProgress;
-    /** Since when each lock is wanted and nobody has it. */
+    /** The time since each lock is wanted and free. */
     private final Map<LockName, Long> idleSinceNanos = new TreeMap<>();
 
     /**
      * Of one run.
      *
-     * @param isIdle whether a lock is wanted and nobody has it
+     * @param isIdle whether a lock is wanted and free
      * @param calmFromNanos when the last fault was over
      * @param promisesProgress whether a free lock must be granted soon
      */

@@ -141,7 +141,7 @@ final class WatchedLink extends PassingNode {
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
         for (RenewBatch.Item item : batch.items()) {
-            // The parts of one atomic grant share their owner token, and are given back one by one.
+            // The parts of one atomic grant share their owner token, and are released one by one.
             if (endedNames.getOrDefault(item.owner(), Set.of()).contains(item.name())) {
                 log.problem("a renewal follows the end of its owner token at "
                         + process.world().elapsed());

@@ -27,8 +27,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks the requests of one client's engine against the answers of its store: which tokens it may show, whether it goes on
- * renewing what it has, and whether it gives back whatever it was granted.
+ * Checks the requests of one client's engine against the answers of its store: which tokens it may show, whether it
+ * goes on renewing what it has, and whether it releases everything that it was granted.
  */
 final class WatchedStore extends PassingStore {
 
@@ -47,7 +47,7 @@ final class WatchedStore extends PassingStore {
     /**
      * Over the store of a process.
      *
-     * @param changed is told which locks the process gets, loses and gives back
+     * @param changed receives the locks that the process obtains, loses and releases
      */
     WatchedStore(
             LockStore store,
@@ -209,7 +209,7 @@ final class WatchedStore extends PassingStore {
         }
     }
 
-    /** When all is over: whatever was granted was given back, or its loss was told. */
+    /** At the end: everything that was granted was released, or its loss was reported. */
     void judge() {
         granted.forEach((name, all) -> all.forEach(one -> {
             if (!one.ended && !one.lost) {
@@ -268,7 +268,7 @@ final class WatchedStore extends PassingStore {
         } else if (answer instanceof RenewReply.NotOurs) {
             by.mark = -1;
         } else {
-            // One that the holder asked for does not bring the next automatic one forward.
+            // A renewal by the holder does not advance the next automatic one.
             long retryAtNanos = process.nanoTime() + duty.retryNanos();
             by.due(by.renewAtNanos - retryAtNanos > 0 ? by.renewAtNanos : retryAtNanos);
         }

@@ -1,6 +1,6 @@
 /**
- * The simulator: the real engine and the real quorum in a virtual world with every fault that it knows, decided by one
- * seed.
+ * The simulator: the real engine and the real quorum in a virtual world with all its kinds of faults; one seed
+ * determines a run.
  *
  * <pre>{@code
  * SimulationReport report = Simulator.standard().run(1, 1_000);   // seeds 1 to 1,000

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Locked bodies that have ended when they return: they run on the calling thread. */
+/** Runs locked bodies that have ended when they return, on the calling thread. */
 final class BlockingCalls {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
@@ -40,7 +40,7 @@ final class BlockingCalls {
         return ended(call, scope, outer);
     }
 
-    /** Runs the body; gives the lease back after it, unless a transaction keeps it. */
+    /** Runs the body and then releases the lease, unless a transaction keeps it. */
     private static @Nullable Object ended(LockCall call, LeaseScope scope, boolean kept) throws Throwable {
         Object result = null;
         Throwable thrown = null;
@@ -78,7 +78,7 @@ final class BlockingCalls {
         }
     }
 
-    /** Returns the loss that the exit finds, and releases where no transaction goes on. */
+    /** Returns the loss that is found at the end, and releases the lease if no transaction keeps it. */
     private static @Nullable LeaseLostException loss(LeaseScope scope, boolean kept) {
         LeaseLostException lost = scope.loss();
         if (kept) {

@@ -5,8 +5,8 @@ import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 
 /**
- * Lets no transaction of a locked body commit whose lease is over: what is thrown before the commit makes the manager roll back. Hears of
- * every commit of a manager, also of programmatic transactions.
+ * Prevents a transaction of a locked body from committing if its lease has ended: an exception before the commit makes
+ * the manager roll back. It sees every commit of a manager, including those of programmatic transactions.
  */
 final class CommitGuard implements TransactionExecutionListener {
 

@@ -14,11 +14,11 @@ import kotlinx.coroutines.ThreadContextElement;
 import org.springframework.util.ClassUtils;
 
 /**
- * Suspend functions. Behind a proxy Spring makes a {@code Mono} of them, in the context of their caller and without its job, and their
- * caller awaits it: what is done with publishers is done with them.
+ * Support for suspend functions. Behind a proxy Spring converts them to a {@code Mono}, in the context of their caller
+ * and without its job, and their caller awaits it. They are therefore treated as publishers.
  *
- * <p>A cancellation of that {@code Mono} does not wait for the coroutine, which may be anywhere between two of its suspensions: it is
- * {@link Inside} until it has ended.
+ * <p>A cancellation of that {@code Mono} does not wait for the coroutine, which may be anywhere between two of its
+ * suspensions: the coroutine counts as {@link Inside} until it has ended.
  */
 final class Coroutines {
 
@@ -26,7 +26,7 @@ final class Coroutines {
 
     private Coroutines() {}
 
-    /** Whether what Spring needs for suspend functions is on the class path. */
+    /** Whether Spring's support for suspend functions is on the class path. */
     static boolean arePossible() {
         ClassLoader loader = Coroutines.class.getClassLoader();
         return ClassUtils.isPresent("kotlinx.coroutines.reactor.MonoKt", loader)
@@ -43,7 +43,7 @@ final class Coroutines {
                                 .equals(function.getReturnType().getClassifier()));
     }
 
-    /** The arguments of a suspend function, whose coroutine is inside while it runs. */
+    /** Copies the arguments of a suspend function, so that its coroutine is tracked while it runs. */
     static Object[] watched(Object[] arguments, Inside inside) {
         Object[] watched = arguments.clone();
         int last = watched.length - 1;
@@ -66,7 +66,10 @@ final class Coroutines {
         };
     }
 
-    /** Hears of the first coroutine that runs in its context, which is that of the function: those of its scope end before. */
+    /**
+     * Tracks the first coroutine that runs in its context, which is that of the function: coroutines of its scope end
+     * earlier.
+     */
     private static final class Watch extends AbstractCoroutineContextElement implements ThreadContextElement<Unit> {
 
         private final Inside inside;

@@ -9,8 +9,8 @@ import org.springframework.context.annotation.Import;
 import org.springframework.core.Ordered;
 
 /**
- * On a configuration class: methods with {@link Locked} are locked. It needs a bean of type {@link io.leasehold.LockClient}, and takes
- * {@link LeaseholdSettings} if there is such a bean.
+ * Enables {@link Locked} methods; place it on a configuration class. It needs a bean of type {@link
+ * io.leasehold.LockClient}, and uses a bean of type {@link LeaseholdSettings} if there is one.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
@@ -18,12 +18,13 @@ import org.springframework.core.Ordered;
 @Import({LeaseholdConfiguration.class, LeaseholdRegistrar.class})
 public @interface EnableLeasehold {
 
-    /** Whether proxies are subclasses of the bean's class, or have its interfaces only. */
+    /** Whether proxies are subclasses of the bean's class; otherwise they implement only its interfaces. */
     boolean proxyTargetClass() default false;
 
     /**
-     * The order of the lock among other advisors. Default: inside of retries and {@code @Async}, and before the transaction advisor,
-     * whatever its order; the property {@code leasehold.advisor-order} goes before this. An order with which a transaction would begin before the lock is taken is refused at start.
+     * The order of the lock among other advisors. Default: inside of retries and {@code @Async}, and before the
+     * transaction advisor, whatever its order; the property {@code leasehold.advisor-order} overrides this. An order
+     * with which a transaction would begin before the lock is acquired is refused at startup.
      */
     int order() default Ordered.LOWEST_PRECEDENCE;
 }

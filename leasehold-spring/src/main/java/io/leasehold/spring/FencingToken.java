@@ -7,8 +7,8 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * On a parameter of type {@code long} of a {@link Locked} method: filled with the {@linkplain io.leasehold.Lease#fencingToken()
- * fencing token} of the lease, whatever the caller passed.
+ * Marks a parameter of type {@code long} of a {@link Locked} method that receives the {@linkplain
+ * io.leasehold.Lease#fencingToken() fencing token} of the lease, regardless of the caller's argument.
  */
 @Target(ElementType.PARAMETER)
 @Retention(RetentionPolicy.RUNTIME)

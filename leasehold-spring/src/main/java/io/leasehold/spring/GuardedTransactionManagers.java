@@ -11,10 +11,10 @@ import org.springframework.transaction.ReactiveTransactionManager;
 import org.springframework.util.ClassUtils;
 
 /**
- * Puts the commit guard before the commits of every transaction manager.
+ * Adds the commit guard to every transaction manager.
  *
- * <p>Reactive managers become proxies of their interfaces: their commit is a final method, and no listener of theirs sees the
- * subscription. They have to be injected as {@link ReactiveTransactionManager}, then.
+ * <p>Reactive managers are replaced by proxies of their interfaces, since their commit is a final method, and their
+ * listeners do not see the subscription. Inject them as {@link ReactiveTransactionManager}.
  */
 final class GuardedTransactionManagers implements BeanPostProcessor, PriorityOrdered {
 
@@ -23,7 +23,7 @@ final class GuardedTransactionManagers implements BeanPostProcessor, PriorityOrd
     private static final boolean REACTOR =
             ClassUtils.isPresent("reactor.core.publisher.Mono", GuardedTransactionManagers.class.getClassLoader());
 
-    /** Early, so that managers which other processors need are guarded too. */
+    /** Runs early, so that managers which other processors need are guarded, too. */
     @Override
     public int getOrder() {
         return LOWEST_PRECEDENCE;
@@ -36,8 +36,8 @@ final class GuardedTransactionManagers implements BeanPostProcessor, PriorityOrd
                 manager.addListener(new CommitGuard());
             } else {
                 LOG.warn(
-                        "the transaction manager \"{}\" ({}) is no ConfigurableTransactionManager, so that its commits under a"
-                                + " @Locked method are not guarded. Use one that is, or show the fencing token to the resource.",
+                        "the transaction manager \"{}\" ({}) is not a ConfigurableTransactionManager, so that its commits under a"
+                                + " @Locked method are not guarded. Use one that is, or check the fencing token at the resource.",
                         beanName,
                         bean.getClass().getName());
             }

@@ -3,9 +3,9 @@ package io.leasehold.spring;
 import io.leasehold.spi.method.LeaseScope;
 
 /**
- * A body that a transaction keeps the lease of, and what gives that back.
+ * A body whose lease a transaction keeps, with the hold to release.
  *
  * @param scope the body
- * @param held what it was granted
+ * @param held its hold
  */
 record HeldScope(LeaseScope scope, SubscriptionHold held) {}

@@ -7,8 +7,8 @@ import java.lang.invoke.MethodType;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The scope of a body in a {@code ScopedValue}, where the JDK has them (from 25 on): threads that the body forks in a structured task scope inherit it.
- * By method handles, since this is compiled for an older JDK.
+ * Keeps the scope of a body in a {@code ScopedValue}, if the JDK has them (from 25 on): threads that the body forks in
+ * a structured task scope inherit it. Uses method handles, since this class is compiled for an older JDK.
  */
 final class InheritedScope {
 
@@ -16,7 +16,7 @@ final class InheritedScope {
 
     private InheritedScope() {}
 
-    /** The innermost body of this thread, or the one that it inherits; null where there is none. */
+    /** The innermost body of this thread, or the inherited one; null if there is none. */
     static @Nullable LeaseScope current() {
         LeaseScope own = LeaseScope.current();
         return own != null ? own : inherited();
@@ -33,7 +33,7 @@ final class InheritedScope {
         }
     }
 
-    /** Runs a body, for whose time the scope is inherited. */
+    /** Runs a body; the scope is inherited while it runs. */
     static @Nullable Object run(LeaseScope scope, LockCall.Body body) throws Throwable {
         Handles handles = HANDLES;
         if (handles == null) {
@@ -48,7 +48,7 @@ final class InheritedScope {
     }
 
     private static IllegalStateException unexpected(Throwable e) {
-        return new IllegalStateException("java.lang.ScopedValue does not work as it is specified", e);
+        return new IllegalStateException("java.lang.ScopedValue does not work as specified", e);
     }
 
     private static final class Run implements Runnable {
@@ -77,10 +77,10 @@ final class InheritedScope {
      * {@code ScopedValue} and its methods, with types that this code can name.
      *
      * @param value the scoped value
-     * @param isBound whether a thread has it
-     * @param get what a thread has
-     * @param where a carrier of one more binding
-     * @param run runs something with what a carrier binds
+     * @param isBound tells whether the thread has a binding
+     * @param get reads the thread's binding
+     * @param where adds a binding to a carrier
+     * @param run runs a task with a carrier's bindings
      */
     private record Handles(Object value, MethodHandle isBound, MethodHandle get, MethodHandle where, MethodHandle run) {
 

@@ -2,14 +2,16 @@ package io.leasehold.spring;
 
 import org.jspecify.annotations.Nullable;
 
-/** Is told when something of a body begins to run that may go on after the body was cancelled, and when it has ended. */
+/**
+ * Tracks code of a body that may continue after the body was cancelled: notified when it begins and when it has ended.
+ */
 interface Inside {
 
     void enter();
 
     void leave();
 
-    /** Tells both that of a body and that of the body around it, if there is one. */
+    /** Notifies both the tracker of a body and that of the body around it, if there is one. */
     static Inside both(Inside own, @Nullable Inside around) {
         return around == null
                 ? own

@@ -8,7 +8,10 @@ import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
 import org.springframework.core.type.AnnotationMetadata;
 import org.springframework.util.ClassUtils;
 
-/** Registers what {@link EnableLeasehold} needs besides the beans of {@link LeaseholdConfiguration}: proxies, and the commit guard. */
+/**
+ * Registers the parts of {@link EnableLeasehold} that are not beans of {@link LeaseholdConfiguration}: proxies, and the
+ * commit guard.
+ */
 final class LeaseholdRegistrar implements ImportBeanDefinitionRegistrar {
 
     private static final String GUARD = "io.leasehold.spring.transactionManagers";

@@ -7,9 +7,9 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The settings of all {@link Locked} methods of an application: an immutable value, as a bean.
+ * The settings of all {@link Locked} methods of an application: an immutable value, declared as a bean.
  *
- * <p>Without such a bean it is {@link #defaults()}.
+ * <p>Without such a bean {@link #defaults()} apply.
  */
 public final class LeaseholdSettings {
 
@@ -32,13 +32,13 @@ public final class LeaseholdSettings {
         this.lint = lint;
     }
 
-    /** No patience of its own, a release after an outer transaction, warnings of the lint. */
+    /** The defaults: no patience, release after an outer transaction, lint findings as warnings. */
     public static LeaseholdSettings defaults() {
         return DEFAULTS;
     }
 
     /**
-     * The patience of methods that name none.
+     * Sets the patience of methods without their own.
      *
      * @throws IllegalArgumentException if it is negative
      */
@@ -47,7 +47,7 @@ public final class LeaseholdSettings {
     }
 
     /**
-     * The patience of methods that name a client, and no patience.
+     * Sets the patience of methods that name this client and have no patience of their own.
      *
      * @param client as {@link Locked#client()} names it
      * @throws IllegalArgumentException if it is negative
@@ -71,18 +71,19 @@ public final class LeaseholdSettings {
                 maxWait, maxWaitAt, Objects.requireNonNull(outerTransaction, "outerTransaction"), lint);
     }
 
-    /** The treatment of findings at start. */
+    /** The treatment of findings at startup. */
     public LeaseholdSettings lint(LintLevel lint) {
         return new LeaseholdSettings(maxWait, maxWaitAt, outerTransaction, Objects.requireNonNull(lint, "lint"));
     }
 
-    /** The patience of methods that name none, or null: each has to name its own. */
+    /** The patience of methods without their own, or null: then each method must set its own. */
     public @Nullable Duration maxWait() {
         return maxWait;
     }
 
     /**
-     * The patience of methods that name a client and no patience, or null: each has to name its own.
+     * The patience of methods that name this client and have no patience of their own, or null: then each method must
+     * set its own.
      *
      * @param client as {@link Locked#client()} names it
      */
@@ -96,7 +97,7 @@ public final class LeaseholdSettings {
         return outerTransaction;
     }
 
-    /** The treatment of findings at start. */
+    /** The treatment of findings at startup. */
     public LintLevel lint() {
         return lint;
     }

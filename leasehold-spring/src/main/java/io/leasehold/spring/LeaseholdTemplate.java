@@ -18,7 +18,8 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@link Locked} for code: the same commit guard, the same release after a transaction of the caller, the same exceptions.
+ * The programmatic form of {@link Locked}: with the same commit guard, the same release after a transaction of the
+ * caller, and the same exceptions.
  *
  * <pre>{@code
  * String receipt = template.call(LockName.of("order:{id}", id), Duration.ofSeconds(3), lease -> pay(id, lease.fencingToken()));
@@ -34,12 +35,12 @@ public final class LeaseholdTemplate {
     private final OnLoss onLoss;
     private final ObservationRegistry observations;
 
-    /** Over a client, with {@link LeaseholdSettings#defaults()}. */
+    /** Creates a template for a client, with {@link LeaseholdSettings#defaults()}. */
     public LeaseholdTemplate(LockClient client) {
         this(client, LeaseholdSettings.defaults());
     }
 
-    /** Over a client. */
+    /** Creates a template for a client. */
     public LeaseholdTemplate(LockClient client, LeaseholdSettings settings) {
         this(
                 Objects.requireNonNull(client, "client"),
@@ -62,17 +63,17 @@ public final class LeaseholdTemplate {
         this.observations = observations;
     }
 
-    /** The same, with other options of its locks. */
+    /** Returns this template with other options for its locks. */
     public LeaseholdTemplate with(UnaryOperator<LockOptions> change) {
         return new LeaseholdTemplate(client, settings, change, onLoss, observations);
     }
 
-    /** The same, with something else that happens to the work on a loss. */
+    /** Returns this template with another treatment of the work after a loss. */
     public LeaseholdTemplate onLoss(OnLoss onLoss) {
         return new LeaseholdTemplate(client, settings, change, Objects.requireNonNull(onLoss, "onLoss"), observations);
     }
 
-    /** The same, with each wait for a lock as an observation. */
+    /** Returns this template with an observation for each wait for a lock. */
     public LeaseholdTemplate observedBy(ObservationRegistry observations) {
         return new LeaseholdTemplate(
                 client, settings, change, onLoss, Objects.requireNonNull(observations, "observations"));
@@ -91,7 +92,7 @@ public final class LeaseholdTemplate {
         });
     }
 
-    /** As {@link #call(LockName, Duration, LockedWork)}, with a result of its own if the lock stayed busy. */
+    /** As {@link #call(LockName, Duration, LockedWork)}, with a separate result if the lock stayed busy. */
     public <T extends @Nullable Object, X extends Exception> T call(
             LockName name,
             Duration maxWait,
@@ -117,13 +118,13 @@ public final class LeaseholdTemplate {
         } catch (InterruptedException | RuntimeException | Error e) {
             throw e;
         } catch (Throwable e) {
-            @SuppressWarnings("unchecked") // all else that can be thrown is what the work throws
+            @SuppressWarnings("unchecked") // every other exception comes from the work
             X ofWork = (X) e;
             throw ofWork;
         }
     }
 
-    /** The result of the work or of what stands in for it, which is null only if T allows it. */
+    /** The result of the work or of its replacement, which is null only if T allows it. */
     @SuppressWarnings({"unchecked", "NullAway", "TypeParameterUnusedInFormals"})
     private <T extends @Nullable Object> T uncheckedResult(@Nullable Object result) {
         return (T) result;

@@ -5,11 +5,11 @@ import java.util.Arrays;
 import java.util.stream.Collectors;
 
 /**
- * A finding about a locked method, or about what it writes.
+ * A finding about a locked method, or about an entity that it writes.
  *
- * @param subject the method, as people name it, or the entity
- * @param problem what is wrong, as the rest of a sentence that begins with the subject
- * @param cure what to change, as a sentence
+ * @param subject the readable name of the method, or the entity
+ * @param problem the problem, as the rest of a sentence that begins with the subject
+ * @param cure the change to make, as a sentence
  */
 record LintFinding(String subject, String problem, String cure) {
 

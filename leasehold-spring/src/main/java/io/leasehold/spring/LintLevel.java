@@ -1,11 +1,11 @@
 package io.leasehold.spring;
 
-/** The treatment of findings of the check at start that do not stop the application by themselves. */
+/** The treatment of findings of the startup check that do not prevent the application from starting. */
 public enum LintLevel {
     /** Each is logged as a warning. */
     WARN,
     /** The application does not start. */
     FAIL,
-    /** They are not looked for. */
+    /** The check does not run. */
     OFF
 }

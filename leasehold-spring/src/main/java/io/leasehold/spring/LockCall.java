@@ -18,13 +18,13 @@ import org.jspecify.annotations.Nullable;
  * @param asked the locks
  * @param lock the same, to be acquired
  * @param maxWait the patience
- * @param commitGuard the validity that a commit inside needs
- * @param onLoss what happens to the body on a loss
- * @param outerTransaction what happens inside a transaction of the caller
- * @param body what runs
- * @param whenBusy what the caller gets where the lock stayed busy
- * @param observations where the wait is observed
- * @param interrupted what the caller gets where its thread was interrupted while it waited for the lock
+ * @param commitGuard the minimum validity for a commit inside
+ * @param onLoss the treatment of the body on a loss
+ * @param outerTransaction the treatment inside a transaction of the caller
+ * @param body the body to run
+ * @param whenBusy the result for the caller if the lock stayed busy
+ * @param observations the registry for observations of the wait
+ * @param interrupted the exception for the caller if its thread was interrupted while it waited for the lock
  */
 record LockCall(
         AskedLocks asked,
@@ -43,13 +43,15 @@ record LockCall(
         @Nullable
         Object run(Hold hold) throws Throwable;
 
-        /** As {@link #run(Hold)}, where the body can be cancelled: one whose code goes on elsewhere after that tells it. */
+        /**
+         * As {@link #run(Hold)}, for a body that can be cancelled: it reports code that continues elsewhere after that.
+         */
         default @Nullable Object run(Hold hold, Inside inside) throws Throwable {
             return run(hold);
         }
     }
 
-    /** The result for the caller where the lock stayed busy. */
+    /** The result for the caller if the lock stayed busy. */
     interface WhenBusy {
         @Nullable
         Object result(Attempt.Busy<?> busy) throws Throwable;
@@ -59,7 +61,7 @@ record LockCall(
         return asked.names();
     }
 
-    /** Waits, on the calling thread; only a failure of the wait is one of {@link #interrupted}. */
+    /** Waits on the calling thread; only an interrupt of this wait becomes {@link #interrupted}. */
     Attempt<? extends Hold> attempt() throws Exception {
         WaitObservation wait = WaitObservation.start(observations, names(), null);
         try {
@@ -81,7 +83,7 @@ record LockCall(
 
     IllegalStateException refusedInTransaction() {
         return new IllegalStateException(
-                "the lock " + asked + " is asked for inside a transaction of the caller, which would commit"
+                "the lock " + asked + " is requested inside a transaction of the caller, which would commit"
                         + " after the release: lock outside that transaction, or set outerTransaction to RELEASE_AFTER_COMPLETION");
     }
 }

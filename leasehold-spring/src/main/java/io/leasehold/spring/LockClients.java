@@ -15,7 +15,7 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
 
 /**
- * The clients of the application, by the names of their beans, and what its settings say.
+ * The clients of the application, by the names of their beans, and its settings.
  *
  * <p>Any thread may use it.
  */
@@ -23,7 +23,10 @@ final class LockClients {
 
     private final ListableBeanFactory beans;
 
-    /** By their naming, of which each method has one: a record would be compared by all that it says, with each call. */
+    /**
+     * The locks by their naming, which is unique to each method: a record as the key would be compared field by field
+     * at each call.
+     */
     private final ConcurrentMap<LockNaming, MethodLocks> byMethod = new ConcurrentHashMap<>();
 
     LockClients(ListableBeanFactory beans) {
@@ -40,7 +43,11 @@ final class LockClients {
         return registry == null ? ObservationRegistry.NOOP : registry;
     }
 
-    /** @throws LockedUsageException if the method asks for what its client cannot do, or for a client that is none */
+    /**
+     * Finds the locks of a method.
+     *
+     * @throws LockedUsageException if its client does not exist, or does not support its options
+     */
     MethodLocks of(LockedMethod locked) {
         MethodLocks known = byMethod.get(locked.naming());
         if (known == null) {
@@ -68,18 +75,18 @@ final class LockClients {
             throw names.length == 0
                     ? LintFinding.refusal(
                             locked.method(),
-                            "has no place where locks come from: there is no bean of type io.leasehold.LockClient",
+                            "has no client: there is no bean of type io.leasehold.LockClient",
                             "Declare one: @Bean LockClient locks() { return Leasehold.connect(\"redis://…\"); }")
                     : LintFinding.refusal(
                             locked.method(),
                             "names the client \"" + name + "\", and no bean of type LockClient has that name",
-                            "Name one of " + Arrays.toString(names) + ", or declare the one you mean");
+                            "Name one of " + Arrays.toString(names) + ", or declare a client of that name");
         }
     }
 
     /**
-     * Spring would answer with a bean that is no default candidate where there is no other to choose. A replica that knows another client, since its
-     * settings differ, would lock elsewhere.
+     * Refuses a bean that is not a default candidate, which Spring would inject if there is no other. A replica with
+     * other settings, and thus another client, would lock elsewhere.
      */
     private void refuseOneWithAName(LockedMethod locked) {
         BeanFactory from = beans;
@@ -90,15 +97,15 @@ final class LockClients {
                 throw LintFinding.refusal(
                         locked.method(),
                         "names no client, and the only one is that of the bean \"" + name
-                                + "\", which is no default candidate",
+                                + "\", which is not a default candidate",
                         "Write client = \"" + name
-                                + "\", or declare a client that is one (with Spring Boot: set leasehold.uri)");
+                                + "\", or declare a client that is a default candidate (with Spring Boot: set leasehold.uri)");
             }
             from = chosen.isEmpty() ? nearest.getParentBeanFactory() : null;
         }
     }
 
-    /** As {@code getBean} by type does: of several, those that are candidates. */
+    /** Selects as {@code getBean} by type does: of several beans, those that are candidates. */
     private static List<String> toChooseFrom(ConfigurableListableBeanFactory from) {
         List<String> all = List.of(from.getBeanNamesForType(LockClient.class));
         List<String> candidates = all.stream()

@@ -29,14 +29,17 @@ import org.springframework.util.ObjectUtils;
 /**
  * The names of the locks of one method: a template, and the expressions that fill it.
  *
- * <p>Immutable once made; any thread may use it.
+ * <p>Immutable; any thread may use it.
  */
 final class LockNaming {
 
     private static final ParameterNameDiscoverer REFLECTED = new DefaultParameterNameDiscoverer();
     private static final Pattern PLACEHOLDER = Pattern.compile("\\{[^}]*}");
 
-    /** Whether a class leaves its objects without a text of their own: each would be a lock of its own, and exclude nothing. */
+    /**
+     * Whether a class does not define the text of its objects: then each object would be a lock of its own, and exclude
+     * nothing.
+     */
     private static final ClassValue<Boolean> NAMELESS = new ClassValue<>() {
         @Override
         protected Boolean computeValue(Class<?> type) {
@@ -56,7 +59,7 @@ final class LockNaming {
     private final List<Expression> keys;
     private final StandardEvaluationContext shared;
     private final ParameterNameDiscoverer parameters;
-    /** Where nothing depends on the call. */
+    /** The names, if they do not depend on the call. */
     private final @Nullable List<LockName> constant;
 
     private LockNaming(Method method, String template, List<Expression> keys, StandardEvaluationContext shared) {
@@ -69,7 +72,7 @@ final class LockNaming {
         this.constant = keys.isEmpty() ? List.of(nameWithoutKey()) : null;
     }
 
-    /** The names of one method's parameters, found once. */
+    /** The names of one method's parameters, determined once. */
     private static final class Known implements ParameterNameDiscoverer {
 
         private final String @Nullable [] names;
@@ -96,7 +99,7 @@ final class LockNaming {
      * The naming of a method.
      *
      * @param name the template, empty for the default
-     * @param shared what its expressions have in common with those of other methods, such as the beans
+     * @param shared the context that its expressions share with those of other methods, such as the beans
      * @throws LockedUsageException if a key cannot be parsed, names no parameter, or has no place in the name
      */
     static LockNaming of(Method method, String name, List<String> keys, StandardEvaluationContext shared) {
@@ -124,7 +127,7 @@ final class LockNaming {
         try {
             return LockName.of(template);
         } catch (IllegalArgumentException e) {
-            throw LintFinding.refusal(method, "has a name that is none: " + e.getMessage(), "Write another name");
+            throw LintFinding.refusal(method, "has an invalid name: " + e.getMessage(), "Write another name");
         }
     }
 
@@ -150,8 +153,8 @@ final class LockNaming {
         } catch (ParseException | IllegalStateException | IllegalArgumentException e) {
             throw LintFinding.refusal(
                     method,
-                    "has the key \"" + key + "\", which is no SpEL: " + e.getMessage(),
-                    "Write an expression over the parameters, such as \"#id\"; a text stands in '…'");
+                    "has the key \"" + key + "\", which is not valid SpEL: " + e.getMessage(),
+                    "Write an expression over the parameters, such as \"#id\"; quote a text as '…'");
         }
         String[] parameters = REFLECTED.getParameterNames(method);
         Set<String> unknown = new TreeSet<>();
@@ -168,11 +171,11 @@ final class LockNaming {
             throw parameters == null
                     ? LintFinding.refusal(
                             method,
-                            "has the key \"" + key + "\", and its class was compiled without the names of parameters",
+                            "has the key \"" + key + "\", and its class was compiled without parameter names",
                             "Compile with -parameters, or write #p0 for the first parameter")
                     : LintFinding.refusal(
                             method,
-                            "has the key \"" + key + "\", and #" + name + " is none of its parameters "
+                            "has the key \"" + key + "\", and #" + name + " is not one of its parameters "
                                     + Arrays.toString(parameters),
                             "Name one of them");
         }
@@ -192,13 +195,13 @@ final class LockNaming {
         return template;
     }
 
-    /** The names of the locks of every call, or null where they depend on it. */
+    /** The names of the locks of every call, or null if they depend on the call. */
     @Nullable
     List<LockName> constant() {
         return constant;
     }
 
-    /** Whether each call has several locks, whatever its arguments. */
+    /** Whether each call has several locks, regardless of its arguments. */
     boolean isAlwaysSeveral() {
         return placeholders == 1 && keys.size() > 1;
     }
@@ -246,7 +249,7 @@ final class LockNaming {
             throw unusable(key, "is null", null);
         }
         if (value instanceof Collection<?> || value.getClass().isArray()) {
-            throw unusable(key, "is several values, where each key fills one placeholder", null);
+            throw unusable(key, "has several values, but each key fills one placeholder", null);
         }
         if (NAMELESS.get(value.getClass())) {
             throw unusable(
@@ -276,7 +279,7 @@ final class LockNaming {
     private IllegalArgumentException unusable(Expression key, String why, @Nullable Throwable cause) {
         return new IllegalArgumentException(
                 LintFinding.shown(method) + ": the key \"" + key.getExpressionString() + "\" " + why
-                        + "; the body has not run, since it would be guarded by the wrong lock",
+                        + "; the method has not run, since the wrong lock would guard it",
                 cause);
     }
 }

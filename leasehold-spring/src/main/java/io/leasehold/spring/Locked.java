@@ -8,22 +8,24 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * The method runs while its lock is held.
+ * Runs the method while its lock is held.
  *
- * <p><b>Guarantee.</b> The lock is acquired before the body, and before a transaction that begins with the method; it is released
- * when the body has ended and that transaction has completed. A transaction inside the body commits only if the lease has {@link
- * #commitGuard} of validity left at that moment; else it is rolled back. A pause between that check and the commit is caught
- * only by a resource that checks the {@linkplain FencingToken fencing token}. A call that leaves the body after the lease was
- * lost throws {@link io.leasehold.LeaseLostException}.
+ * <p><b>Guarantee.</b> The lock is acquired before the body, and before a transaction that begins with the method; it
+ * is released when the body has ended and that transaction has completed. A transaction inside the body commits only if
+ * the lease then has at least {@link #commitGuard} of validity left; otherwise it is rolled back. Only a resource that
+ * checks the {@linkplain FencingToken fencing token} detects a pause between that check and the commit. If the lease
+ * was lost before the body ended, the call throws {@link io.leasehold.LeaseLostException}.
  *
- * <p><b>Not reentrant.</b> A call inside the body that asks for the same lock is refused with an {@link IllegalStateException}.
+ * <p><b>Not reentrant.</b> A call inside the body that requests the same lock is refused with an {@link
+ * IllegalStateException}.
  *
- * <p>Parameters of type {@link io.leasehold.Lease}, {@link io.leasehold.MultiLease} (several keys) and {@link FencingToken}
- * {@code long} are filled; the caller passes null or 0. Methods may block, or return a {@code CompletionStage}, {@code Mono},
- * {@code Flux} or what Spring adapts to a publisher, or be suspend functions: these acquire without a thread. Other asynchronous types are refused when
- * the application starts.
+ * <p>Parameters of type {@link io.leasehold.Lease}, {@link io.leasehold.MultiLease} (several keys) and {@link
+ * FencingToken} {@code long} are filled; the caller passes null or 0. Methods may block. They may also be suspend
+ * functions, or return a {@code CompletionStage}, {@code Mono}, {@code Flux} or another type that Spring adapts to a
+ * publisher: these acquire without blocking a thread. Other asynchronous types are refused when the application starts.
  *
- * <p>All texts take <code>${…}</code>. Durations are written as {@code 3s}, {@code 500ms}, {@code 1m30s} or {@code PT3S}.
+ * <p>All texts may contain <code>${…}</code>. Durations are written as {@code 3s}, {@code 500ms}, {@code 1m30s} or
+ * {@code PT3S}.
  */
 @Target({ElementType.METHOD, ElementType.ANNOTATION_TYPE})
 @Retention(RetentionPolicy.RUNTIME)
@@ -31,22 +33,24 @@ import java.lang.annotation.Target;
 public @interface Locked {
 
     /**
-     * The template of the name: <code>order:{}</code> or <code>order:{id}</code>, whose placeholder the key fills. Default: package, class
-     * and method, and a placeholder if there is a key. It is a contract between all versions of the application that run at the
-     * same time, so a method with a default name that is renamed is locked apart from its old version.
+     * The template of the name: <code>order:{}</code> or <code>order:{id}</code>, whose placeholder the key fills.
+     * Default: package, class and method, and a placeholder if there is a key. All versions of the application that run
+     * at the same time must agree on it: if you rename a method with a default name, its old and new versions do not
+     * exclude each other.
      */
     String name() default "";
 
     /**
-     * SpEL over the parameters ({@code #order.id}, {@code #p0}, {@code #root.target}, {@code @bean}), evaluated once for each call, before acquiring. A null or
-     * blank value is refused. Where the name has one placeholder, several keys, or a key whose value is a collection or an array,
-     * are several locks, acquired all or none; where it has several placeholders, each key fills one.
+     * SpEL over the parameters ({@code #order.id}, {@code #p0}, {@code #root.target}, {@code @bean}), evaluated once
+     * for each call, before acquiring. A null or blank value is refused. If the name has one placeholder, then several
+     * keys, or a key whose value is a collection or an array, name several locks, which are acquired all or none. If it
+     * has several placeholders, each key fills one.
      */
     String[] key() default {};
 
     /**
-     * The patience of the caller, never a ttl. Zero is one round trip. Default: zero on a {@code @Scheduled} method, else {@link
-     * LeaseholdSettings#maxWait()}; without either the application does not start.
+     * The patience of the caller, never a ttl. Zero means one round trip. Default: zero on a {@code @Scheduled} method,
+     * else {@link LeaseholdSettings#maxWait()}; if neither is set, the application does not start.
      */
     String maxWait() default "";
 
@@ -62,12 +66,12 @@ public @interface Locked {
     /** See {@link io.leasehold.LockOptions#fairness(Fairness)}; at most one. Default: the client's. */
     Fairness[] fairness() default {};
 
-    /** The treatment of a call whose lock stays busy. */
+    /** The treatment of a call if its lock stays busy. */
     OnBusy onBusy() default OnBusy.DEFAULT;
 
     /**
-     * For {@link OnBusy#FALLBACK}: a method of the same class with the same parameters, or with {@link
-     * io.leasehold.Attempt.Busy} as one more at the end.
+     * For {@link OnBusy#FALLBACK}: a method of the same class with the same parameters, optionally followed by {@link
+     * io.leasehold.Attempt.Busy}.
      */
     String fallback() default "";
 
@@ -75,11 +79,14 @@ public @interface Locked {
     OnLoss onLoss() default OnLoss.INTERRUPT;
 
     /**
-     * How much validity a lease needs for a commit inside the body; with less it is renewed once, and with still less the transaction
-     * is rolled back. Default: 2 × {@link io.leasehold.LockOptions#nodeTimeout()}.
+     * The minimum validity of the lease for a commit inside the body. With less, the lease is renewed once; if that is
+     * not enough, the transaction is rolled back. Default: 2 × {@link io.leasehold.LockOptions#nodeTimeout()}.
      */
     String commitGuard() default "";
 
-    /** The name of the bean of the {@link io.leasehold.LockClient}. Default: the only one, or the primary one; never one that is no default candidate. */
+    /**
+     * The name of the bean of the {@link io.leasehold.LockClient}. Default: the only one, or the primary one; never a
+     * bean that is not a default candidate.
+     */
     String client() default "";
 }

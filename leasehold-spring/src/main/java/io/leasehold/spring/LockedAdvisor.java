@@ -13,7 +13,10 @@ import org.springframework.util.ClassUtils;
 /** Applies the lock to methods with {@link Locked}, outside of transactions. */
 final class LockedAdvisor implements PointcutAdvisor, Ordered {
 
-    /** Inside what runs a method elsewhere or again (async, retry, concurrency limits), and outside of transactions. */
+    /**
+     * Inside of advisors that run a method elsewhere or repeatedly (async, retry, concurrency limits), and outside of
+     * transactions.
+     */
     static final int USUAL_ORDER = LOWEST_PRECEDENCE - 1000;
 
     private static final boolean TRANSACTIONS = ClassUtils.isPresent(
@@ -31,9 +34,9 @@ final class LockedAdvisor implements PointcutAdvisor, Ordered {
     }
 
     /**
-     * An order before that of every transaction advisor.
+     * Finds an order before that of every transaction advisor.
      *
-     * @throws LockedUsageException if one of them has the highest precedence there is
+     * @throws LockedUsageException if one of them has the highest possible precedence
      */
     static int orderBeforeTransactions(ListableBeanFactory beans) {
         int order = USUAL_ORDER;
@@ -49,7 +52,7 @@ final class LockedAdvisor implements PointcutAdvisor, Ordered {
                 if (transactions == HIGHEST_PRECEDENCE) {
                     throw new LockedUsageException(
                             "the transaction advisor \"" + name
-                                    + "\" has the highest precedence, so that no lock can be taken before"
+                                    + "\" has the highest precedence, so that no lock can be acquired before"
                                     + " its transaction begins",
                             "Give it a lower precedence, such as @EnableTransactionManagement(order = 0)");
                 }

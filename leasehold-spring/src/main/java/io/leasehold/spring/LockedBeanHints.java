@@ -16,8 +16,8 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * Hints for a native image about beans with {@link Locked} methods: the members that keys read, and fallbacks. Made by Spring, from
- * {@code META-INF/spring/aot.factories}.
+ * Hints for a native image about beans with {@link Locked} methods: the members that keys read, and fallbacks. Spring
+ * creates it from {@code META-INF/spring/aot.factories}.
  */
 final class LockedBeanHints implements BeanRegistrationAotProcessor {
 

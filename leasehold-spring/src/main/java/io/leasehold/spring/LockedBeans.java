@@ -20,8 +20,8 @@ import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 
 /**
- * Checks each bean with locked methods when the application has been made, and later ones when they are: refuses what cannot
- * work, and tells what looks wrong.
+ * Checks each bean with locked methods when the application starts, and later beans when they are created: refuses what
+ * cannot work, and reports what looks wrong.
  */
 final class LockedBeans implements BeanPostProcessor, SmartInitializingSingleton {
 
@@ -31,10 +31,10 @@ final class LockedBeans implements BeanPostProcessor, SmartInitializingSingleton
     private final LockClients clients;
     private final ConfigurableListableBeanFactory beans;
 
-    /** Beans made before the application is complete; guarded by {@code this}. */
+    /** The beans created before the application is complete; guarded by {@code this}. */
     private final Map<Class<?>, Object> early = new LinkedHashMap<>();
 
-    /** Classes of beans that were made later: another object of one of them has nothing new to tell. */
+    /** The classes of beans that were created later: another object of one of them needs no further check. */
     private final Set<Class<?>> later = ConcurrentHashMap.newKeySet();
 
     private boolean complete;
@@ -105,7 +105,10 @@ final class LockedBeans implements BeanPostProcessor, SmartInitializingSingleton
         findings.forEach(finding -> LOG.warn("{}", finding.text()));
     }
 
-    /** The lock stands outside of transactions, and inside of what runs the method on another thread. */
+    /**
+     * Refuses a lock that is not outside of transactions, or not inside of an advisor that runs the method on another
+     * thread.
+     */
     private static void refuseWrongOrder(Object bean, LockedMethod locked) {
         boolean seen = false;
         String outside = null;
@@ -116,8 +119,8 @@ final class LockedBeans implements BeanPostProcessor, SmartInitializingSingleton
                             locked.method(),
                             "is locked inside of the transaction of " + outside
                                     + ": the lock would be released before the commit",
-                            "Let that advisor come later: give it a larger order, such as @EnableTransactionManagement without an"
-                                    + " order, or the lock a smaller one with @EnableLeasehold(order = …)");
+                            "Give that advisor a larger order, such as @EnableTransactionManagement without an"
+                                    + " order, or give the lock a smaller one with @EnableLeasehold(order = …)");
                 }
                 seen = true;
             } else if (LockedAdvisor.isOfTransactions(advisor)) {
@@ -126,12 +129,12 @@ final class LockedBeans implements BeanPostProcessor, SmartInitializingSingleton
                 throw LintFinding.refusal(
                         locked.method(),
                         "is locked outside of @Async: the lock would be released before the method runs",
-                        "Let the lock come later, with a larger @EnableLeasehold(order = …)");
+                        "Give the lock a larger order with @EnableLeasehold(order = …)");
             }
         }
     }
 
-    /** From the outermost to the innermost, through proxies of proxies. */
+    /** The advisors from the outermost to the innermost, through nested proxies. */
     private static List<Advisor> advisors(Object bean) {
         List<Advisor> all = new ArrayList<>();
         Object current = bean;

@@ -21,7 +21,7 @@ import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.aop.support.AopUtils;
 
 /**
- * Puts a lock around a method that carries {@link Locked}.
+ * Runs a method with {@link Locked} under its lock.
  *
  * <p>Any thread may use it.
  */
@@ -74,7 +74,10 @@ final class LockedInterceptor implements MethodInterceptor {
         return new AcquireInterruptedException(names, interrupt);
     }
 
-    /** A body that begins after this method has returned needs an invocation of its own, and so does each subscription. */
+    /**
+     * Creates the body. A body that begins after this method has returned needs a separate invocation, and so does each
+     * subscription.
+     */
     private static LockCall.Body body(LockedMethod locked, MethodInvocation invocation) {
         if (locked.style() == Style.BLOCKING) {
             return hold -> {
@@ -89,7 +92,7 @@ final class LockedInterceptor implements MethodInterceptor {
         return locked.style() == Style.SUSPENDING ? new SuspendingBody(later) : later::proceed;
     }
 
-    /** An invocation that begins when its lock is held, as often as it is acquired. */
+    /** An invocation that begins when its lock is held, once per acquisition. */
     private record Later(ProxyMethodInvocation kept, LeaseSlots slots) {
 
         @Nullable

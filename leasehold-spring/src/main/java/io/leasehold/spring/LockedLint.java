@@ -11,7 +11,7 @@ import java.util.Objects;
 import java.util.stream.BaseStream;
 import org.jspecify.annotations.Nullable;
 
-/** Finds likely mistakes about locked methods that do not stop the application by themselves. */
+/** Finds likely mistakes with locked methods that do not prevent the application from starting. */
 final class LockedLint {
 
     private LockedLint() {}
@@ -19,7 +19,7 @@ final class LockedLint {
     /**
      * Findings about the methods of one class.
      *
-     * @param proxy the class of the proxy if it only has the interfaces of the bean, else null
+     * @param proxy the class of the proxy if it implements only the interfaces of the bean, else null
      */
     static List<LintFinding> findings(Class<?> type, @Nullable Class<?> proxy, List<LockedMethod> locked) {
         List<LintFinding> findings = new ArrayList<>();
@@ -34,7 +34,7 @@ final class LockedLint {
             } else if (proxy != null && !hasMethod(proxy, method)) {
                 findings.add(LintFinding.of(
                         method,
-                        "is in no interface of its bean, whose proxy has only these: it cannot be called through the proxy",
+                        "is in no interface of its bean, whose proxy implements only interfaces: it cannot be called through the proxy",
                         "Declare it in an interface, or use @EnableLeasehold(proxyTargetClass = true)"));
             }
             if (BaseStream.class.isAssignableFrom(method.getReturnType())) {
@@ -45,8 +45,8 @@ final class LockedLint {
                 findings.add(LintFinding.of(
                         method,
                         "has the fallback \"" + one.fallback().getName()
-                                + "\", whose @Transactional begins no transaction: it is called past the proxy",
-                        "Let it call a @Transactional method of another bean, or use a TransactionTemplate"));
+                                + "\", whose @Transactional begins no transaction: its call bypasses the proxy",
+                        "Call a @Transactional method of another bean in it, or use a TransactionTemplate"));
             }
             if (TransactionalCalls.needsOuter(method)) {
                 findings.add(insideTransaction(method, "needs a transaction of its caller"));
@@ -55,12 +55,13 @@ final class LockedLint {
         SelfCalls.in(type, locked.stream().map(LockedMethod::method).toList())
                 .forEach((called, caller) -> findings.add(LintFinding.of(
                         called,
-                        "is called by " + caller + " of the same object, past the proxy: it runs without the lock then",
+                        "is called by " + caller
+                                + " of the same object, which bypasses the proxy: such a call runs without the lock",
                         "Call it from another bean, or lock with LeaseholdTemplate")));
         return findings;
     }
 
-    /** Locks that are asked for inside a transaction, which has perhaps read before. */
+    /** Finds locks that are requested inside a transaction, which may already have read data. */
     static List<LintFinding> outerTransactions(Iterable<Class<?>> types, List<LockedMethod> all) {
         List<LintFinding> findings = new ArrayList<>();
         TransactionalCalls.in(types, all.stream().map(LockedMethod::method).toList())
@@ -73,7 +74,7 @@ final class LockedLint {
         return LintFinding.of(
                 method,
                 why
-                        + ": its lock is taken inside that transaction, which may have read before, and kept until it has completed",
+                        + ": its lock is acquired inside that transaction, which may already have read data, and kept until it completes",
                 "Lock outside of the transaction, by @Locked on the method that begins it");
     }
 
@@ -90,7 +91,7 @@ final class LockedLint {
                         && Arrays.equals(one.getParameterTypes(), method.getParameterTypes()));
     }
 
-    /** Methods that name one lock, and not the same ttl or the same client. */
+    /** Finds methods that name the same lock with different ttls or clients. */
     static List<LintFinding> disagreements(List<LockedMethod> all) {
         List<LintFinding> findings = new ArrayList<>();
         Map<String, LockedMethod> first = new HashMap<>();
@@ -116,8 +117,8 @@ final class LockedLint {
                 "names the lock \"" + one.naming().template() + "\" with the " + what + " " + shown(now) + ", and "
                         + LintFinding.shown(other.method()) + " names it with the " + what + " " + shown(before),
                 what.equals("client")
-                        ? "Locks of two clients exclude each other only at one store: name one client"
-                        : "Write one ttl for one lock");
+                        ? "Locks of two clients exclude each other only at the same store: name one client"
+                        : "Use one ttl for one lock");
     }
 
     private static String shown(@Nullable Object value) {

@@ -12,13 +12,13 @@ import org.jspecify.annotations.Nullable;
  * @param method the method of the class, not that of an interface
  * @param style how its body runs
  * @param naming the names of its locks
- * @param slots which parameters are filled
+ * @param slots the parameters to fill
  * @param maxWait the patience, or null for that of the settings
- * @param changes what differs from the options of the client
+ * @param changes the differences from the options of the client
  * @param onBusy never {@link OnBusy#DEFAULT}
  * @param fallback for {@link OnBusy#FALLBACK}
- * @param onLoss what happens to the body on a loss
- * @param commitGuard the validity that a commit needs, or null for the default
+ * @param onLoss the treatment of the body on a loss
+ * @param commitGuard the minimum validity for a commit, or null for the default
  * @param client the name of the bean, or empty
  */
 record LockedMethod(
@@ -34,7 +34,7 @@ record LockedMethod(
         @Nullable Duration commitGuard,
         String client) {
 
-    /** How a body runs. */
+    /** The way in which a body runs. */
     enum Style {
         /** It has ended when the method returns. */
         BLOCKING,
@@ -42,7 +42,7 @@ record LockedMethod(
         STAGE,
         /** It runs when the publisher that the method returns is subscribed to, and has ended with it. */
         PUBLISHER,
-        /** It runs as a coroutine, of which Spring makes a publisher, and has ended with it. */
+        /** It runs as a coroutine, which Spring converts to a publisher, and has ended with it. */
         SUSPENDING
     }
 }

@@ -31,12 +31,15 @@ import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.scheduling.annotation.Schedules;
 import org.springframework.util.ReflectionUtils;
 
-/** Reads {@link Locked} on a method, and refuses what cannot work. Nothing of it depends on a call. */
+/** Reads {@link Locked} on a method, and refuses what cannot work. Does not depend on a call. */
 final class LockedMethodReader {
 
     private static final String STAGE_CURE = "Return a CompletionStage, a Mono or a Flux, or block inside the method";
 
-    /** Results whose work runs on after the method has returned, with no way to wait for it; by name, since most of them are not on the class path. */
+    /**
+     * Result types whose work continues after the method has returned, with no way to wait for it; named by strings,
+     * since most of them are not on the class path.
+     */
     private static final Map<String, String> ENDS_ELSEWHERE = Map.of(
             "org.springframework.web.context.request.async.DeferredResult",
             STAGE_CURE,
@@ -50,11 +53,11 @@ final class LockedMethodReader {
     private final UnaryOperator<String> placeholders;
     private final StandardEvaluationContext expressions;
 
-    /** By their texts, of which many methods have the same. */
+    /** The durations by their texts, since many methods share a text. */
     private final ConcurrentMap<String, Duration> durations = new ConcurrentHashMap<>();
 
     LockedMethodReader(UnaryOperator<String> placeholders, StandardEvaluationContext expressions) {
-        // Most attributes say nothing.
+        // Most attributes are empty.
         this.placeholders = text -> text.isEmpty() ? text : placeholders.apply(text);
         this.expressions = expressions;
     }
@@ -135,13 +138,13 @@ final class LockedMethodReader {
         if (!Coroutines.arePossible()) {
             throw LintFinding.refusal(
                     method,
-                    "is a suspend function, for which Spring needs more than is on the class path",
+                    "is a suspend function, and Spring's support for these is not on the class path",
                     "Add org.jetbrains.kotlinx:kotlinx-coroutines-reactor and org.jetbrains.kotlin:kotlin-reflect");
         }
         if (new MethodParameter(method, -1).getParameterType().getName().equals("kotlinx.coroutines.flow.Flow")) {
             throw LintFinding.refusal(
                     method,
-                    "is a suspend function that returns a Flow, whose work would go on after the lock has been released",
+                    "is a suspend function that returns a Flow, whose work would continue after the lock has been released",
                     "Return the Flow from a function that does not suspend");
         }
         return Style.SUSPENDING;
@@ -151,7 +154,7 @@ final class LockedMethodReader {
         return LintFinding.refusal(
                 method,
                 "returns " + method.getReturnType().getSimpleName()
-                        + ", whose work would go on after the lock has been released",
+                        + ", whose work would continue after the lock has been released",
                 cure);
     }
 
@@ -179,7 +182,7 @@ final class LockedMethodReader {
             throw LintFinding.refusal(
                     method,
                     "takes several locks, and has a parameter for the lease or the token of one",
-                    "Take a MultiLease, and ask it for the token of each name");
+                    "Take a MultiLease, and read the token of each name from it");
         }
         return slots;
     }
@@ -197,7 +200,7 @@ final class LockedMethodReader {
         try {
             parsed = DurationFormatterUtils.detectAndParse(resolved);
         } catch (IllegalArgumentException e) {
-            throw badDuration(method, attribute, resolved, "is no duration");
+            throw badDuration(method, attribute, resolved, "is not a duration");
         }
         if (!parsed.isZero() && resolved.chars().allMatch(Character::isDigit)) {
             throw badDuration(method, attribute, resolved, "has no unit");
@@ -218,14 +221,12 @@ final class LockedMethodReader {
         if (onBusy != OnBusy.FALLBACK) {
             if (!name.isEmpty()) {
                 throw LintFinding.refusal(
-                        method,
-                        "names a fallback, which is never called",
-                        "Add onBusy = OnBusy.FALLBACK, or remove it");
+                        method, "names a fallback that is never called", "Add onBusy = OnBusy.FALLBACK, or remove it");
             }
             return null;
         }
         List<Class<?>> withBusy = new ArrayList<>(List.of(method.getParameterTypes()));
-        // After the parameters, of which the last one of a suspend function is what it goes on with.
+        // After the parameters; the last one of a suspend function is its continuation.
         withBusy.add(withBusy.size() - (style == Style.SUSPENDING ? 1 : 0), Attempt.Busy.class);
         Class<?> type = method.getDeclaringClass();
         Method found = ReflectionUtils.findMethod(type, name, withBusy.toArray(Class<?>[]::new));
@@ -236,9 +237,9 @@ final class LockedMethodReader {
             throw LintFinding.refusal(
                     method,
                     "has the fallback \"" + name
-                            + "\", which is no method of its class with the same parameters and result",
+                            + "\", but its class has no such method with the same parameters and result",
                     "Write " + method.getReturnType().getSimpleName() + " " + (name.isEmpty() ? "busy" : name)
-                            + "(…) with its parameters, and Attempt.Busy as one more if you like");
+                            + "(…) with its parameters, optionally followed by Attempt.Busy");
         }
         ReflectionUtils.makeAccessible(found);
         return found;

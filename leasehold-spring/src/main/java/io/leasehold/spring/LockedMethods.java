@@ -17,7 +17,7 @@ import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * The methods with {@link Locked}, each read once: the question of the advisor, and the register of what is found.
+ * The methods with {@link Locked}, each read once: matches them for the advisor, and keeps the results.
  *
  * <p>Any thread may use it.
  */
@@ -41,7 +41,7 @@ final class LockedMethods extends StaticMethodMatcherPointcut {
         return of(method, targetClass) != null;
     }
 
-    /** The annotation of a method of a class, or null if there is none. */
+    /** The annotation of a method, or null if it has none. */
     @Nullable
     LockedMethod of(Method method, @Nullable Class<?> targetClass) {
         if (method.getDeclaringClass() == Object.class) {

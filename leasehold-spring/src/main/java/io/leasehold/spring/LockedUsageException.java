@@ -3,7 +3,7 @@ package io.leasehold.spring;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** {@link Locked} is used in a way that cannot work; the application does not start. */
+/** Thrown if {@link Locked} is used in a way that cannot work; the application does not start. */
 public final class LockedUsageException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
@@ -21,7 +21,7 @@ public final class LockedUsageException extends RuntimeException {
 
     LockedUsageException(List<LintFinding> findings) {
         super(findings.stream().map(LintFinding::text).collect(Collectors.joining("\n")));
-        this.cure = "Change what each line names, or set the lint to WARN";
+        this.cure = "Correct each line above, or set the lint to WARN";
     }
 
     /** The cure, as a sentence without its full stop. */

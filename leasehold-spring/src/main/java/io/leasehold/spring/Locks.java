@@ -6,12 +6,13 @@ import io.leasehold.MultiLease;
 import io.leasehold.spi.method.LeaseScope;
 
 /**
- * The lease under which the calling code runs: that of the innermost {@link Locked} method or {@link LeaseholdTemplate} of this
- * thread.
+ * Finds the lease under which the calling code runs: that of the innermost {@link Locked} method or {@link
+ * LeaseholdTemplate} of this thread.
  *
- * <p>On JDK 25 and newer, threads that the body forks in a {@code StructuredTaskScope} find it, too; other threads do not.
+ * <p>On JDK 25 and newer, threads that the body forks in a {@code StructuredTaskScope} also find it; other threads do
+ * not.
  *
- * <p>A publisher runs on other threads than the one that assembled it: {@link ReactiveLocks} finds its lease.
+ * <p>A publisher does not run on the thread that assembled it: use {@link ReactiveLocks} to find its lease.
  */
 public final class Locks {
 

@@ -22,10 +22,17 @@ final class MethodLocks {
     private final Duration maxWait;
     private final OuterTransaction outerTransaction;
     private final ObservationRegistry observations;
-    /** Where the name does not depend on the call: made once, since making it costs more than acquiring allocates. */
+    /**
+     * The lock, if its name does not depend on the call: created once, since creating it costs more than acquiring
+     * allocates.
+     */
     private final @Nullable Acquirable<? extends Hold> constant;
 
-    /** @throws LockedUsageException if the method has no patience, or the client cannot do what it asks for */
+    /**
+     * Creates the locks.
+     *
+     * @throws LockedUsageException if the method has no patience, or the client does not support its options
+     */
     MethodLocks(LockedMethod locked, LockClient client, LeaseholdSettings settings, ObservationRegistry observations) {
         this.locked = locked;
         this.observations = observations;
@@ -34,7 +41,7 @@ final class MethodLocks {
         if (patience == null) {
             throw LintFinding.refusal(
                     locked.method(),
-                    "does not say how long it waits for the lock",
+                    "does not define how long it waits for the lock",
                     "Write maxWait = \"3s\", or 0 for one try, or set a default in LeaseholdSettings");
         }
         this.maxWait = patience;
@@ -68,9 +75,9 @@ final class MethodLocks {
     }
 
     /**
-     * The locks with these names, as one that is acquired at once.
+     * The locks with these names, acquired together.
      *
-     * @throws IllegalArgumentException if they are several, and the method takes the lease of one
+     * @throws IllegalArgumentException if there are several, and the method takes the lease of one
      */
     Acquirable<? extends Hold> of(List<LockName> names) {
         return constant != null ? constant : made(names);

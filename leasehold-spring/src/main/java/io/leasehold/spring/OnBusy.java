@@ -1,13 +1,16 @@
 package io.leasehold.spring;
 
-/** The treatment of a call whose lock stayed busy. The body never runs without the lock. */
+/** The treatment of a call if its lock stays busy. The body never runs without the lock. */
 public enum OnBusy {
     /** {@link #SKIP} on a {@code @Scheduled} method, else {@link #THROW}. */
     DEFAULT,
-    /** The caller gets a {@link io.leasehold.LockBusyException}. */
+    /** The caller receives a {@link io.leasehold.LockBusyException}. */
     THROW,
-    /** The caller gets nothing: null, an empty {@code Optional}, an empty publisher, or a stage that has completed with null. */
+    /**
+     * The caller receives no value: null, an empty {@code Optional}, an empty publisher, or a stage that has completed
+     * with null.
+     */
     SKIP,
-    /** The method that {@link Locked#fallback} names is called, and the caller gets what it returns. */
+    /** The method that {@link Locked#fallback} names is called, and the caller receives its result. */
     FALLBACK
 }

@@ -22,14 +22,17 @@ import reactor.core.publisher.Mono;
 import reactor.core.publisher.MonoSink;
 import reactor.util.context.ContextView;
 
-/** Locked bodies that are publishers: each subscription acquires, and releases when it completes, fails or is cancelled. */
+/**
+ * Runs locked bodies that are publishers: each subscription acquires the lock, and releases it when it completes, fails
+ * or is cancelled.
+ */
 final class PublisherCalls {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
     private PublisherCalls() {}
 
-    /** A body that is a {@code Mono}, whatever its method says. */
+    /** Runs a body that is a {@code Mono}, whatever type its method declares. */
     static Object runMono(LockCall call) {
         return run(call, Mono.class);
     }
@@ -57,7 +60,7 @@ final class PublisherCalls {
     }
 
     /**
-     * One subscription. What it was granted is given back however the subscription ends, also where the grant and the cancellation
+     * One subscription. Its hold is released however the subscription ends, even if the grant and the cancellation
      * cross; inside a transaction of the caller, when that has completed.
      */
     private static final class Subscription {
@@ -67,10 +70,12 @@ final class PublisherCalls {
         private final @Nullable LeaseScope around;
         private final boolean outer;
 
-        /** The hold that an earlier call in the caller's transaction has acquired, and that transaction gives back. */
+        /**
+         * The hold that an earlier call in the caller's transaction has acquired, and that the transaction releases.
+         */
         private final @Nullable HeldScope kept;
 
-        /** To be given back by this subscription until it is the transaction's. */
+        /** The hold that this subscription must release, unless the transaction takes it over. */
         private final SubscriptionHold held;
 
         private volatile boolean handedOver;
@@ -89,7 +94,10 @@ final class PublisherCalls {
             return locked(this::inside);
         }
 
-        /** Its value comes when the lease has been given back, so that a subscriber that needs no more cancels no body. */
+        /**
+         * Emits its value after the lease has been released, so that a subscriber that cancels after the value does not
+         * cancel the body.
+         */
         Mono<Object> mono() {
             return locked(this::only).singleOrEmpty();
         }
@@ -119,7 +127,7 @@ final class PublisherCalls {
         }
 
         private Mono<Object> only(LeaseScope scope) {
-            // Mono.from would cancel it once it has its value.
+            // Mono.from would cancel the body once it has its value.
             Mono<Object> body = Mono.fromDirect(held.watched(Mono.defer(() -> Mono.from(body(scope)))));
             return (cancels() ? body.takeUntilOther(loss(scope)) : body)
                     .onErrorMap(error -> told(scope, error))
@@ -128,7 +136,7 @@ final class PublisherCalls {
                     .contextWrite(context -> ReactiveLocks.with(context, scope, held));
         }
 
-        /** The transaction goes on keeping the lease, and checks it as this call needs it, too. */
+        /** The transaction keeps the lease, and also checks it for this call. */
         private Mono<LeaseScope> shared(HeldScope kept) {
             LeaseScope scope = call.scope(kept.scope().hold(), around);
             return ReactiveTransactions.checkToo(scope).thenReturn(scope);
@@ -210,7 +218,10 @@ final class PublisherCalls {
             return call.onLoss() == OnLoss.INTERRUPT;
         }
 
-        /** Completes when the lease is lost, and never otherwise: that cancels the body, as an error here would not. */
+        /**
+         * Completes when the lease is lost, and never otherwise: completion cancels the body, which an error would not
+         * do.
+         */
         private static Mono<Object> loss(LeaseScope scope) {
             return Mono.create(sink -> scope.hold().onLost(cause -> sink.success()));
         }
@@ -220,7 +231,9 @@ final class PublisherCalls {
             return told == null ? error : told;
         }
 
-        /** Completes empty or with the loss that the end finds, and releases where no transaction goes on. */
+        /**
+         * Completes empty or with the loss that is found at the end, and releases the lease if no transaction keeps it.
+         */
         private Mono<Object> endOf(LeaseScope scope) {
             LeaseLostException lost = scope.loss();
             if (lost != null) {
@@ -232,7 +245,10 @@ final class PublisherCalls {
             });
         }
 
-        /** Gives back what is still this subscription's; empty where that is nothing, or fails: then the work is done, and what it has written is committed. */
+        /**
+         * Releases the hold of this subscription; empty if it has none, or if the release fails: then the work is done,
+         * and its data is committed.
+         */
         private Mono<ReleaseOutcome> released() {
             return handedOver
                     ? Mono.empty()
@@ -242,7 +258,7 @@ final class PublisherCalls {
                     });
         }
 
-        /** Waits for nothing: the subscriber has gone. */
+        /** Does not wait: the subscriber has gone. */
         private Mono<Void> cancelled() {
             return Mono.fromRunnable(this::end);
         }

@@ -9,11 +9,11 @@ import org.springframework.transaction.ReactiveTransactionManager;
 import reactor.core.publisher.Mono;
 
 /**
- * {@link CommitGuard} for reactive transactions: a listener of theirs does not see the context of the subscription, so this stands before the
- * manager itself, and rolls back what may not be committed.
+ * The {@link CommitGuard} for reactive transactions. Their listeners do not see the context of the subscription, so
+ * this interceptor wraps the manager itself, and rolls back transactions that must not be committed.
  *
- * <p>Neither a commit nor a rollback ends with the subscription that is cancelled meanwhile, or by whose cancellation it begins: until it has, the
- * next holder could not see what it writes, so the body keeps its locks.
+ * <p>A cancellation of the subscription ends neither a commit nor a rollback, even if it has started the rollback.
+ * Until the transaction has ended, the next holder could not see its writes; therefore the body keeps its locks.
  */
 final class ReactiveCommitGuard implements MethodInterceptor {
 
@@ -43,7 +43,7 @@ final class ReactiveCommitGuard implements MethodInterceptor {
                 return end;
             }
             inside.enter();
-            // Subscribed to by itself, so that no cancellation reaches it.
+            // Subscribed to separately, so that no cancellation reaches it.
             return Mono.fromFuture(
                     end.contextWrite(context)
                             .doFinally(signal -> inside.leave())

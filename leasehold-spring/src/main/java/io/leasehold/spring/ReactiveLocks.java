@@ -8,8 +8,8 @@ import reactor.core.publisher.Mono;
 import reactor.util.context.Context;
 
 /**
- * The lease under which a publisher runs: that of the innermost {@link Locked} method around its subscription, or of {@code
- * io.leasehold.reactor.ReactiveLocks}, which finds the same one.
+ * Finds the lease under which a publisher runs: that of the innermost {@link Locked} method or {@code
+ * io.leasehold.reactor.ReactiveLocks} around its subscription. Both classes find the same lease.
  */
 public final class ReactiveLocks {
 
@@ -35,7 +35,10 @@ public final class ReactiveLocks {
                                         + " that a @Locked method returns"))));
     }
 
-    /** With the body, its hold under the keys by which leasehold-reactor finds it, too, and what keeps it and those around it. */
+    /**
+     * Adds the body to the context, its hold under the keys that leasehold-reactor also uses, and the tracker of
+     * running code.
+     */
     static Context with(Context context, LeaseScope scope, Inside inside) {
         boolean one = scope.hold() instanceof Lease;
         return context.put(LeaseScope.class, scope)

@@ -9,7 +9,7 @@ import org.springframework.transaction.reactive.TransactionSynchronizationManage
 import org.springframework.util.ClassUtils;
 import reactor.core.publisher.Mono;
 
-/** The transaction of a subscription, where Spring's transactions are on the class path. */
+/** The transaction of a subscription, if Spring's transactions are on the class path. */
 final class ReactiveTransactions {
 
     private static final boolean PRESENT = ClassUtils.isPresent(
@@ -22,22 +22,25 @@ final class ReactiveTransactions {
         return PRESENT ? OfSpring.isActive() : Mono.just(false);
     }
 
-    /** The scope with just these locks that the active transaction keeps until it has completed. */
+    /** The scope with exactly these locks that the active transaction keeps until it completes. */
     static Mono<HeldScope> kept(LockCall call) {
         return OfSpring.kept(call);
     }
 
-    /** The active transaction checks the lease before its commit, and gives it back when it has completed. */
+    /**
+     * Registers the lease at the active transaction, which checks it before its commit and releases it after its
+     * completion.
+     */
     static Mono<Void> releaseAfterCompletion(HeldScope held) {
         return OfSpring.releaseAfterCompletion(held);
     }
 
-    /** The active transaction, which keeps the lease already, checks it before its commit as this scope needs it, too. */
+    /** Registers the check of this scope at the active transaction, which already keeps the lease. */
     static Mono<Void> checkToo(LeaseScope scope) {
         return OfSpring.checkToo(scope);
     }
 
-    /** A class of its own: without Spring's transactions it could not even be linked. */
+    /** A separate class, since it cannot be linked without Spring's transactions. */
     private static final class OfSpring {
 
         private OfSpring() {}
@@ -82,7 +85,7 @@ final class ReactiveTransactions {
         }
     }
 
-    /** Last, so that what others write before the commit is written first. */
+    /** Runs last, so that other callbacks have written their data before it. */
     private record CheckedBeforeCommit(LeaseScope scope) implements TransactionSynchronization, Ordered {
 
         @Override
@@ -96,7 +99,7 @@ final class ReactiveTransactions {
         }
     }
 
-    /** First, so that others who hear of the completion can take the lock. */
+    /** Runs first, so that other callbacks after completion can acquire the lock. */
     private record ReleasedWithTransaction(HeldScope kept) implements TransactionSynchronization, Ordered {
 
         @Override

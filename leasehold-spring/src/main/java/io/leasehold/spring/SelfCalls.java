@@ -17,8 +17,8 @@ import org.springframework.asm.Type;
 import org.springframework.util.ClassUtils;
 
 /**
- * Finds calls of locked methods by their own object, as far as the byte code shows them: a call from a method that handles no other object of the
- * class than {@code this}.
+ * Finds calls of locked methods by their own object, as far as the byte code shows them: calls from a method that
+ * handles no object of the class other than {@code this}.
  */
 final class SelfCalls extends ClassVisitor {
 
@@ -42,7 +42,7 @@ final class SelfCalls extends ClassVisitor {
                 new ClassReader(code).accept(visitor, ClassReader.SKIP_DEBUG | ClassReader.SKIP_FRAMES);
             }
         } catch (IOException | IllegalArgumentException e) {
-            return Map.of(); // a class that was made at run time, or by a compiler that is newer than this reader
+            return Map.of(); // a class that was generated at run time, or by a compiler that is newer than this reader
         }
         return visitor.found;
     }
@@ -56,7 +56,10 @@ final class SelfCalls extends ClassVisitor {
         return bridge || descriptor.contains("L" + owner + ";") ? null : new Calls(caller);
     }
 
-    /** The calls of one method; forgotten where it handles an object of the class that may be another one, such as its proxy. */
+    /**
+     * The calls of one method; discarded if it handles an object of the class that may be another one, such as its
+     * proxy.
+     */
     private final class Calls extends MethodVisitor {
 
         private final String caller;

@@ -10,7 +10,10 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** Locked bodies that have ended with the stage that they return: they begin on the client's work executor, and no thread waits. */
+/**
+ * Runs locked bodies that end when their returned stage completes: they begin on the client's work executor, and no
+ * thread waits.
+ */
 final class StageCalls {
 
     private StageCalls() {}
@@ -39,12 +42,13 @@ final class StageCalls {
                                     : CompletableFuture.completedFuture(value);
                 })
                 .thenCompose(stage -> stage);
-        // Who cancels it, or lets it time out, wants the lock no more; a body that has begun keeps it to its own end.
+        // A caller that cancels it, or lets it time out, no longer wants the lock; a body that has begun keeps the lock
+        // until its own end.
         returned.whenComplete((value, error) -> held.cancel(false));
         return returned;
     }
 
-    /** Ends the observation of a wait that was in vain. */
+    /** Ends the observation of an unsuccessful wait. */
     static void waited(WaitObservation wait, Throwable inVain) {
         if (inVain instanceof LockBusyException) {
             wait.busy();
@@ -92,7 +96,7 @@ final class StageCalls {
         return new Attempt.Busy<>(busy.lockName(), busy.waited(), busy.holder(), busy.votes());
     }
 
-    @SuppressWarnings("unchecked") // its type is only known to who called the method
+    @SuppressWarnings("unchecked") // only the caller of the method knows its type
     private static CompletionStage<Object> stage(@Nullable Object returned) {
         return returned == null ? CompletableFuture.completedFuture(null) : (CompletionStage<Object>) returned;
     }

@@ -10,30 +10,37 @@ import reactor.core.CoreSubscriber;
 import reactor.util.context.Context;
 
 /**
- * The hold of one subscription, given back once.
+ * The hold of one subscription, released once.
  *
- * <p>A cancellation ends a subscription while threads may still run code of the body: inside its {@code subscribe} or {@code request}, as a {@code
- * Mono.fromCallable} does; and while a transaction of the body is being committed or rolled back. The release waits until these have left. A body that has completed or failed has said itself that it is done.
+ * <p>A cancellation ends a subscription while threads may still run code of the body: inside its {@code subscribe} or
+ * {@code request}, as with {@code Mono.fromCallable}, and while a transaction of the body is committed or rolled back.
+ * The release waits until these threads have left. A body that has completed or failed has reported its own end.
  *
- * <p>Fields that change are guarded by {@code this}; nothing foreign is called under the guard.
+ * <p>Mutable fields are guarded by {@code this}; no foreign code is called under the guard.
  */
 final class SubscriptionHold implements Inside {
 
-    /** Done when the hold has been given back, with the outcome where the store has told it. */
+    /** Completes when the hold has been released, with the outcome if the store has reported it. */
     private final CompletableFuture<@Nullable ReleaseOutcome> released = new CompletableFuture<>();
 
     private @Nullable Hold hold;
 
-    /** Nothing is taken any more. */
+    /** Whether the subscription has ended and accepts no grant. */
     private boolean over;
 
-    /** How many threads run code of the body, coroutines of it that have not ended, and ends of its transactions. */
+    /**
+     * The number of threads that run code of the body, of its unfinished coroutines, and of its transactions that are
+     * ending.
+     */
     private int inside;
 
-    /** The last one that leaves gives the hold back. */
+    /** Whether the last one that leaves releases the hold. */
     private boolean lastReleases;
 
-    /** Whether the grant came before the end of the subscription; if not, it is still that of the caller. */
+    /**
+     * Takes over the grant if it came before the end of the subscription; otherwise returns false, and the caller keeps
+     * it.
+     */
     synchronized boolean take(Hold granted) {
         if (over) {
             return false;
@@ -42,7 +49,7 @@ final class SubscriptionHold implements Inside {
         return true;
     }
 
-    /** Gives it back now; completes with what the store has answered, or null if there was nothing to give back. */
+    /** Releases the hold now; completes with the store's answer, or null if there was no hold. */
     CompletableFuture<@Nullable ReleaseOutcome> release() {
         Hold held;
         synchronized (this) {
@@ -67,7 +74,7 @@ final class SubscriptionHold implements Inside {
         return released;
     }
 
-    /** Gives it back when no thread runs code of the body any more, which may be now. */
+    /** Releases the hold when no thread runs code of the body any more, possibly at once. */
     CompletableFuture<@Nullable ReleaseOutcome> releaseOnceLeft() {
         synchronized (this) {
             over = true;
@@ -79,7 +86,7 @@ final class SubscriptionHold implements Inside {
         return release();
     }
 
-    /** Done when the hold has been given back, or the attempt to do so has failed. */
+    /** Completes when the hold has been released, or the release has failed. */
     CompletableFuture<@Nullable ReleaseOutcome> released() {
         return released;
     }
@@ -100,7 +107,7 @@ final class SubscriptionHold implements Inside {
         release();
     }
 
-    /** The body, whose code is known to run while it does. */
+    /** Wraps the body, so that its running code is tracked. */
     <T> Publisher<T> watched(Publisher<T> body) {
         return subscriber -> {
             Watch<T> watch = new Watch<>((CoreSubscriber<? super T>) subscriber);
@@ -113,7 +120,7 @@ final class SubscriptionHold implements Inside {
         };
     }
 
-    /** Between the body and what subscribes to it. */
+    /** Stands between the body and its subscriber. */
     private final class Watch<T> implements CoreSubscriber<T>, Subscription {
 
         private final CoreSubscriber<? super T> downstream;
@@ -166,7 +173,7 @@ final class SubscriptionHold implements Inside {
 
         private Subscription subscription() {
             if (upstream == null) {
-                throw new IllegalStateException("asked for more before it was subscribed to");
+                throw new IllegalStateException("values were requested before the subscription");
             }
             return upstream;
         }

@@ -1,6 +1,5 @@
 package io.leasehold.spring;
 
-import io.leasehold.LeaseLostException;
 import io.leasehold.spi.method.LeaseScope;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.Ordered;
@@ -8,7 +7,7 @@ import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.ClassUtils;
 
-/** The transaction of the calling thread, where Spring's transactions are on the class path. */
+/** The transaction of the calling thread, if Spring's transactions are on the class path. */
 final class ThreadTransactions {
 
     private static final boolean PRESENT = ClassUtils.isPresent(
@@ -17,27 +16,30 @@ final class ThreadTransactions {
 
     private ThreadTransactions() {}
 
-    /** Whether a transaction is active, and has not completed: those that hear of its completion run when it has. */
+    /** Whether a transaction is active and has not completed; callbacks after completion run when it has completed. */
     static boolean isActive() {
         return PRESENT && OfSpring.isActive();
     }
 
-    /** The scope with just these locks that the active transaction keeps until it has completed, or null. */
+    /** The scope with exactly these locks that the active transaction keeps until it completes, or null. */
     static @Nullable LeaseScope kept(LockCall call) {
         return OfSpring.kept(call);
     }
 
-    /** The active transaction checks the lease before its commit, and gives it back when it has completed. */
+    /**
+     * Registers the lease at the active transaction, which checks it before its commit and releases it after its
+     * completion.
+     */
     static void releaseAfterCompletion(LeaseScope scope) {
         OfSpring.releaseAfterCompletion(scope);
     }
 
-    /** The active transaction, which keeps the lease already, checks it before its commit as this scope needs it, too. */
+    /** Registers the check of this scope at the active transaction, which already keeps the lease. */
     static void checkToo(LeaseScope scope) {
         OfSpring.checkToo(scope);
     }
 
-    /** A class of its own: without Spring's transactions it could not even be linked. */
+    /** A separate class, since it cannot be linked without Spring's transactions. */
     private static final class OfSpring {
 
         private OfSpring() {}
@@ -72,7 +74,7 @@ final class ThreadTransactions {
         }
     }
 
-    /** Last, so that what others write before the commit is written first. */
+    /** Runs last, so that other callbacks have written their data before it. */
     private record CheckedBeforeCommit(LeaseScope scope) implements TransactionSynchronization {
 
         @Override
@@ -80,14 +82,18 @@ final class ThreadTransactions {
             return Ordered.LOWEST_PRECEDENCE;
         }
 
-        /** @throws LeaseLostException if it was lost: the transaction is rolled back */
+        /**
+         * Checks the lease.
+         *
+         * @throws LeaseLostException if it was lost: the transaction is rolled back
+         */
         @Override
         public void beforeCommit(boolean readOnly) {
             scope.checkCommit();
         }
     }
 
-    /** First, so that others who hear of the completion can take the lock. */
+    /** Runs first, so that other callbacks after completion can acquire the lock. */
     private record ReleasedWithTransaction(LeaseScope scope) implements TransactionSynchronization {
 
         @Override

@@ -31,11 +31,12 @@ import org.springframework.util.ReflectionUtils;
 import org.springframework.util.StringUtils;
 
 /**
- * Finds entities whose mapping writes the column of fencing tokens: an entity that was loaded before the guard has written the newest token
- * writes the old one back with its other columns.
+ * Finds entities whose mapping writes the column of fencing tokens: if an entity was loaded before the guard wrote the
+ * newest token, it writes the old token back with its other columns.
  *
- * <p>It knows the guards that are beans, and those in fields of beans. Columns and tables are named by annotations, or by their attributes and
- * classes as the usual naming strategies do it; those of {@code orm.xml} it does not see.
+ * <p>It knows the guards that are beans, and those in fields of beans. It takes the names of columns and tables from
+ * annotations, or derives them from attributes and classes as the usual naming strategies do; it does not see mappings
+ * in {@code orm.xml}.
  */
 final class TokenColumns {
 
@@ -45,7 +46,7 @@ final class TokenColumns {
                     "jakarta.persistence.EntityManagerFactory", "io.leasehold.jdbc.SqlFencingGuard")
             .allMatch(type -> ClassUtils.isPresent(type, TokenColumns.class.getClassLoader()));
 
-    /** With it only columns that have changed are written; by name, since it is Hibernate's. */
+    /** With this annotation only changed columns are written; named by a string, since it is Hibernate's. */
     private static final String WRITES_CHANGES = "org.hibernate.annotations.DynamicUpdate";
 
     private TokenColumns() {}
@@ -54,7 +55,7 @@ final class TokenColumns {
         return PRESENT ? OfJpa.findings(beans) : List.of();
     }
 
-    /** A class of its own: without JPA it could not even be linked. */
+    /** A separate class, since it cannot be linked without JPA. */
     private static final class OfJpa {
 
         private OfJpa() {}
@@ -70,7 +71,7 @@ final class TokenColumns {
                 try {
                     factory.getMetamodel().getEntities().forEach(entity -> find(entity, guards, findings));
                 } catch (LinkageError | RuntimeException e) {
-                    LOG.debug("the entities of {} cannot be looked at", factory, e);
+                    LOG.debug("the entities of {} cannot be inspected", factory, e);
                 }
             }
             return List.copyOf(findings.values());
@@ -79,7 +80,7 @@ final class TokenColumns {
         private static void find(
                 EntityType<?> entity, List<SqlFencingGuard> guards, Map<String, LintFinding> findings) {
             if (entity.getJavaType() == null) {
-                return; // one of Hibernate's that are maps
+                return; // one of Hibernate's map entities
             }
             written(
                     entity,
@@ -96,11 +97,11 @@ final class TokenColumns {
                     "The entity " + entity.getJavaType().getSimpleName(),
                     "writes the fencing token " + guard.tokenColumn() + " of " + guard.table() + " by its attribute "
                             + attribute.getName()
-                            + ": where it was loaded before the guard has written the newest token, it writes the old one back",
+                            + ": if it was loaded before the guard wrote the newest token, it writes the old token back",
                     "Map it with @Column(insertable = false, updatable = false)");
         }
 
-        /** Beans that have been made; none is made for this. */
+        /** The beans that already exist; the check creates none. */
         private static <T> List<T> made(ConfigurableListableBeanFactory beans, Class<T> type) {
             return Arrays.stream(beans.getBeanNamesForType(type, false, false))
                     .filter(beans::containsSingleton)
@@ -130,8 +131,8 @@ final class TokenColumns {
                                         || field.getDeclaringClass().isInstance(target)));
                 guards.removeIf(Objects::isNull);
             } catch (LinkageError | RuntimeException e) {
-                // A class with fields of types that are not there, or a module that shows none.
-                LOG.debug("the fields of {} cannot be looked at", bean.getClass(), e);
+                // A class with fields of missing types, or a module that does not open them.
+                LOG.debug("the fields of {} cannot be inspected", bean.getClass(), e);
             }
         }
 
@@ -140,7 +141,7 @@ final class TokenColumns {
             return (SqlFencingGuard) ReflectionUtils.getField(field, target);
         }
 
-        /** The attributes of which an update of the entity writes the column. */
+        /** Passes on the attributes whose columns an update of the entity writes. */
         private static void written(ManagedType<?> type, Class<?> entity, Consumer<Attribute<?, ?>> each) {
             if (has(entity, WRITES_CHANGES)) {
                 return;
@@ -167,7 +168,7 @@ final class TokenColumns {
                     && tables(entity).anyMatch(table -> same(unqualified(guard.table()), unqualified(table)));
         }
 
-        /** That of the entity, and those of the entities that it extends. */
+        /** The table of the entity, and those of the entities that it extends. */
         private static Stream<String> tables(EntityType<?> entity) {
             Stream<String> above = Stream.<Class<?>>iterate(
                             entity.getJavaType(), Objects::nonNull, Class::getSuperclass)
@@ -182,7 +183,10 @@ final class TokenColumns {
             return table.substring(table.lastIndexOf('.') + 1);
         }
 
-        /** As naming strategies see it, which write {@code fencing_token} or {@code FENCINGTOKEN} for {@code fencingToken}. */
+        /**
+         * Whether two names are equal to naming strategies, which write {@code fencing_token} or {@code FENCINGTOKEN}
+         * for {@code fencingToken}.
+         */
         private static boolean same(String one, String other) {
             return plain(one).equals(plain(other));
         }
@@ -202,7 +206,7 @@ final class TokenColumns {
     /**
      * The content of {@code @Column}.
      *
-     * @param name empty where it says none
+     * @param name the name, or empty
      * @param updatable whether an update of the row writes it
      */
     private record Mapping(String name, boolean updatable) {}

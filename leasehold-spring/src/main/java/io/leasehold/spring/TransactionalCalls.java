@@ -23,15 +23,15 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * Finds locked methods that are asked for inside a transaction, as far as the byte code of the beans with locked methods shows it: a
- * method with {@code @Transactional} calls one, of its own bean through the proxy or of another bean.
+ * Finds locked methods that are called inside a transaction, as far as the byte code of the beans with locked methods
+ * shows it: a method with {@code @Transactional} calls one of its own bean through the proxy, or one of another bean.
  */
 final class TransactionalCalls extends ClassVisitor {
 
-    /** By name, since it is not always on the class path. */
+    /** Named by a string, since it is not always on the class path. */
     private static final String TRANSACTIONAL = "org.springframework.transaction.annotation.Transactional";
 
-    /** How a method does not run in a transaction that it has begun or found. */
+    /** The propagations with which a method does not run in a transaction that it has begun or found. */
     private static final Set<String> WITHOUT = Set.of("NOT_SUPPORTED", "NEVER", "SUPPORTS");
 
     private final Class<?> type;
@@ -74,7 +74,7 @@ final class TransactionalCalls extends ClassVisitor {
                 new ClassReader(code).accept(visitor, ClassReader.SKIP_DEBUG | ClassReader.SKIP_FRAMES);
             }
         } catch (IOException | IllegalArgumentException e) {
-            return Map.of(); // a class that was made at run time, or by a compiler that is newer than this reader
+            return Map.of(); // a class that was generated at run time, or by a compiler that is newer than this reader
         }
         return visitor.found;
     }
@@ -91,7 +91,7 @@ final class TransactionalCalls extends ClassVisitor {
         return propagation != null && !WITHOUT.contains(propagation);
     }
 
-    /** The propagation that an annotation names, or null where there is none. */
+    /** The propagation of the element's annotation, or null if it has none. */
     private static @Nullable String propagation(AnnotatedElement element) {
         MergedAnnotation<?> annotation =
                 MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY).get(TRANSACTIONAL);
@@ -100,12 +100,12 @@ final class TransactionalCalls extends ClassVisitor {
                 : null;
     }
 
-    /** Whether a method has an annotation that begins a transaction, itself and not by its class. */
+    /** Whether the method itself, and not only its class, has an annotation that begins a transaction. */
     static boolean isTransactional(Method method) {
         return propagation(method) != null;
     }
 
-    /** Whether a method runs in a transaction of its caller, and never without. */
+    /** Whether a method requires a transaction of its caller. */
     static boolean needsOuter(Method method) {
         return "MANDATORY".equals(propagation(method));
     }
@@ -116,7 +116,10 @@ final class TransactionalCalls extends ClassVisitor {
         return transactional.contains(key(name, descriptor)) ? new Calls(name) : null;
     }
 
-    /** The calls of one method; those of its own class only where it handles an object of that which may be its proxy. */
+    /**
+     * The calls of one method; calls of its own class only if it handles an object of that class which may be its
+     * proxy.
+     */
     private final class Calls extends MethodVisitor {
 
         private final String caller;

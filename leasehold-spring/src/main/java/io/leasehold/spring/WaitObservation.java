@@ -14,9 +14,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One wait for a lock, as an observation: where the application traces, a span <code>wait_for lock order:{}</code>.
+ * The observation of one wait for a lock: if the application uses tracing, a span <code>wait_for lock order:{}</code>.
  *
- * <p>The template and the outcome are of few values; the name and the token are not.
+ * <p>The template and the outcome have low cardinality; the name and the token have high cardinality.
  */
 final class WaitObservation {
 
@@ -32,7 +32,11 @@ final class WaitObservation {
         this.observation = observation;
     }
 
-    /** @param parent of a subscription; else it is that of the thread */
+    /**
+     * Starts the observation.
+     *
+     * @param parent the parent of a subscription; otherwise the thread's current observation is the parent
+     */
     static WaitObservation start(ObservationRegistry registry, List<LockName> names, @Nullable Observation parent) {
         if (registry.isNoop()) {
             return NONE;
@@ -55,7 +59,7 @@ final class WaitObservation {
         }
     }
 
-    /** Begins to ask for the lock; where that is refused at once, nothing else ends the wait. */
+    /** Requests the lock; if that is refused at once, ends the wait here. */
     <T> CompletableFuture<T> asking(Supplier<CompletableFuture<T>> ask) {
         try {
             return ask.get();
@@ -97,8 +101,8 @@ final class WaitObservation {
         }
     }
 
-    /** A handler of the application's: neither a lock that is held by now nor who waits for one may depend on it. */
+    /** A handler of the application has failed: neither a held lock nor a waiter may depend on it. */
     private static void failedItself(Throwable e) {
-        LOG.warn("an observation of a wait for a lock failed; the wait goes on", e);
+        LOG.warn("an observation of a wait for a lock failed; the wait continues", e);
     }
 }

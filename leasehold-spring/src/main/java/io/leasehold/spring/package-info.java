@@ -9,9 +9,9 @@
  * }
  * }</pre>
  *
- * <p>{@link io.leasehold.spring.EnableLeasehold} switches it on; a bean of type {@link io.leasehold.LockClient} is the place where
- * locks come from. The lock is taken before the transaction begins and released after it has committed, and a transaction whose
- * lease is over is rolled back.
+ * <p>{@link io.leasehold.spring.EnableLeasehold} enables it; a bean of type {@link io.leasehold.LockClient} provides
+ * the locks. The lock is acquired before the transaction begins and released after it has committed. If the lease has
+ * ended, the transaction is rolled back.
  */
 @NullMarked
 package io.leasehold.spring;

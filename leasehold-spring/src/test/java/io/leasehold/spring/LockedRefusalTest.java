@@ -160,11 +160,11 @@ class LockedRefusalTest {
     void whatCannotWorkIsRefusedWithItsCure() {
         refused(
                 NoPatience.class,
-                "@Locked method NoPatience.run() does not say how long it waits for the lock. Write maxWait = \"3s\", or 0 for one try,"
+                "@Locked method NoPatience.run() does not define how long it waits for the lock. Write maxWait = \"3s\", or 0 for one try,"
                         + " or set a default in LeaseholdSettings.");
         refused(
                 UnknownParameter.class,
-                "@Locked method UnknownParameter.run(String) has the key \"#ordr.id\", and #ordr is none of its parameters [order]. Name"
+                "@Locked method UnknownParameter.run(String) has the key \"#ordr.id\", and #ordr is not one of its parameters [order]. Name"
                         + " one of them.");
         refused(
                 KeyWithoutPlace.class,
@@ -184,27 +184,28 @@ class LockedRefusalTest {
                         + " that can be null, or use onBusy = THROW.");
         refused(
                 AFuture.class,
-                "@Locked method AFuture.run() returns Future, whose work would go on after the lock has been released. Return a"
+                "@Locked method AFuture.run() returns Future, whose work would continue after the lock has been released. Return a"
                         + " CompletionStage, a Mono or a Flux, or block inside the method.");
         refused(
                 ACallable.class,
-                "@Locked method ACallable.run() returns Callable, whose work would go on after the lock has been released. Return a"
+                "@Locked method ACallable.run() returns Callable, whose work would continue after the lock has been released. Return a"
                         + " CompletionStage, a Mono or a Flux, or block inside the method.");
         refused(
                 LongGuard.class,
-                "@Locked method LongGuard.run() has a commitGuard of PT2S, and a healthy lease with a ttl of PT3S is only sure to have"
+                "@Locked method LongGuard.run() has a commitGuard of PT2S, and a healthy lease with a ttl of PT3S is certain to have only"
                         + " PT1.938S left. Write a shorter commitGuard or a longer ttl.");
         refused(
                 NoFallback.class,
-                "@Locked method NoFallback.run(String) has the fallback \"busy\", which is no method of its class with the same parameters"
-                        + " and result. Write String busy(…) with its parameters, and Attempt.Busy as one more if you like.");
+                "@Locked method NoFallback.run(String) has the fallback \"busy\", but its class has no such method with"
+                        + " the same parameters and result. Write String busy(…) with its parameters, optionally"
+                        + " followed by Attempt.Busy.");
         refused(
                 UnusedFallback.class,
-                "@Locked method UnusedFallback.run() names a fallback, which is never called. Add onBusy = OnBusy.FALLBACK, or remove it.");
+                "@Locked method UnusedFallback.run() names a fallback that is never called. Add onBusy = OnBusy.FALLBACK, or remove it.");
         refused(
                 LeaseOfSeveral.class,
                 "@Locked method LeaseOfSeveral.run(String, String, Lease) takes several locks, and has a parameter for the lease or the"
-                        + " token of one. Take a MultiLease, and ask it for the token of each name.");
+                        + " token of one. Take a MultiLease, and read the token of each name from it.");
         refused(
                 TokenOfText.class,
                 "@Locked method TokenOfText.run(String) has a @FencingToken of type String. Make it a long.");
@@ -212,10 +213,10 @@ class LockedRefusalTest {
         refused(
                 UnknownClient.class,
                 "@Locked method UnknownClient.run() names the client \"redis\", and no bean of type LockClient has that name."
-                        + " Name one of [locks], or declare the one you mean.");
+                        + " Name one of [locks], or declare a client of that name.");
         assertThat(Application.refused(MemoryLocks.class, NoSpel.class))
                 .hasMessageStartingWith(
-                        "@Locked method NoSpel.run(String) has the key \"#order.\", which is no SpEL: ");
+                        "@Locked method NoSpel.run(String) has the key \"#order.\", which is not valid SpEL: ");
         assertThat(Application.refused(MemoryLocks.class, UnsafeTimings.class))
                 .hasMessageStartingWith("@Locked method UnsafeTimings.run() has unsafe timings: ");
     }
@@ -224,7 +225,7 @@ class LockedRefusalTest {
     void durationsSayTheirUnit() {
         refused(
                 NoDuration.class,
-                "@Locked method NoDuration.run() has maxWait = \"soon\", which is no duration. Write 3s, 500ms, 1m30s or PT3S.");
+                "@Locked method NoDuration.run() has maxWait = \"soon\", which is not a duration. Write 3s, 500ms, 1m30s or PT3S.");
         refused(
                 NoUnit.class,
                 "@Locked method NoUnit.run() has maxWait = \"3\", which has no unit. Write 3s, 500ms, 1m30s or PT3S.");
@@ -260,8 +261,8 @@ class LockedRefusalTest {
     void aPlaceWhereLocksComeFromIsNeeded() {
         assertThat(Application.refused(NoClient.class, Plain.class))
                 .hasMessage(
-                        "@Locked method Plain.run() has no place where locks come from: there is no bean of type"
-                                + " io.leasehold.LockClient. Declare one: @Bean LockClient locks() { return Leasehold.connect(\"redis://…\"); }.");
+                        "@Locked method Plain.run() has no client: there is no bean of type io.leasehold.LockClient."
+                                + " Declare one: @Bean LockClient locks() { return Leasehold.connect(\"redis://…\"); }.");
         assertThat(Application.refused(TwoClients.class, Plain.class))
                 .hasMessage(
                         "@Locked method Plain.run() names no client, and there are several: [one, two]. Write client = \"…\", or make"
@@ -289,7 +290,7 @@ class LockedRefusalTest {
                 new URL[] {scratch.toUri().toURL()}, getClass().getClassLoader())) {
             refused(
                     loader.loadClass("Unnamed"),
-                    "@Locked method Unnamed.run(String) has the key \"#id\", and its class was compiled without the names of parameters."
+                    "@Locked method Unnamed.run(String) has the key \"#id\", and its class was compiled without parameter names."
                             + " Compile with -parameters, or write #p0 for the first parameter.");
         }
     }
@@ -418,12 +419,13 @@ class LockedRefusalTest {
                 "@Locked method AStream.run() returns a stream, which is read after the lock has been released. Return a List.",
                 AStream.class);
         told(
-                "@Locked method OutOfInterface.run() is in no interface of its bean, whose proxy has only these: it cannot be called"
-                        + " through the proxy. Declare it in an interface, or use @EnableLeasehold(proxyTargetClass = true).",
+                "@Locked method OutOfInterface.run() is in no interface of its bean, whose proxy implements only"
+                        + " interfaces: it cannot be called through the proxy. Declare it in an interface, or use"
+                        + " @EnableLeasehold(proxyTargetClass = true).",
                 OutOfInterface.class);
         told(
                 "@Locked method OtherTtl.other() names the lock \"shared\" with the ttl PT20S, and @Locked method OneTtl.one() names it with"
-                        + " the ttl PT10S. Write one ttl for one lock.",
+                        + " the ttl PT10S. Use one ttl for one lock.",
                 OneTtl.class,
                 OtherTtl.class);
     }
@@ -431,16 +433,17 @@ class LockedRefusalTest {
     @Test
     void aCallPastTheProxyIsTold() {
         told(
-                "@Locked method SelfInvoked.run() is called by twice of the same object, past the proxy: it runs without the lock then."
+                "@Locked method SelfInvoked.run() is called by twice of the same object, which bypasses the proxy: such"
+                        + " a call runs without the lock."
                         + " Call it from another bean, or lock with LeaseholdTemplate.",
                 SelfInvoked.class);
         told(
-                "@Locked method SelfInvokedInLambda.run() is called by later of the same object, past the proxy: it runs without the lock"
-                        + " then. Call it from another bean, or lock with LeaseholdTemplate.",
+                "@Locked method SelfInvokedInLambda.run() is called by later of the same object, which bypasses the"
+                        + " proxy: such a call runs without the lock. Call it from another bean, or lock with LeaseholdTemplate.",
                 SelfInvokedInLambda.class);
         told(
-                "@Locked method SelfInvokedByReference.run() is called by later of the same object, past the proxy: it runs without the"
-                        + " lock then. Call it from another bean, or lock with LeaseholdTemplate.",
+                "@Locked method SelfInvokedByReference.run() is called by later of the same object, which bypasses the"
+                        + " proxy: such a call runs without the lock. Call it from another bean, or lock with LeaseholdTemplate.",
                 SelfInvokedByReference.class);
         try (AnnotationConfigApplicationContext application =
                 Application.of(MemoryLocks.class, Strict.class, OnlyThroughProxy.class)) {
@@ -493,7 +496,7 @@ class LockedRefusalTest {
     @Test
     void aLockInsideATransactionIsTold() {
         String inside =
-                ": its lock is taken inside that transaction, which may have read before, and kept until it has completed."
+                ": its lock is acquired inside that transaction, which may already have read data, and kept until it completes."
                         + " Lock outside of the transaction, by @Locked on the method that begins it.";
         told(
                 "@Locked method TransactionalCaller.run() is called by TransactionalCaller.pay, which is @Transactional"
@@ -510,8 +513,9 @@ class LockedRefusalTest {
     @Test
     void aFallbackWhoseTransactionNeverBeginsIsTold() {
         told(
-                "@Locked method FallsBackInTransaction.run() has the fallback \"later\", whose @Transactional begins no transaction: it is"
-                        + " called past the proxy. Let it call a @Transactional method of another bean, or use a TransactionTemplate.",
+                "@Locked method FallsBackInTransaction.run() has the fallback \"later\", whose @Transactional begins no"
+                        + " transaction: its call bypasses the proxy. Call a @Transactional method of another bean in"
+                        + " it, or use a TransactionTemplate.",
                 FallsBackInTransaction.class);
     }
 
@@ -557,8 +561,9 @@ class LockedRefusalTest {
     @Test
     void aClientThatIsNoDefaultIsNotTakenForIt() {
         String refusal =
-                "@Locked method NamesNone.run() names no client, and the only one is that of the bean \"audit\", which is no default"
-                        + " candidate. Write client = \"audit\", or declare a client that is one (with Spring Boot: set leasehold.uri).";
+                "@Locked method NamesNone.run() names no client, and the only one is that of the bean \"audit\", which"
+                        + " is not a default candidate. Write client = \"audit\", or declare a client that is a default"
+                        + " candidate (with Spring Boot: set leasehold.uri).";
         assertThat(Application.refused(OnlyAudit.class, NamesNone.class)).hasMessage(refusal);
         try (AnnotationConfigApplicationContext parent = Application.of(OnlyAudit.class, NamesAudit.class);
                 AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext()) {

@@ -129,7 +129,7 @@ class LockedStageTest {
                         "1",
                         () -> orders.patient("1").orTimeout(5, TimeUnit.SECONDS).join()))
                 .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("is already held by a body around this call");
+                .hasMessageContaining("is already held by a method around this call");
         assertThat(orders.<String>blocking("1", () -> orders.patient("2").join()))
                 .isEqualTo("ran");
         assertThat(isHeld()).isFalse();

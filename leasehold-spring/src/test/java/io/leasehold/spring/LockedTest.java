@@ -217,9 +217,8 @@ class LockedTest {
     void keysThatNameNothingAreRefused() {
         assertThatThrownBy(() -> orders.pay(new Order(null), null))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage(
-                        "@Locked method Orders.pay(Order, Lease): the key \"#order.id\" is null; the body has not run, since it"
-                                + " would be guarded by the wrong lock");
+                .hasMessage("@Locked method Orders.pay(Order, Lease): the key \"#order.id\" is null; the method has not"
+                        + " run, since the wrong lock would guard it");
         assertThatThrownBy(() -> orders.token(" ", 0)).hasMessageContaining("the key \"#id\" is blank");
         assertThatThrownBy(() -> orders.all(List.of())).hasMessageContaining("the key \"#ids\" is an empty collection");
         assertThatThrownBy(() -> orders.pay(null, null))
@@ -239,7 +238,7 @@ class LockedTest {
         assertThatThrownBy(() -> orders.any(List.of(new Nameless())))
                 .hasMessageContaining("whose text differs from object to object");
         assertThatThrownBy(() -> orders.twoParts(List.of("1", "2")))
-                .hasMessageContaining("is several values, where each key fills one placeholder");
+                .hasMessageContaining("has several values, but each key fills one placeholder");
     }
 
     @Test

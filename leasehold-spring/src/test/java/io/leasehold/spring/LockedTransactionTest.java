@@ -510,7 +510,7 @@ class LockedTransactionTest {
                 .hasMessageStartingWith("@Locked method Accounts.")
                 .hasMessageContaining(
                         "is locked inside of the transaction of BeanFactoryTransactionAttributeSourceAdvisor: the lock would be"
-                                + " released before the commit. Let that advisor come later");
+                                + " released before the commit. Give that advisor a larger order");
         assertThat(Application.refused(FirstTransactions.class, Beans.class, Accounts.class))
                 .hasMessageContaining("has the highest precedence")
                 .hasMessageContaining("@EnableTransactionManagement(order = 0)");

@@ -170,8 +170,8 @@ class TokenColumnsTest {
         assertThat(message)
                 .contains(
                         "The entity WritesByName writes the fencing token fencing_token of public.orders by its attribute"
-                                + " token: where it was loaded before the guard has written the newest token, it writes the old one"
-                                + " back. Map it with @Column(insertable = false, updatable = false).")
+                                + " token: if it was loaded before the guard wrote the newest token, it writes the old"
+                                + " token back. Map it with @Column(insertable = false, updatable = false).")
                 .contains("The entity LineItem writes the fencing token fencing_token of line_item by its attribute"
                         + " fencingToken:")
                 .contains("The entity WritesEmbedded writes the fencing token token of stock by its attribute newest:");

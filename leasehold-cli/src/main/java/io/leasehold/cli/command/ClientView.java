@@ -64,7 +64,7 @@ record ClientView(ClientRecord record, ClientRecord.@Nullable ClientHold hold) {
 
     List<String> lines() {
         List<String> lines = new ArrayList<>();
-        // The label of a run is told apart.
+        // The label of a run is not an application.
         boolean plain = record.application().isEmpty() || RunLabel.in(record.holderId()) != null;
         String application = plain ? "" : ", " + record.application();
         lines.add("process   " + record.pid() + " on " + record.host() + application);

@@ -54,7 +54,7 @@ final class LockedRun {
      * @param atLeast the least time for which the lock is kept
      * @param metricsPort the port that serves meters, or null for none
      * @param requireContainment whether to refuse if a process of the command could escape
-     * @param informs whether a terminal is told what merely informs: whom the run waits for, what a stop means
+     * @param informs whether a terminal receives information: the holder that the run waits for, the effect of a stop
      */
     record Request(
             String storeUri,
@@ -127,7 +127,7 @@ final class LockedRun {
                             : MetricsEndpoint.ofRun(port, request.lock().text());
                     LockClient locks = (endpoint == null ? client : client.listener(endpoint.listener())).connect()) {
                 if (endpoint != null && Integer.valueOf(0).equals(port)) {
-                    // Otherwise nobody would know it.
+                    // Otherwise the user would not learn of it.
                     invocation.terminal().complain(endpoint.address());
                 }
                 runUnderLock(locks, command);

@@ -262,7 +262,10 @@ public final class RunCommand implements Callable<Integer> {
                 .orElseThrow(() -> usage(Containment.VARIABLE + " must be cgroup, reaper or remembered"));
     }
 
-    /** The arguments after the first {@code --}; without it, an option of the command could be taken for one of ours. */
+    /**
+     * The arguments after the first {@code --}; without it, an option of the command could be mistaken for one of
+     * {@code run}.
+     */
     private TypedWords command(List<String> all) {
         List<String> given = command == null ? List.of() : command;
         int dashes = all.indexOf("--");

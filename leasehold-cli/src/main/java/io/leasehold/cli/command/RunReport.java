@@ -70,7 +70,7 @@ final class RunReport {
         return this;
     }
 
-    /** Something failed before, or beside, the command. */
+    /** A failure occurred before the command or outside of it. */
     RunReport failed(Failure failure) {
         Outcome how = switch (failure.code()) {
             case USAGE -> Outcome.USAGE;

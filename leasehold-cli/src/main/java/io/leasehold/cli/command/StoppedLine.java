@@ -37,7 +37,7 @@ final class StoppedLine {
 
     static String text(LockName lock, Duration left, LocalTime now, OnLost onLost) {
         return "stopped: the lease on \"" + lock + "\" ends in " + HolderView.duration(left) + ", at "
-                + TIME.format(now.plus(left)) + ", unless this goes on before (fg, bg); "
+                + TIME.format(now.plus(left)) + ", unless it continues before (fg, bg); "
                 + (onLost == OnLost.IGNORE
                         ? "the command is left alone (--on-lost=ignore)"
                         : "the command is killed shortly before");

@@ -54,7 +54,7 @@ final class StoreAccess {
         if (file != null) {
             return client.credentials(hiding(passwordFile(user, file), invocation.terminal()));
         } else if (user != null) {
-            throw new IllegalArgumentException(USER + " needs " + PASSWORD_FILE + " beside it");
+            throw new IllegalArgumentException(USER + " also needs " + PASSWORD_FILE);
         }
         return client;
     }

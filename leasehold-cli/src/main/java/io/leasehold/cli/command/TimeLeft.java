@@ -18,7 +18,7 @@ final class TimeLeft implements LongSupplier {
     private final Loss loss;
     private final long graceNanos;
     private final LongSupplier clock;
-    /** When the validity ends, as far as is known: a renewal that nobody has seen yet only moves it back. */
+    /** When the validity ends, as far as is known: a renewal that was not seen yet only moves it back. */
     private long endsAtNanos;
 
     private boolean forced;

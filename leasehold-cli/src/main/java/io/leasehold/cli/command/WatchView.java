@@ -112,7 +112,7 @@ interface WatchView extends AutoCloseable {
 
         @Override
         public void close() {
-            // It has nothing to give back.
+            // It has nothing to restore.
         }
 
         private void event(String kind, @Nullable String lock, @Nullable Holder holder, String sentence) {

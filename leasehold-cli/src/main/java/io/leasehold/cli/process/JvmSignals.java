@@ -40,7 +40,7 @@ final class JvmSignals {
         }
     }
 
-    /** While the work runs, the system does at this signal what it does if nobody catches it. */
+    /** Restores the system's default action for this signal while the work runs. */
     static void leaveToTheSystem(String name, Runnable work) {
         try {
             Class<?> handlerType = Class.forName("sun.misc.SignalHandler");

@@ -6,6 +6,6 @@ public enum OnLost {
     TERM,
     /** KILL when the grace begins. */
     KILL,
-    /** Nothing: the command goes on without the lock, and the loss is reported. */
+    /** No action: the command continues without the lock, and the loss is reported. */
     IGNORE
 }

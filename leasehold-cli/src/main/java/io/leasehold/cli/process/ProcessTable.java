@@ -24,7 +24,8 @@ sealed interface ProcessTable {
      * @param parent its parent's id
      * @param group its process group
      * @param session its session
-     * @param start its start, in a unit of the system: together with the id it identifies one process for ever; 0 if unknown
+     * @param start its start, in a unit of the system: together with the id it identifies one process uniquely; 0 if
+     *     unknown
      */
     record Row(long pid, long parent, long group, long session, long start) {}
 
@@ -90,7 +91,8 @@ sealed interface ProcessTable {
             }
             // pid (name) state ppid pgrp session …: the name may contain any character, even spaces and parentheses.
             String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", START_FIELD + 2);
-            // A process of which only the first thread has ended is shown as a zombie, too, and goes on in the others.
+            // A process of which only the first thread has ended is also shown as a zombie, and continues in the
+            // others.
             boolean zombie = fields[0].equals("Z") && Long.parseLong(fields[THREADS_FIELD]) <= 1;
             if (zombie || fields[0].equals("X")) {
                 return Optional.empty();

@@ -9,8 +9,9 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Ctrl-Z, which stops this process as it stops others: something can be done before that, and when the process goes on. The
- * system decides whether it is stopped at all: it is not where nobody could let it go on. One of these in a process.
+ * Ctrl-Z, which stops this process as it stops others: tasks can run before that, and when the process continues. The
+ * system decides whether it is stopped at all: it does not stop it if no process could continue it. Create only one per
+ * process.
  */
 public final class TerminalStop implements AutoCloseable {
 
@@ -48,7 +49,10 @@ public final class TerminalStop implements AutoCloseable {
         }
     }
 
-    /** Whether a process of our group has a parent in our session that can let the group go on: otherwise the signal has no effect. */
+    /**
+     * Whether a process of this group has a parent in this session that can continue the group: otherwise the signal
+     * has no effect.
+     */
     private static boolean isUnderJobControl() {
         Map<Long, Row> rows = new HashMap<>();
         try {
@@ -69,7 +73,7 @@ public final class TerminalStop implements AutoCloseable {
         goingOn.drainPermits();
         try {
             new Signals().send(STOP, List.of(ProcessHandle.current().pid()));
-            // It may come a moment later than its sender ends, or be ignored: then nothing goes on.
+            // It may come a moment later than its sender ends, or be ignored: then no process continues.
             var unused = goingOn.tryAcquire(ARRIVAL_MILLIS, TimeUnit.MILLISECONDS);
         } catch (IOException noProcess) {
             // None can be started now: it is not stopped.

@@ -139,7 +139,7 @@ class ViewsTest {
         assertThat(StoppedLine.text(
                         LockName.of("job"), Duration.ofMillis(27_300), LocalTime.of(23, 59, 50), OnLost.TERM))
                 .isEqualTo(
-                        "stopped: the lease on \"job\" ends in 27.3s, at 00:00:17, unless this goes on before (fg, bg);"
+                        "stopped: the lease on \"job\" ends in 27.3s, at 00:00:17, unless it continues before (fg, bg);"
                                 + " the command is killed shortly before");
         assertThat(StoppedLine.text(LockName.of("job"), Duration.ofSeconds(3), LocalTime.NOON, OnLost.IGNORE))
                 .endsWith("(fg, bg); the command is left alone (--on-lost=ignore)");

@@ -11,20 +11,20 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The locks that a call asks for. At another client the same name is another lock.
+ * The locks that a call requests. The same name at another client is a different lock.
  *
- * @param holderId the public id of the client, whatever proxy of it the method has
+ * @param holderId the public id of the client, even if the method has a proxy of it
  * @param names the locks
- * @param several whether they are taken as several, though there may be one
+ * @param several whether they are acquired together, even if there is only one
  */
 public record AskedLocks(String holderId, List<LockName> names, boolean several) {
 
-    /** Whether a lock is among both. */
+    /** Whether both contain a common lock. */
     public boolean overlap(AskedLocks others) {
         return holderId.equals(others.holderId) && !Collections.disjoint(names, others.names);
     }
 
-    /** Whether one lease is as good as the other. */
+    /** Whether a lease of one can serve for the other. */
     public boolean areSameAs(AskedLocks others) {
         return holderId.equals(others.holderId)
                 && several == others.several
@@ -32,11 +32,12 @@ public record AskedLocks(String holderId, List<LockName> names, boolean several)
     }
 
     /**
-     * Of what a transaction of the caller keeps, that with just these locks: an earlier call in it has taken them.
+     * Finds the hold of exactly these locks among those that the caller's transaction keeps, because an earlier call in
+     * it acquired them.
      *
-     * @param scope the body that it was acquired for
-     * @throws IllegalStateException if some of these are kept with others, or without the rest
-     * @throws io.leasehold.LeaseLostException if it has been lost since
+     * @param scope the body for which a hold was acquired
+     * @throws IllegalStateException if only some of these locks are kept, or are kept together with others
+     * @throws io.leasehold.LeaseLostException if the hold has been lost since
      */
     public <K> @Nullable K keptAmong(Collection<K> kept, Function<? super K, LeaseScope> scope) {
         for (K one : kept) {
@@ -44,8 +45,8 @@ public record AskedLocks(String holderId, List<LockName> names, boolean several)
             if (locks.overlap(this)) {
                 if (!locks.areSameAs(this)) {
                     throw new IllegalStateException("the locks " + this
-                            + " are asked for inside a transaction of the caller that already holds some of them, until it"
-                            + " has completed: ask for the same ones each time, or take all of them before it begins");
+                            + " are requested inside a transaction of the caller that already holds some of them until it"
+                            + " completes: request the same locks each time, or acquire all of them before it begins");
                 }
                 Hold hold = scope.apply(one).hold();
                 hold.ensureValidFor(Duration.ZERO);

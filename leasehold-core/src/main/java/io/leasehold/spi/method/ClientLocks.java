@@ -22,23 +22,23 @@ public final class ClientLocks {
     private final boolean changed;
     private final Duration commitGuard;
 
-    /** The exception by which an adapter refuses a method. */
+    /** Creates the exception with which an adapter refuses a method. */
     @FunctionalInterface
     public interface Refusal {
 
         /**
-         * The exception.
+         * Creates the exception.
          *
-         * @param problem what is wrong, as the rest of a sentence that begins with the method
-         * @param cure what to change, as a sentence
+         * @param problem the problem, as the rest of a sentence that begins with the method
+         * @param cure the change to make, as a sentence
          */
         RuntimeException of(String problem, String cure);
     }
 
     /**
-     * For one method; throws its refusal if the client cannot do what it asks for.
+     * Creates the locks of one method; throws the refusal if the client does not support its options.
      *
-     * @param commitGuard the validity that a commit needs, or null for the default
+     * @param commitGuard the minimum validity for a commit, or null for the default
      */
     public ClientLocks(LockClient client, OptionChanges changes, @Nullable Duration commitGuard, Refusal refusal) {
         this.client = client;
@@ -47,7 +47,7 @@ public final class ClientLocks {
         try {
             this.options = changes.of(given);
         } catch (IllegalArgumentException e) {
-            throw refusal.of("has unsafe timings: " + e.getMessage(), "Change what the message names");
+            throw refusal.of("has unsafe timings: " + e.getMessage(), "Change the options named above");
         }
         this.changed = !options.equals(given);
         Duration ttl = options.ttl().plus(options.lockDelay());
@@ -61,25 +61,25 @@ public final class ClientLocks {
         if (commitGuard != null && commitGuard.compareTo(most) > 0) {
             throw refusal.of(
                     "has a commitGuard of " + commitGuard + ", and a healthy lease with a ttl of " + options.ttl()
-                            + " is only sure to have " + most + " left",
+                            + " is certain to have only " + most + " left",
                     "Write a shorter commitGuard or a longer ttl");
         }
         this.commitGuard = commitGuard != null ? commitGuard : defaultGuard(options);
     }
 
-    /** 2 × node timeout, and never more than a healthy lease has. */
+    /** The default commit guard: 2 × node timeout, and never more than the validity of a healthy lease. */
     public static Duration defaultGuard(LockOptions options) {
         Duration most = options.longestCheckable();
         Duration guard = options.nodeTimeout().multipliedBy(2);
         return guard.compareTo(most) <= 0 ? guard : most.isNegative() ? Duration.ZERO : most;
     }
 
-    /** The public id of the client, whatever proxy of it this is. */
+    /** The public id of the client, even if this has a proxy of it. */
     public String holderId() {
         return holderId;
     }
 
-    /** The validity that a commit needs. */
+    /** The minimum validity for a commit. */
     public Duration commitGuard() {
         return commitGuard;
     }
@@ -90,7 +90,7 @@ public final class ClientLocks {
         return changed ? lock.with(standard -> options) : lock;
     }
 
-    /** Several, acquired together. */
+    /** Several locks, acquired together. */
     public MultiLock all(List<LockName> names) {
         MultiLock locks = client.all(names.toArray(LockName[]::new));
         return changed ? locks.with(standard -> options) : locks;

@@ -13,9 +13,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A body that runs while something is held, and the bodies around it.
+ * A method body that runs under a hold, and the bodies around it.
  *
- * <p>Immutable. Which one a thread runs is known to that thread only.
+ * <p>Immutable. Each thread knows its own current scope.
  */
 public final class LeaseScope {
 
@@ -27,13 +27,13 @@ public final class LeaseScope {
     private final @Nullable LeaseScope outer;
     private final @Nullable Consumer<LeaseScope> guardian;
 
-    /** A body inside another, or inside none. */
+    /** Creates the scope of a body inside another one, or inside none. */
     public LeaseScope(AskedLocks locks, Hold hold, Duration commitGuard, @Nullable LeaseScope outer) {
         this(locks, hold, commitGuard, outer, null);
     }
 
     /**
-     * A body in which transactions may begin.
+     * Creates the scope of a body in which transactions may begin.
      *
      * @param guardian registers the check before the commit at a transaction that begins inside
      */
@@ -50,23 +50,23 @@ public final class LeaseScope {
         this.guardian = guardian;
     }
 
-    /** The innermost one of this thread. */
+    /** The innermost scope of this thread. */
     public static @Nullable LeaseScope current() {
         return CURRENT.get();
     }
 
-    /** Refuses what a body around this call holds: it would wait for itself. */
+    /** Refuses locks that a body around this call holds: the call would wait for itself. */
     public static void refuseHeld(@Nullable LeaseScope innermost, AskedLocks asked) {
         for (LeaseScope scope = innermost; scope != null; scope = scope.outer) {
             if (scope.locks.overlap(asked)) {
                 throw new IllegalStateException(
-                        "the lock " + asked + " is already held by a body around this call, and locks are not"
-                                + " reentrant: take it once, in the outermost method");
+                        "the lock " + asked + " is already held by a method around this call, and locks are not"
+                                + " reentrant: acquire it once, in the outermost method");
             }
         }
     }
 
-    /** The locks that it has asked for. */
+    /** The locks that it has requested. */
     public AskedLocks locks() {
         return locks;
     }
@@ -76,12 +76,15 @@ public final class LeaseScope {
         return hold;
     }
 
-    /** The validity that a commit inside needs. */
+    /** The minimum validity for a commit inside. */
     public Duration commitGuard() {
         return commitGuard;
     }
 
-    /** Whether what another checks before a commit is enough for this: the same hold, with a guard that is no smaller. */
+    /**
+     * Whether the check of the other scope before a commit covers this one: the same hold, with a guard that is no
+     * smaller.
+     */
     public boolean isCheckedBy(LeaseScope other) {
         return hold.equals(other.hold) && commitGuard.compareTo(other.commitGuard) <= 0;
     }
@@ -96,14 +99,14 @@ public final class LeaseScope {
         }
     }
 
-    /** The thread runs in this; returns what it has had before, for {@link #backTo}. */
+    /** Makes this the thread's current scope; returns the previous one, for {@link #backTo}. */
     public @Nullable LeaseScope enter() {
         LeaseScope before = CURRENT.get();
         CURRENT.set(this);
         return before;
     }
 
-    /** Brings back what the thread had before. */
+    /** Restores the thread's previous scope. */
     public static void backTo(@Nullable LeaseScope before) {
         if (before == null) {
             CURRENT.remove();
@@ -113,10 +116,10 @@ public final class LeaseScope {
     }
 
     /**
-     * Lets a transaction commit only while this and all around it are held for long enough.
+     * Checks, before a commit, that this hold and all around it are valid for long enough.
      *
      * @throws LeaseLostException if one has ended
-     * @throws LeaseAtRiskException if one is valid for less than its commit guard, also after a renewal
+     * @throws LeaseAtRiskException if one is valid for less than its commit guard, even after a renewal
      * @throws IllegalStateException if one was released inside its body
      */
     public void checkCommit() {
@@ -129,12 +132,12 @@ public final class LeaseScope {
             }
         }
         if (renewed) {
-            // A renewal takes its time, which the leases checked before it have lost.
+            // A renewal takes time, and the leases that were checked before it have lost that time.
             checkWithoutRenewal();
         }
     }
 
-    /** Why this is not valid for its commit guard, or null if it is. */
+    /** The risk if this hold is not valid for its commit guard, or null if it is. */
     private @Nullable LeaseAtRiskException risk() {
         try {
             hold.ensureValidFor(commitGuard);
@@ -152,7 +155,7 @@ public final class LeaseScope {
         }
     }
 
-    /** The exception for a renewal that failed: the loss if it was one, else the risk. */
+    /** The exception for a failed renewal: the loss if it was one, else the risk. */
     private static RuntimeException notRenewed(Throwable failure, LeaseAtRiskException atRisk) {
         if (failure instanceof LeaseLostException lost) {
             return lost;
@@ -161,7 +164,7 @@ public final class LeaseScope {
         return atRisk;
     }
 
-    /** As {@link #checkCommit()}, without a thread; completes exceptionally with what that throws. */
+    /** As {@link #checkCommit()}, without blocking a thread; completes exceptionally with the same exceptions. */
     public CompletableFuture<Void> checkCommitAsync() {
         try {
             CompletableFuture<Void> renewals = null;
@@ -194,7 +197,7 @@ public final class LeaseScope {
         });
     }
 
-    /** The loss of what is held, or null if it is held or was given back. */
+    /** The loss of the hold, or null if it is held or was released. */
     public @Nullable LeaseLostException loss() {
         try {
             hold.ensureValidFor(Duration.ZERO);
@@ -206,15 +209,17 @@ public final class LeaseScope {
         }
     }
 
-    /** The loss that only the release has found out, or null. */
+    /** The loss that only the release has detected, or null. */
     public @Nullable LeaseLostException foundBy(ReleaseOutcome outcome) {
         return outcome == ReleaseOutcome.ALREADY_LOST
                 ? new LeaseLostException(
-                        locks.names().get(0), LossCause.NOT_OURS, "it was gone when the body gave it back")
+                        locks.names().get(0), LossCause.NOT_OURS, "it was gone when it was released after the method")
                 : null;
     }
 
-    /** The exception for the caller: the loss with the body's own exception, if there was a loss; else the body's own. */
+    /**
+     * The exception for the caller: the loss, with the body's own exception attached, or else the body's own exception.
+     */
     public static @Nullable Throwable outcome(@Nullable LeaseLostException lost, @Nullable Throwable thrown) {
         boolean told = thrown instanceof LeaseLostException known
                 && lost != null

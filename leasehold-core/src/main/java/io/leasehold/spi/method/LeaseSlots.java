@@ -5,7 +5,7 @@ import io.leasehold.Lease;
 import io.leasehold.MultiLease;
 
 /**
- * Where the parameters of a method stand that are filled; −1 for none.
+ * The positions of the method parameters that are filled; −1 for none.
  *
  * @param lease of type {@link Lease}
  * @param multiLease of type {@link MultiLease}
@@ -13,17 +13,17 @@ import io.leasehold.MultiLease;
  */
 public record LeaseSlots(int lease, int multiLease, int token) {
 
-    /** Whether the method takes the lease of one lock. */
+    /** Whether the method has a parameter for one lock. */
     public boolean wantOne() {
         return lease >= 0 || token >= 0;
     }
 
-    /** Whether the method takes none. */
+    /** Whether no parameter is filled. */
     public boolean isEmpty() {
         return !wantOne() && multiLease < 0;
     }
 
-    /** A copy of the arguments in which the hold and its token fill their parameters. */
+    /** Copies the arguments and fills in the hold and its token. */
     public Object[] filled(Object[] arguments, Hold hold) {
         Object[] filled = arguments.clone();
         if (lease >= 0) {

@@ -4,11 +4,12 @@ import io.leasehold.Hold;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Interrupts the thread of a body when its lease is lost, and takes back an interrupt that the body has not used: the exception that
- * tells the loss takes its place. An interrupt that the thread had before the loss stays: it came from another. One that came for a body and, by a
- * loss of its own, for a body around it, comes again for that.
+ * Interrupts the thread of a body when its lease is lost. Afterwards it clears an interrupt that the body has not
+ * consumed: the exception that reports the loss replaces it. An interrupt that the thread had before the loss stays,
+ * since it has another cause. If the leases of a body and of a body around it are both lost, the outer body is
+ * interrupted again.
  *
- * <p>Guarded by {@code this}; no interrupt is on its way once the thread has called it off.
+ * <p>Guarded by {@code this}; once {@link #callOff} has returned, no interrupt is pending.
  */
 public final class LossInterrupt {
 
@@ -19,12 +20,12 @@ public final class LossInterrupt {
     private boolean over;
     private boolean delivered;
 
-    /** The loss came while the thread was interrupted already. */
+    /** Whether the thread was already interrupted when the loss came. */
     private boolean hidden;
 
     private LossInterrupt() {}
 
-    /** For the calling thread. */
+    /** Registers an interrupt of the calling thread. */
     public static LossInterrupt armed(Hold hold) {
         LossInterrupt interrupt = new LossInterrupt();
         hold.onLost(cause -> interrupt.deliver());
@@ -44,7 +45,7 @@ public final class LossInterrupt {
         }
     }
 
-    /** By the thread itself, in reverse order. */
+    /** Cancels the interrupt; called by the thread itself, in reverse order. */
     public void callOff() {
         if (around == null) {
             INNERMOST.remove();

@@ -6,7 +6,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Options that a method sets; null where it leaves them to the client.
+ * The options that a method sets; null for options that it leaves to the client.
  *
  * @param ttl see {@link LockOptions}
  * @param maxHold see {@link LockOptions}

@@ -25,7 +25,7 @@ public final class CredentialsDesk {
     private long askedAtNanos;
 
     /**
-     * The source for one store.
+     * Creates the source for one store.
      *
      * @param store its description for messages
      */
@@ -36,8 +36,8 @@ public final class CredentialsDesk {
     }
 
     /**
-     * The current credentials; fails with {@link StoreUnavailableException} if the provider fails or does not answer in time.
-     * A provider that hangs is not called again before it has answered.
+     * Requests the current credentials; fails with {@link StoreUnavailableException} if the provider fails or does not
+     * answer in time. A provider that hangs is not called again before it has answered.
      */
     public CompletableFuture<Credentials> ask() {
         CompletableFuture<Credentials> answer;
@@ -73,7 +73,7 @@ public final class CredentialsDesk {
 
     private void fetch(CompletableFuture<Credentials> answer) {
         try {
-            answer.complete(Objects.requireNonNull(provider.credentials(), "the provider gave none"));
+            answer.complete(Objects.requireNonNull(provider.credentials(), "the provider returned none"));
         } catch (StoreUnavailableException e) {
             answer.completeExceptionally(e);
         } catch (InterruptedException e) {
@@ -108,7 +108,7 @@ public final class CredentialsDesk {
     private StoreUnavailableException late() {
         return new StoreUnavailableException(
                 "the credentials provider has not answered within " + PATIENCE_NANOS / 1_000_000_000 + " s for " + store
-                        + ", and is not called again before it has; check its source",
+                        + ", and is not called again until it does; check its source",
                 null);
     }
 

@@ -9,9 +9,10 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
- * The requests for one entry of a queue at a store: one after the other, and its removal until nothing of it is left.
+ * Sends the requests for one entry of a store's queue one after the other, and repeats its removal until nothing of it
+ * is left.
  *
- * <p>Safe for use by any thread; it has no lock, so that what it is given may call it again.
+ * <p>Safe for use by any thread; it has no lock, so that its callbacks may call it again.
  */
 public final class EntryRequests {
 
@@ -21,18 +22,18 @@ public final class EntryRequests {
     private final Supplier<CompletableFuture<Boolean>> removal;
     private final BooleanSupplier goneByItself;
     private final Runnable over;
-    /** Done when the last step that was handed in has ended. */
+    /** Completes when the last submitted step has ended. */
     private final AtomicReference<CompletableFuture<Void>> last =
             new AtomicReference<>(CompletableFuture.completedFuture(null));
 
     private final AtomicBoolean repeating = new AtomicBoolean();
 
     /**
-     * Nothing is sent yet.
+     * Creates the requests; nothing is sent yet.
      *
-     * @param removal removes the entry; its answer is passed on by {@link #remove}
-     * @param goneByItself whether nothing of the entry can be left, although a removal has failed
-     * @param over runs when a removal was answered, or when it is needed no more
+     * @param removal removes the entry; {@link #remove} returns its answer
+     * @param goneByItself whether the entry is gone for certain, although a removal has failed
+     * @param over runs when a removal was answered, or is no longer needed
      */
     public EntryRequests(
             LockRuntime runtime,
@@ -45,7 +46,7 @@ public final class EntryRequests {
         this.over = over;
     }
 
-    /** Takes this step when all earlier ones have ended, however they ended. */
+    /** Runs this step when all earlier ones have ended, successfully or not. */
     public <T> CompletableFuture<T> inTurn(Supplier<CompletableFuture<T>> step) {
         CompletableFuture<Void> ended = new CompletableFuture<>();
         CompletableFuture<T> taken = last.getAndSet(ended).thenCompose(earlier -> step.get());
@@ -54,7 +55,8 @@ public final class EntryRequests {
     }
 
     /**
-     * Removes the entry, in turn, and again each second if that fails, until it is answered or the entry is gone by itself.
+     * Removes the entry, in turn. If that fails, retries every second, until a removal is answered or the entry is gone
+     * by itself.
      *
      * @return the answer to the first removal, or its failure
      */
@@ -70,7 +72,7 @@ public final class EntryRequests {
         return removing;
     }
 
-    /** One repetition at a time, however often the removal is asked for. */
+    /** Starts one repetition at a time, however often the removal is requested. */
     private void removeAgain() {
         if (repeating.getAndSet(true)) {
             return;
@@ -81,7 +83,7 @@ public final class EntryRequests {
                 remove();
             });
         } catch (RuntimeException | Error e) {
-            // The next removal that fails arms it.
+            // The next failed removal restarts it.
             repeating.set(false);
             throw e;
         }

@@ -22,17 +22,17 @@ public record Failure(FailureKind kind, LockStoreException error) {
         Objects.requireNonNull(error, "error");
     }
 
-    /** The store cannot answer, or has not. */
+    /** Creates the failure of a store that cannot answer or has not answered. */
     public static Failure unavailable(FailureKind kind, String message, @Nullable Throwable cause) {
         return new Failure(kind, new StoreUnavailableException(message, cause));
     }
 
-    /** The store refuses this user, permanently. */
+    /** Creates the failure of a store that refuses this user permanently. */
     public static Failure access(String message, @Nullable Throwable cause) {
         return new Failure(FailureKind.PERMANENT, new StoreAccessException(message, cause));
     }
 
-    /** The innermost message of an error: its reason, which others have wrapped. */
+    /** The innermost message of an error, which is its reason. */
     public static String reason(Throwable error) {
         String reason = String.valueOf(error.getMessage());
         for (Throwable cause = error; cause != null; cause = cause.getCause()) {

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 
-/** Foreign data in place of a holder id, which need not be text or short. */
+/** Displays foreign data in place of a holder id, which may be long or not text at all. */
 public final class ForeignText {
 
     /** The replacement for data that is not a holder id. */

@@ -4,7 +4,10 @@ import io.leasehold.LockName;
 import java.util.Objects;
 import java.util.regex.Pattern;
 
-/** A glob over lock names: {@code *} matches any text, {@code ?} one character, everything else itself. */
+/**
+ * A glob over lock names: {@code *} matches any text, {@code ?} matches one character, every other character matches
+ * itself.
+ */
 public final class Glob {
 
     private final String text;

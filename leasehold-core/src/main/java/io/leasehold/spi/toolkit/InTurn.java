@@ -6,12 +6,12 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
-/** Asks one question about each element of a list, not of all at once. */
+/** Sends one request for each element of a list, a few at a time. */
 public final class InTurn {
 
     private InTurn() {}
 
-    /** Whether an answer is true; each question follows the answer to the one before it, and all are asked. */
+    /** Whether any answer is true. Each request follows the answer to the previous one, and all are sent. */
     public static <T> CompletableFuture<Boolean> any(
             List<T> elements, Function<? super T, CompletableFuture<Boolean>> question) {
         CompletableFuture<Boolean> any = CompletableFuture.completedFuture(false);
@@ -24,8 +24,8 @@ public final class InTurn {
     /**
      * The first answers that are not empty, in the order of the elements.
      *
-     * @param atOnce the number of questions under way
-     * @param limit the largest number of answers; no more is asked once there are so many
+     * @param atOnce the number of concurrent requests
+     * @param limit the maximum number of answers; once they have arrived, no further request is sent
      */
     public static <T, R> CompletableFuture<List<R>> some(
             List<T> elements, int atOnce, int limit, Function<? super T, CompletableFuture<Optional<R>>> question) {

@@ -4,9 +4,11 @@ import io.leasehold.spi.LockRuntime;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A deadline that may be moved, and a task that runs once it has passed, for entries that a store removes when they are no longer used.
+ * A movable deadline with a task that runs once it has passed, for entries that a store removes when they are no longer
+ * used.
  *
- * <p>Safe for use by any thread. The task runs on the timer thread of the runtime, at most once, without a lock of this class.
+ * <p>Safe for use by any thread. The task runs on the timer thread of the runtime, at most once, and without holding a
+ * lock of this class.
  */
 public final class KeptUntil {
 
@@ -15,20 +17,22 @@ public final class KeptUntil {
     private boolean ended;
     private long untilAtNanos;
     private LockRuntime.@Nullable Timer timer;
-    /** When the timer fires; it checks the deadline then, so that moving it needs no new timer. */
+    /**
+     * The time at which the timer fires. It checks the deadline then, so that moving the deadline needs no new timer.
+     */
     private long timerAtNanos;
 
     /**
-     * Without a deadline nothing runs.
+     * Creates it without a deadline: nothing runs.
      *
-     * @param over the task; short, and does not block
+     * @param over the task; must be short and must not block
      */
     public KeptUntil(LockRuntime runtime, Runnable over) {
         this.runtime = runtime;
         this.over = over;
     }
 
-    /** Moves the deadline to this time unless it is later already. */
+    /** Moves the deadline to this time, unless it is already later. */
     public synchronized void atLeast(long atNanos) {
         if (timer == null || untilAtNanos - atNanos < 0) {
             exactly(atNanos);

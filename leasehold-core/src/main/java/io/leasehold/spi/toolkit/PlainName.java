@@ -8,9 +8,10 @@ import java.util.Optional;
 /**
  * Encodes lock names as one path segment, for stores whose keys must not contain every character.
  *
- * <p>The bytes of the name in UTF-8; letters and digits of ASCII and <code>. _ - :</code> stand for themselves, a dot not at the
- * beginning, every other byte is <code>%</code> and two upper-case hexadecimal digits. Each name has one such form, no two
- * names share it, and none is <code>.</code> or <code>..</code> or contains <code>@</code>, which is reserved for keys that are not locks.
+ * <p>The form consists of the bytes of the name in UTF-8. ASCII letters, ASCII digits and <code>. _ - :</code> stand
+ * for themselves, except a dot at the beginning; every other byte is <code>%</code> and two upper-case hexadecimal
+ * digits. Each name has one such form, and no two names share it. No form is <code>.</code> or <code>..</code>, and
+ * none contains <code>@</code>, which is reserved for keys that are not locks.
  */
 public final class PlainName {
 

@@ -14,20 +14,21 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The place of one attempt in a queue at a store whose first entry holds the lock: what the attempt's process knows of it, and
- * decides from that.
+ * The place of one attempt in a store's queue, whose first entry holds the lock: the knowledge and the decisions of the
+ * attempt's process.
  *
- * <p>The store makes, looks at and removes the entry, and reports here what it has found. Its rules:
+ * <p>The store creates, reads and removes the entry, and reports its findings to this class. The rules:
  *
  * <ul>
- *   <li>An attempt that was ended gets nothing more, whatever is still on its way to it.
- *   <li>It holds with the entry that was granted, and with no later one: once the entry is gone, so is the hold.
- *   <li>A recheck is answered from memory only while something watches what is before the entry.
+ *   <li>An ended attempt receives nothing more, even if an answer is still on its way.
+ *   <li>An attempt holds with the entry that was granted, and with no later one: once the entry is gone, the hold is
+ *       gone, too.
+ *   <li>A recheck is answered from memory only while the previous entry is watched.
  * </ul>
  *
- * <p>Knows no clock, no thread and no call of its own. Safe for use by any thread: each call is one step.
+ * <p>It uses no clock and no thread, and makes no calls. Safe for use by any thread: each call is one atomic step.
  *
- * @param <E> tells one entry from another; no two that were made are equal
+ * @param <E> the identity of an entry; no two created entries are equal
  */
 public final class QueuePlace<E> {
 
@@ -48,7 +49,7 @@ public final class QueuePlace<E> {
         BEGUN,
         /** It has held already. */
         HELD,
-        /** It was ended, or its entry is gone: the grant is not told. */
+        /** It was ended, or its entry is gone: the grant is not reported. */
         OVER
     }
 
@@ -62,7 +63,7 @@ public final class QueuePlace<E> {
     private long queuedAtNanos;
 
     /**
-     * A place without an entry.
+     * Creates a place without an entry.
      *
      * @param store the description of the store, for messages
      */
@@ -71,18 +72,21 @@ public final class QueuePlace<E> {
         this.store = store;
     }
 
-    /** The time after which an attempt that was not heard of again is forgotten: it waits for its answer, and a waiter asks again within its recheck. */
+    /**
+     * The time at which an inactive attempt is forgotten. An attempt waits for its answer, and a waiter asks again
+     * within its recheck.
+     */
     public static long forgottenAtNanos(AcquireRequest request, long nowNanos) {
         long limitNanos = Math.min(request.timeoutNanos(), MAX_PATIENCE_NANOS);
         long recheckNanos = Math.min(request.recheckNanos(), MAX_PATIENCE_NANOS);
         return nowNanos + MIN_PATIENCE_NANOS + limitNanos + recheckNanos * 3 / 2;
     }
 
-    // ---- asking
+    // ---- requests
 
     /**
-     * The answer to a recheck that the watch gives: asking the store would tell nothing new. A waiter that asks sooner than for a
-     * recheck was told something, and is not put off.
+     * The answer to a recheck from memory, while the watch is active: a request to the store would tell nothing new. A
+     * waiter that asks before its recheck has received a signal, and must not be delayed.
      *
      * @param sure whether the watch and the entry are kept, as far as this process can tell
      */
@@ -96,7 +100,10 @@ public final class QueuePlace<E> {
         return told ? Optional.of(queued(first, nowNanos)) : Optional.empty();
     }
 
-    /** The answer to a request that is not worth this look after so many, or empty: it was ended, or its entry does not last. */
+    /**
+     * The answer to a request that needs no further read of the queue after this many, or empty: it was ended, or its
+     * entry does not last.
+     */
     public synchronized Optional<AcquireReply> givenUp(int looks) {
         if (ended) {
             return Optional.of(givenUp("the attempt was taken back"));
@@ -106,23 +113,23 @@ public final class QueuePlace<E> {
                 : Optional.of(givenUp("its entry in the queue was removed again and again"));
     }
 
-    /** The answer to a request that can be granted nothing, for this reason. */
+    /** The answer to a request that cannot be granted, for this reason. */
     public AcquireReply givenUp(String why) {
         String message = "acquire of \"" + name + "\" at " + store + " was given up: " + why;
         return new AcquireReply.Failed(FailureKind.NO_EFFECT, new StoreUnavailableException(message, null), 0);
     }
 
-    /** The entry, or null if there is none that this process believes in. */
+    /** The entry, or null if this process knows of none. */
     public synchronized @Nullable E entry() {
         return entry;
     }
 
-    /** The store has the entry. */
+    /** The store has created the entry. */
     public synchronized void made(E made) {
         entry = made;
     }
 
-    /** The entry is gone, and with it what was held and what was awaited. */
+    /** The entry is gone, and with it the hold and the watch. */
     public synchronized void gone() {
         entry = null;
         held = false;
@@ -142,7 +149,7 @@ public final class QueuePlace<E> {
     }
 
     /**
-     * The watch has told something, or has ended.
+     * The watch has reported a change, or has ended.
      *
      * @return whether to ask again
      */
@@ -152,7 +159,7 @@ public final class QueuePlace<E> {
         return asks;
     }
 
-    /** Whether something is watched for an attempt that goes on. */
+    /** Whether an entry is watched for an attempt that has not ended. */
     public synchronized boolean isAwaiting() {
         return awaiting && !ended;
     }
@@ -166,7 +173,7 @@ public final class QueuePlace<E> {
 
     // ---- holding
 
-    /** The store has shown this entry to be the first. */
+    /** The store has reported that this entry is the first. */
     public synchronized Turn granted(E shown) {
         if (ended || !shown.equals(entry)) {
             return Turn.OVER;
@@ -177,7 +184,7 @@ public final class QueuePlace<E> {
         return turn;
     }
 
-    /** The entry that it holds with, or null. */
+    /** The entry with which it holds, or null. */
     public synchronized @Nullable E held() {
         return held && !ended ? entry : null;
     }
@@ -188,9 +195,9 @@ public final class QueuePlace<E> {
     }
 
     /**
-     * The entry was taken away.
+     * The entry was removed by force.
      *
-     * @return whether it held with it, and is to be told
+     * @return whether the attempt held with it, and must be notified
      */
     public synchronized boolean taken(E one) {
         boolean tells = isHeldWith(one);
@@ -203,7 +210,7 @@ public final class QueuePlace<E> {
     // ---- ending
 
     /**
-     * Ends the attempt; its entry is still to be removed.
+     * Ends the attempt; its entry must still be removed.
      *
      * @return whether it held until now
      */

@@ -3,12 +3,12 @@ package io.leasehold.spi.toolkit;
 import java.util.OptionalLong;
 
 /**
- * Schedules the copies of a request until it is answered: one copy is under way at a time, and the pauses between them double
- * from the first to the longest. Pure; guarded by its caller.
+ * Schedules the copies of a request until it is answered: one copy is in flight at a time, and the pauses between them
+ * double from the first to the longest. Pure; guarded by its caller.
  *
- * <p>The caller sends a copy when {@link #start} says so. It reports an answer with {@link #end}, a failure with {@link
- * #failed}, and calls {@code start} again when the pause is over, or earlier if the server can be reached again. The caller
- * may add a random spread to the pause.
+ * <p>The caller sends a copy if {@link #start} returns true. It reports an answer with {@link #end} and a failure with
+ * {@link #failed}, and calls {@code start} again when the pause is over, or earlier if the server can be reached again.
+ * The caller may add jitter to the pause.
  */
 public final class Repetition {
 
@@ -29,7 +29,7 @@ public final class Repetition {
         this.maxPauseNanos = maxPauseNanos;
     }
 
-    /** Whether to send a copy now: none is under way, and at most one caller receives true. */
+    /** Whether to send a copy now: no other is in flight, and at most one caller receives true. */
     public boolean start() {
         boolean starts = state == State.WAITING;
         state = starts ? State.UNDER_WAY : state;
@@ -40,7 +40,7 @@ public final class Repetition {
      * A copy has failed.
      *
      * @param leftNanos the remaining time for repetitions
-     * @return the pause before the next copy, at most that long; empty if no other follows
+     * @return the pause before the next copy, at most the remaining time; empty if no other follows
      */
     public OptionalLong failed(long leftNanos) {
         if (state == State.ENDED || leftNanos <= 0) {
@@ -51,7 +51,7 @@ public final class Repetition {
         return OptionalLong.of(Math.min(leftNanos, pauseNanos(firstPauseNanos, maxPauseNanos, failures++)));
     }
 
-    /** Ends the repetition: the request was answered or is given up. */
+    /** Ends the repetition: the request was answered or abandoned. */
     public void end() {
         state = State.ENDED;
     }

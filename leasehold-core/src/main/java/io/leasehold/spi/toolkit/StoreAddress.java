@@ -21,13 +21,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * The parts of a store URI with hosts: {@code scheme://[user:password@]host[:port],…[/path][?option=value&…]}.
  *
- * <p>User, password and option values are percent-decoded. A violation is an {@link IllegalArgumentException} that names the
- * rule; neither it nor {@link #toString()} shows secrets. Immutable.
+ * <p>User, password and option values are percent-decoded. A violation throws an {@link IllegalArgumentException} that
+ * names the rule; neither its message nor {@link #toString()} shows secrets. Immutable.
  */
 public final class StoreAddress {
 
     private static final Pattern DURATION = Pattern.compile("([0-9]{1,9})(ms|s|m)");
-    /** An @ behind a ? or a # may end a password that contains one of these: then messages repeat no part of the URI. */
+    /**
+     * Matches an @ after a ? or a #, which may end a password that contains one of these: then messages repeat no part
+     * of the URI.
+     */
     private static final Pattern CUT = Pattern.compile("(?s)[?#].*@");
 
     private static final Duration MIN_SPAN = Duration.ofMillis(1);
@@ -44,7 +47,7 @@ public final class StoreAddress {
      * The form of a scheme's URIs.
      *
      * @param pattern for error messages
-     * @param defaultPort of a host without one
+     * @param defaultPort the port of a host without one
      * @param options the names of all options
      * @param passwordAlone whether a password is allowed without a user: {@code :password@}
      */
@@ -54,7 +57,7 @@ public final class StoreAddress {
             options = List.copyOf(new TreeSet<>(options));
         }
 
-        /** A form in which a password needs a user. */
+        /** Creates a form in which a password needs a user. */
         public Form(String pattern, int defaultPort, List<String> options) {
             this(pattern, defaultPort, options, false);
         }
@@ -63,7 +66,7 @@ public final class StoreAddress {
     /**
      * Parses a URI.
      *
-     * @throws IllegalArgumentException if it does not have this form, or has an unknown option, or one twice
+     * @throws IllegalArgumentException if it does not have this form, has an unknown option, or has an option twice
      */
     public static StoreAddress parse(StoreUri uri, Form form) {
         return new StoreAddress(uri, form);
@@ -164,12 +167,12 @@ public final class StoreAddress {
         return refused(uri, rule);
     }
 
-    /** {@code host:port} of each server that was named; an IPv6 address in brackets. */
+    /** The servers, each as {@code host:port}; an IPv6 address is in brackets. */
     public List<String> servers() {
         return servers;
     }
 
-    /** The path after the hosts, not decoded, without slashes at its ends; may be empty. */
+    /** The path after the hosts, not decoded, without leading and trailing slashes; may be empty. */
     public String path() {
         return path;
     }
@@ -179,7 +182,7 @@ public final class StoreAddress {
         return user;
     }
 
-    /** The password, or null if there is none; there is no user without one. Never for display. */
+    /** The password, or null; a user always has one. Must not be displayed. */
     public @Nullable String password() {
         return password;
     }
@@ -194,7 +197,7 @@ public final class StoreAddress {
         return options.get(option);
     }
 
-    /** An option that is {@code true} or {@code false}, false unless given. */
+    /** The value of a boolean option, {@code true} or {@code false}; false if not given. */
     public boolean flag(String option) {
         String value = options.getOrDefault(option, "false");
         if (!value.equals("true") && !value.equals("false")) {
@@ -203,14 +206,14 @@ public final class StoreAddress {
         return value.equals("true");
     }
 
-    /** An option like {@code 500ms}, {@code 10s} or {@code 2m}, from 1 ms to 48 hours, or null. */
+    /** The value of an option such as {@code 500ms}, {@code 10s} or {@code 2m}, from 1 ms to 48 hours, or null. */
     public @Nullable Duration duration(String option) {
         String value = options.get(option);
         return value == null ? null : duration(uri, option, value);
     }
 
     /**
-     * Reads the value of an option as {@link #duration(String)} does.
+     * Parses the value of an option as {@link #duration(String)} does.
      *
      * @throws IllegalArgumentException if it is not a duration
      */
@@ -231,7 +234,7 @@ public final class StoreAddress {
         return span;
     }
 
-    /** The option {@code tokenBase}: the offset of the fencing tokens from the store's numbers; 0 unless given. */
+    /** The option {@code tokenBase}: the offset of the fencing tokens from the store's numbers; 0 if not given. */
     public long tokenBase() {
         String value = options.getOrDefault("tokenBase", "0");
         if (value.matches("[0-9]{1,16}") && Long.parseLong(value) < TokenRange.LIMIT) {
@@ -240,7 +243,7 @@ public final class StoreAddress {
         throw refused("the base of the fencing tokens must be a whole number from 0 to 2^53-1 (9007199254740991)");
     }
 
-    /** The file that an option names, which must be readable, or null. */
+    /** The readable file that an option names, or null. */
     public @Nullable Path file(String option) {
         String value = options.get(option);
         if (value == null) {

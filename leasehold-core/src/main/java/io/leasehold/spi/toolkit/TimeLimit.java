@@ -15,10 +15,11 @@ public final class TimeLimit {
     private TimeLimit() {}
 
     /**
-     * The result of the work if it completes in time; exceptional only if the conversion of an error itself fails.
+     * Completes with the result of the work if it completes in time; exceptionally only if the conversion of an error
+     * itself fails.
      *
      * @param failed converts an error into a reply
-     * @param late creates the reply when the time is up
+     * @param late creates the reply when the time limit has passed
      */
     public static <T> CompletableFuture<T> within(
             LockRuntime runtime,
@@ -40,10 +41,10 @@ public final class TimeLimit {
     }
 
     /**
-     * The same for administrative operations, which may fail.
+     * As {@link #within}, for administrative operations, which may fail.
      *
      * @param failed converts an error into the exception
-     * @param late creates the exception when the time is up
+     * @param late creates the exception when the time limit has passed
      */
     public static <T> CompletableFuture<T> orFail(
             LockRuntime runtime,
@@ -61,7 +62,7 @@ public final class TimeLimit {
     }
 
     /**
-     * Waits for an answer. Keeps the interrupt of a thread that is interrupted meanwhile.
+     * Waits for an answer. If the thread is interrupted meanwhile, it stays interrupted.
      *
      * @param what the request, for messages: {@code connecting to zk://h}
      * @throws LockStoreException if it fails, or the thread is interrupted
@@ -80,7 +81,10 @@ public final class TimeLimit {
         }
     }
 
-    /** A conversion that fails is the answer: otherwise the caller would wait for ever. */
+    /**
+     * Completes the reply; if the conversion fails, its exception completes the reply, so that the caller does not wait
+     * forever.
+     */
     private static <T> void complete(CompletableFuture<T> reply, Supplier<T> value) {
         try {
             reply.complete(value.get());
@@ -89,7 +93,7 @@ public final class TimeLimit {
         }
     }
 
-    /** The future of the work; what it throws, an Error of a driver included, is its failure, so that its waiter goes on. */
+    /** Starts the work; if it throws, even an Error of a driver, the future fails, so that its waiter does not hang. */
     public static <T> CompletableFuture<T> start(Supplier<CompletableFuture<T>> work) {
         try {
             return work.get();

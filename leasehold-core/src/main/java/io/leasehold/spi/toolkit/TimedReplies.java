@@ -14,8 +14,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
 /**
- * The replies of a {@link LockStore} to requests for one lock: in time, and with errors as values, as its contract requires. Safe
- * for use by any thread.
+ * Creates the replies of a {@link LockStore} to requests for one lock: in time, and with errors as values, as its
+ * contract requires. Safe for use by any thread.
  */
 public final class TimedReplies {
 
@@ -23,21 +23,21 @@ public final class TimedReplies {
     public interface Errors {
 
         /**
-         * The failure of a request.
+         * Converts the failure of a request.
          *
          * @param what the request with its lock: {@code acquire of "order:1"}
-         * @param error without the exceptions that futures wrap around it
+         * @param error the error, without the exceptions that futures wrap around it
          */
         Failure of(String what, Throwable error);
 
-        /** The error when the time limit has passed without an answer. */
+        /** Creates the error for a time limit that has passed without an answer. */
         LockStoreException late(String what, long limitNanos);
     }
 
     private final LockRuntime runtime;
     private final Errors errors;
 
-    /** The replies of a store with these errors. */
+    /** Creates the replies of a store with these errors. */
     public TimedReplies(LockRuntime runtime, Errors errors) {
         this.runtime = runtime;
         this.errors = errors;
@@ -59,10 +59,10 @@ public final class TimedReplies {
     }
 
     /**
-     * The same, where the store remembers attempts. One that is told busy has left the queue already, and the engine does not
-     * end what is not to be remembered.
+     * As the other {@code acquire}, for a store that remembers attempts. An attempt that receives busy has already left
+     * the queue, and the engine does not end it.
      *
-     * @param end ends an attempt that was told busy
+     * @param end ends an attempt that received busy
      */
     public CompletableFuture<AcquireReply> acquire(
             AcquireRequest request, Supplier<CompletableFuture<AcquireReply>> work, Runnable end) {
@@ -88,7 +88,7 @@ public final class TimedReplies {
     /**
      * The reply within the time limit of the request.
      *
-     * @param removal whether something was held
+     * @param removal the work; its result is whether a hold was removed
      */
     public CompletableFuture<ReleaseReply> release(
             ReleaseRequest request, Supplier<CompletableFuture<Boolean>> removal) {

@@ -3,24 +3,24 @@ package io.leasehold.spi.toolkit;
 import io.leasehold.UnsafeStoreException;
 
 /**
- * The number that every client of a store adds to the store's own numbers to make fencing tokens. It stands beside the locks,
- * where the first client writes it and all others compare it. Immutable.
+ * The number that every client of a store adds to the store's own numbers to form fencing tokens. The store keeps it
+ * next to the locks: the first client writes it, and all others compare it. Immutable.
  *
  * @param value the number
  * @param store the store, for messages
  */
 public record TokenBase(long value, String store) {
 
-    /** The text that is written beside the locks. */
+    /** The text that is stored next to the locks. */
     public String text() {
         return "tokenBase=" + value;
     }
 
     /**
-     * Compares the text that stands there.
+     * Compares the stored text.
      *
-     * @param place of the text, for messages: {@code key}, {@code node}
-     * @param name of the place
+     * @param place the kind of its place, for messages: {@code key}, {@code node}
+     * @param name the name of the place
      * @throws UnsafeStoreException if another client uses another number
      */
     public void compare(String found, String place, String name) {

@@ -75,7 +75,7 @@ class ClientLocksTest {
         assertThatThrownBy(() -> locks(new OptionChanges(Duration.ofMillis(1), null, null, null), null))
                 .isInstanceOf(UnsupportedOperationException.class)
                 .hasMessageStartingWith("has unsafe timings: ")
-                .hasMessageEndingWith("Change what the message names");
+                .hasMessageEndingWith("Change the options named above");
     }
 
     @Test

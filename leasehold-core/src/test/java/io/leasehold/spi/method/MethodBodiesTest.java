@@ -99,7 +99,7 @@ class MethodBodiesTest {
         assertThat(scope.foundBy(ReleaseOutcome.ALREADY_LOST))
                 .isInstanceOf(LeaseLostException.class)
                 .hasMessageContaining("\"a\"")
-                .hasMessageContaining("it was gone when the body gave it back");
+                .hasMessageContaining("it was gone when it was released after the method");
     }
 
     @Test
@@ -123,7 +123,7 @@ class MethodBodiesTest {
         for (AskedLocks part : List.of(locks("a"), locks("a", "b", "c"))) {
             assertThatThrownBy(() -> part.keptAmong(kept, scope -> scope))
                     .isInstanceOf(IllegalStateException.class)
-                    .hasMessageContaining("the locks " + part + " are asked for inside a transaction of the caller");
+                    .hasMessageContaining("the locks " + part + " are requested inside a transaction of the caller");
         }
         end = new LeaseLostException(LockName.of("a"), LossCause.EXPIRED, "it had ended");
         assertThatThrownBy(() -> locks("a", "b").keptAmong(kept, scope -> scope))

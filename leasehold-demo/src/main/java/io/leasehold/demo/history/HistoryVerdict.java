@@ -52,7 +52,7 @@ public record HistoryVerdict(
         TOKENS,
         /** The counter shows every increment, and no other. */
         UPDATES,
-        /** No worker is locked out for ever. */
+        /** No worker is locked out forever. */
         PROGRESS
     }
 

@@ -10,7 +10,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One database's way of keeping the lease table.
+ * The statements and settings with which one database keeps the lease table.
  *
  * <p>Parameters and columns come in the same order in every dialect, so that one piece of code reads and writes them
  * all: see {@code LeaseTable}.
@@ -21,11 +21,11 @@ import org.jspecify.annotations.Nullable;
  * @param transaction how a writing transaction begins and ends
  * @param leases statements on the lease table
  * @param store statements on the one row that describes the store
- * @param clients statements on the table in which clients tell of themselves
+ * @param clients statements on the table of client records
  * @param waking how waiters learn of a release
  * @param tuning the settings of a connection while it is used
- * @param connecting how the store opens connections of its own
- * @param horizon how tokens are kept from repeating after a loss of power, if commits alone do not survive one
+ * @param connecting how the store opens its own connections
+ * @param horizon how tokens are prevented from repeating after a power failure, if commits alone do not survive one
  * @param troubles the meaning of the database's errors
  * @param scope (URL) → what reaches the database, as far as the driver's URL tells
  */
@@ -60,7 +60,7 @@ public record Dialect(
         Objects.requireNonNull(scope, "scope");
     }
 
-    /** Whether this dialect is right for a database that calls itself so. */
+    /** Whether this dialect fits a database with this product name. */
     public boolean fits(String product) {
         // MariaDB understands all that MySQL's dialect says, and not the other way round.
         return product.equalsIgnoreCase(database) || (database.equals("MySQL") && product.equalsIgnoreCase("MariaDB"));
@@ -89,7 +89,7 @@ public record Dialect(
      */
     public record DatabaseTime(String micros, boolean comesWithRows) implements Clock {}
 
-    /** How a writing transaction begins and ends. */
+    /** The way in which a writing transaction begins and ends. */
     public sealed interface Transaction {}
 
     /**
@@ -102,39 +102,40 @@ public record Dialect(
     /**
      * By {@code Connection.setAutoCommit(false)}, {@code commit()} and {@code rollback()}.
      *
-     * @param limits (wait): the first statement of the transaction, which says how long it waits for a row, as in {@code 250ms}.
-     *     Null where less than a second cannot be said: there a transaction never waits for a row, and is begun again later
+     * @param limits (wait): the first statement of the transaction, which limits its wait for a row, as in {@code
+     *     250ms}. Null if the database supports no limit below a second: then a transaction never waits for a row, and
+     *     is retried later
      */
     public record ByDriver(@Nullable String limits) implements Transaction {}
 
-    /** How waiters learn of a release. */
+    /** The way in which waiters learn of a release. */
     public sealed interface Waking {}
 
-    /** They ask again from time to time. */
+    /** Waiters poll. */
     public enum Polling implements Waking {
         /** The only value. */
         INSTANCE
     }
 
     /**
-     * They ask whether anything was written.
+     * Waiters check whether the database was changed.
      *
-     * @param query a number that changes when another connection has written, cheap enough to be asked every few
+     * @param query a number that changes when another connection has written, cheap enough to be queried every few
      *     milliseconds
      */
     public record ByChanges(String query) implements Waking {}
 
     /**
-     * They are told.
+     * The database notifies waiters.
      *
-     * @param tell (payload): tells all who listen, when the transaction commits
+     * @param tell (payload): notifies all listeners when the transaction commits
      * @param driver how to listen
      */
     public record ByNotifications(String tell, Driver driver) implements Waking {}
 
     /** A driver's way to listen. All methods may block, on the connection. */
     public interface Driver {
-        /** Whether it can be done over this connection. */
+        /** Whether listening is possible over this connection. */
         boolean canListen(Connection connection) throws SQLException;
 
         /** Begins to listen. */
@@ -143,7 +144,7 @@ public record Dialect(
         /** Waits for notifications, and returns those since the last call; possibly none. */
         List<String> next(Connection connection, int millis) throws SQLException;
 
-        /** Makes the database answer, which a connection that died in silence does not. */
+        /** Requests an answer of the database, which a silently dead connection does not give. */
         void ask(Connection connection) throws SQLException;
 
         /** Ends listening. */
@@ -163,20 +164,20 @@ public record Dialect(
             public void end(Connection connection, int before) {}
         };
 
-        /** Changes the connection, and says how it was. */
+        /** Changes the connection, and returns its previous settings. */
         int begin(Connection connection) throws SQLException;
 
-        /** Makes the connection as it was. */
+        /** Restores the connection. */
         void end(Connection connection, int before) throws SQLException;
     }
 
     /**
-     * How the store opens connections of its own, to a URL. A connection may be dead without a word (a firewall that forgot it, a
-     * host that vanished), and a driver or a server waits for the other side for ever unless it is told not to.
+     * How the store opens its own connections to a URL. A connection may die silently (dropped by a firewall, or to a
+     * vanished host), and by default a driver or a server waits for the other side forever.
      *
      * @param defaults properties for the driver, where the URL does not name them
-     * @param begin the first statement of a session, by which the server ends the transaction of a client that vanished in the middle
-     *     of it; null where transactions say so themselves, or nothing can
+     * @param begin the first statement of a session, by which the server ends the transaction of a client that vanished
+     *     in the middle of it; null if transactions set this themselves, or the database cannot
      */
     public record Connecting(
             Map<String, String> defaults, @Nullable String begin) {
@@ -221,7 +222,7 @@ public record Dialect(
             @Nullable String acquire,
             @Nullable String lives) {
 
-        /** The most rows that are looked at for deletion at a time. */
+        /** The maximum number of rows that are checked for deletion at a time. */
         public static final int IDLE_ROWS = 20;
     }
 
@@ -258,8 +259,8 @@ public record Dialect(
     }
 
     /**
-     * Statements on the table in which clients tell operators of themselves. No lock depends on it: where it is missing and may
-     * not be made, nothing is told.
+     * Statements on the table of client records for operators. No lock depends on it: if it is missing and cannot be
+     * created, clients keep no records.
      *
      * @param create creates it, doing nothing if it is there; also among {@link Store#create}
      * @param find fails if it is missing or may not be read
@@ -282,7 +283,7 @@ public record Dialect(
             String expired,
             String delete) {
 
-        /** The most rows that are deleted at a time. */
+        /** The maximum number of rows that are deleted at a time. */
         public static final int EXPIRED_ROWS = 20;
     }
 

@@ -5,7 +5,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 
-/** How long a session of MySQL waits for a row: a second while we use it, and as long as before when we are done. */
+/** Sets the row wait of a MySQL session: one second while the store uses it, and the previous value afterwards. */
 final class MySqlWaits implements Dialect.Tuning {
 
     /** The shortest wait that can be set. */

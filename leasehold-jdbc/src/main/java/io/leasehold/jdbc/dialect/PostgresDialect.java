@@ -9,9 +9,9 @@ import java.util.Map;
 public final class PostgresDialect {
 
     /**
-     * Come first in each transaction, which they keep from standing in the way of others: it waits for no row longer than a
-     * moment, and if its client stops in the middle of it, the server ends it. Both are limits of the transaction alone; the
-     * session stays as it was.
+     * The first statements of each transaction, which limit its effect on others: it waits for a row only briefly, and
+     * if its client stops in the middle of it, the server ends it. Both limits apply only to the transaction; the
+     * session does not change.
      */
     private static final String LIMITS = """
         SELECT set_config('lock_timeout', ?, true), set_config('idle_in_transaction_session_timeout', '5s', true)\

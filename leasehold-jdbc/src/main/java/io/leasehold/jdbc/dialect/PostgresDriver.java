@@ -9,8 +9,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The abilities of PostgreSQL's own driver alone, by its public interfaces, found at run time: the driver is the caller's, and
- * with another one waiters poll.
+ * Uses the specific abilities of PostgreSQL's own driver by its public interfaces, found at run time: the caller
+ * supplies the driver, and with another one waiters poll.
  *
  * <p>The interfaces are called by reflection because they may belong to a class loader that ours does not see, as where an
  * application server has the driver and the application has this library. Code that is compiled against them could not be

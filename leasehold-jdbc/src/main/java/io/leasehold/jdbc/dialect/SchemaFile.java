@@ -8,7 +8,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** The statements that make the tables, shipped as a file: a person may run it as it is. */
+/** The statements that create the tables, shipped as a file that an administrator can run unchanged. */
 public final class SchemaFile {
 
     static final String H2 = "h2.sql";

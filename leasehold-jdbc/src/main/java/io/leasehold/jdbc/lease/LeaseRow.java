@@ -8,13 +8,13 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One row of the lease table: who holds a lock, who waits for it longest, and its fence. The row stays when the lock
- * is released, because the fence must.
+ * One row of the lease table: the holder of a lock, its longest waiter, and its fence. The row stays when the lock is
+ * released, because the fence must.
  *
  * @param name the lock
  * @param origin the zero of all times of this row; see {@link StoreTime#origin()}
  * @param held the hold, or null if the lock is free
- * @param waiter the waiter that is to have the lock next, if one asked for it
+ * @param waiter the next waiter for the lock, if there is one
  * @param freedAtNanos when the last hold ended; meaningless while held
  * @param fence the largest fencing token of this lock that was ever granted or proposed
  */
@@ -74,7 +74,7 @@ public record LeaseRow(
         return new LeaseRow(name, newOrigin, held, waiter, freedAtNanos, fence);
     }
 
-    /** The row with a fence that is not below this one. */
+    /** The row with a fence of at least this value. */
     public LeaseRow withFenceAbove(long floor) {
         return floor <= fence ? this : with(held, waiter, floor);
     }
@@ -97,7 +97,9 @@ public record LeaseRow(
         return waiter != null && waiter.owner().equals(owner);
     }
 
-    /** The holder as people see it, or null if the lock is free. The row must be {@linkplain LeaseRules#asOf current}. */
+    /**
+     * The holder in its public form, or null if the lock is free. The row must be {@linkplain LeaseRules#asOf current}.
+     */
     public @Nullable Holder holder(StoreTime now) {
         return held == null
                 ? null

@@ -17,19 +17,22 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Fencing.</b> Tokens start at {@code max(fence + 1, seen token + 1, wall clock in µs)}; a grant raises the
  * fence to the end of its range, and nothing lowers it.
  *
- * <p><b>Turns.</b> A lock that is free goes to the first request, which is fast, until its noted waiter has waited
- * for {@link #PATIENCE}: from then on a lock that becomes free is kept for that waiter for up to {@link #CLAIM}. So
- * a process that takes the lock again and again cannot starve another, and a dead waiter costs one claim time.
+ * <p><b>Turns.</b> A lock that is free goes to the first request, which is fast, until its noted waiter has waited for
+ * {@link #PATIENCE}: from then on a lock that becomes free is kept for that waiter for up to {@link #CLAIM}. So a
+ * process that acquires the lock repeatedly cannot starve another, and a dead waiter costs one claim time.
  */
 public final class LeaseRules {
 
-    /** How long others may overtake a waiter. */
+    /** The time for which other requests may overtake a waiter. */
     public static final Duration PATIENCE = Duration.ofMillis(20);
 
-    /** How long a free lock is kept for its waiter. */
+    /** The time for which a free lock is kept for its waiter. */
     public static final Duration CLAIM = Duration.ofMillis(50);
 
-    /** How far the fence may be raised beyond max(fence, wall clock) by a request that did not get its token here. */
+    /**
+     * The bound by which a request whose token is not from this table may raise the fence beyond max(fence, wall
+     * clock).
+     */
     public static final Duration FENCE_LEAD = Duration.ofMillis(7500);
 
     private LeaseRules() {}
@@ -50,7 +53,7 @@ public final class LeaseRules {
      *
      * @param holder the holder of one of the locks, or null if they are free but kept for another waiter
      * @param rows to be stored, because the request is noted there as waiter; possibly none
-     * @param lookAgainAtNanos when the locks may be free without anybody writing a row
+     * @param lookAgainAtNanos the time at which the locks may become free without a change of a row
      */
     public record Wait(@Nullable Holder holder, List<LeaseRow> rows, long lookAgainAtNanos) implements Decision {}
 
@@ -62,10 +65,10 @@ public final class LeaseRules {
     public record Exhausted(long token) implements Decision {}
 
     /**
-     * The row without what time has ended. Times of another origin belong to processes that are gone: who knows better counts the
-     * row {@linkplain LeaseRow#countedFrom from this one} before. A hold with
-     * more left than its whole ttl was written by a clock ahead of this one; its ttl from now on is an end that is
-     * surely not too early, and bounded.
+     * Returns the row without expired parts. Times of another origin belong to processes that are gone; a caller that
+     * knows better {@linkplain LeaseRow#countedFrom converts} the row first. If a hold has more left than its whole
+     * ttl, a clock ahead of this one wrote it; one ttl from now is then an end that is bounded and certainly not too
+     * early.
      */
     public static LeaseRow asOf(LeaseRow row, StoreTime now) {
         if (!row.origin().equals(now.origin())) {
@@ -93,8 +96,8 @@ public final class LeaseRules {
     }
 
     /**
-     * Whether a hold of another origin may be one of this boot all the same, which its holder calls by another name: its end
-     * is ahead by this clock, and by no more than its ttl. A hold of an earlier boot hardly ever is.
+     * Whether a hold of another origin may belong to this boot, which its holder calls by another name: its end is in
+     * the future by this clock, by no more than its ttl. That is hardly ever true of a hold of an earlier boot.
      */
     public static boolean mayBeOfThisBoot(LeaseRow row, StoreTime now) {
         Held held = row.held();
@@ -103,9 +106,9 @@ public final class LeaseRules {
     }
 
     /**
-     * Decides about a request for the locks of these rows, all or none.
+     * Decides on a request for the locks of these rows, all or none.
      *
-     * @param rows as of now
+     * @param rows the current rows
      * @param noting whether a request that waits is noted in the row
      */
     public static Decision acquire(List<LeaseRow> rows, AcquireRequest request, StoreTime now, boolean noting) {
@@ -131,7 +134,7 @@ public final class LeaseRules {
         return blocked ? new Wait(holder, noted, lookAgainAtNanos) : grant(rows, request, now);
     }
 
-    /** Whether a free lock is kept for a waiter that is not this one. */
+    /** Whether a free lock is kept for another waiter. */
     private static boolean isKeptForAnother(LeaseRow row, OwnerToken owner, StoreTime now) {
         Waiter waiter = row.waiter();
         return waiter != null
@@ -167,7 +170,10 @@ public final class LeaseRules {
         return new Grant(tokens, granted);
     }
 
-    /** A waiter that has the lock now, or did not take its chance, is forgotten; one that was overtaken stays. */
+    /**
+     * The waiter after a grant: one that has the lock now, or missed its chance, is removed; one that was overtaken
+     * stays.
+     */
     private static @Nullable Waiter waiterAfterGrant(LeaseRow row, OwnerToken owner, StoreTime now) {
         Waiter waiter = row.waiter();
         if (waiter == null || row.isAwaitedBy(owner)) {
@@ -189,7 +195,7 @@ public final class LeaseRules {
                 : row.with(held.expiringAt(untilNanos, ttlNanos), row.waiter(), row.fence());
     }
 
-    /** The row without anything of this owner token, its fence raised to the ballot as far as that is allowed. */
+    /** The row without this owner token's hold and place; its fence is raised to the ballot as far as allowed. */
     public static LeaseRow release(LeaseRow row, OwnerToken owner, long ballot, StoreTime now) {
         long mostFence = Math.max(row.fence(), now.wallMicros()) + FENCE_LEAD.toNanos() / 1000;
         long fence = Math.max(row.fence(), Math.min(ballot, mostFence));
@@ -198,7 +204,7 @@ public final class LeaseRules {
         return row.isHeldBy(owner) ? raised.freedAt(now.nanos()) : raised;
     }
 
-    /** The row without its hold, its fence raised above it; null if nobody, or not this holder, holds it. */
+    /** The row without its hold, with its fence raised above it; null if it is free, or another holder holds it. */
     public static @Nullable LeaseRow forceRelease(LeaseRow row, @Nullable String holderId, StoreTime now) {
         Held held = row.held();
         if (held == null || (holderId != null && !held.holderId().equals(holderId))) {
@@ -208,7 +214,7 @@ public final class LeaseRules {
         return row.with(held, row.waiter(), fence).freedAt(now.nanos());
     }
 
-    /** Whether it is worth it for a waiter to ask for this lock again: it is free, or nobody is noted as next. */
+    /** Whether a waiter should request this lock again: the lock is free, or no next waiter is noted. */
     public static boolean isWorthAsking(@Nullable LeaseRow row, OwnerToken owner, StoreTime now) {
         if (row == null) {
             return true;

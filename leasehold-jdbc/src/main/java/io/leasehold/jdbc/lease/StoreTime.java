@@ -1,7 +1,7 @@
 package io.leasehold.jdbc.lease;
 
 /**
- * One reading of the clock by which a lease table lives.
+ * One reading of the clock of a lease table.
  *
  * @param origin the zero of the nanoseconds: two values can be compared only if their origins are equal
  * @param nanos the time on that clock

@@ -25,7 +25,8 @@ public final class InnoDb {
     }
 
     /**
-     * The error as JDBC has it for a transaction that is to be repeated, if that is what it says; else the error itself.
+     * Converts the error to JDBC's exception for a transaction that must be repeated, if that is its meaning; otherwise
+     * returns the error itself.
      *
      * @param what the request, for messages
      */

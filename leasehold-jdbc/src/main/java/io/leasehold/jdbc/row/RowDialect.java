@@ -12,12 +12,12 @@ import org.jspecify.annotations.Nullable;
  * How a database locks rows.
  *
  * @param database its name, for messages
- * @param timed how a bounded wait is asked for
- * @param busyStates SQL states that mean: another transaction has the row
+ * @param timed how a bounded wait is requested
+ * @param busyStates SQL states that mean that another transaction has the row
  * @param busyCodes error codes that mean the same
- * @param abortedCodes error codes that mean: the transaction is given up; as all SQL states that begin with 40 do
- * @param errorsAbort whether an error spoils the whole transaction, so that a savepoint has to keep it
- * @param waitCosts a query for whether a wait that was too long costs the whole transaction; null if it never does
+ * @param abortedCodes error codes that mean that the transaction was aborted, like all SQL states that begin with 40
+ * @param errorsAbort whether an error aborts the whole transaction, so that a savepoint must preserve it
+ * @param waitCosts a query for whether a wait that is too long costs the whole transaction; null if it never does
  */
 public record RowDialect(
         String database,
@@ -31,7 +31,7 @@ public record RowDialect(
     /** Lock wait timeout; on MariaDB also what was not to be waited for. */
     private static final int WAITED_TOO_LONG = 1205;
 
-    /** How a bounded wait is asked for. */
+    /** The ways to request a bounded wait. */
     public enum Timed {
         /** {@code FOR UPDATE WAIT 1.5}: seconds with a fraction. */
         IN_THE_STATEMENT,
@@ -39,7 +39,9 @@ public record RowDialect(
         IN_WHOLE_SECONDS,
         /** A setting of the transaction, in milliseconds: it ends with the transaction. */
         BY_LOCK_TIMEOUT,
-        /** A setting of the session, in whole seconds, rounded up: it outlives the transaction, and goes back to the pool. */
+        /**
+         * A setting of the session, in whole seconds, rounded up: it outlives the transaction, and returns to the pool.
+         */
         BY_SESSION_SECONDS
     }
 
@@ -73,7 +75,7 @@ public record RowDialect(
     }
 
     /**
-     * The dialect of a database that calls itself so.
+     * The dialect of the database with this product name.
      *
      * @throws IllegalArgumentException if its rows cannot be locked
      */
@@ -99,16 +101,17 @@ public record RowDialect(
                 || (e.getSQLState() != null && busyStates.contains(e.getSQLState()));
     }
 
-    /** Whether the database has given up the transaction: deadlock, or it cannot be put into an order with others. */
+    /** Whether the database has aborted the transaction, for a deadlock or a serialization failure. */
     public boolean isAborted(SQLException e) {
-        // MySQL's own driver calls a wait that was too long by the state of a transaction that is given up; it goes on.
+        // MySQL's own driver reports a wait that is too long with the state of an aborted transaction, but the
+        // transaction continues.
         return abortedCodes.contains(e.getErrorCode())
                 || (e.getSQLState() != null
                         && e.getSQLState().startsWith("40")
                         && !busyCodes.contains(e.getErrorCode()));
     }
 
-    /** Whether the database has rolled back the whole transaction because another one has the row. */
+    /** Whether the database has rolled back the whole transaction because another transaction has the row. */
     public boolean isCostly(SQLException busy, Connection connection) throws SQLException {
         if (waitCosts == null || busy.getErrorCode() != WAITED_TOO_LONG) {
             return false;

@@ -5,23 +5,23 @@ import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Set;
 
-/** Finds the kind of file system on which a path lies. */
+/** Finds the type of the file system that contains a path. */
 @FunctionalInterface
 public interface FileSystems {
 
-    /** Types whose file locks or shared memory do not reach every machine that may have them mounted. */
+    /** The types whose file locks or shared memory do not reach every machine that may mount them. */
     Set<String> NETWORK = Set.of("""
             9p afpfs afs beegfs ceph cifs coda davfs drvfs fakeowner
             gfs2 glusterfs gpfs lustre ncpfs nfs nfs3 nfs4 ocfs2 orangefs
             pvfs2 prl_fs smb smb2 smb3 smbfs vboxsf virtiofs vmhgfs webdav""".split("\\s+", -1));
 
-    /** FUSE file systems with a disk, or a container, of their own: nothing reaches their files by another path. */
+    /** FUSE file systems with their own disk or container: no other path leads to their files. */
     Set<String> LOCAL_FUSE = Set.of("fuse.fuse-overlayfs", "fuse.ntfs-3g", "fuseblk");
 
-    /** File systems that show the files of another directory, and keep locks to themselves. */
+    /** File systems that show the files of another directory, and do not pass locks on. */
     Set<String> SECOND_VIEWS = Set.of("ecryptfs", "macfuse", "osxfuse", "shiftfs");
 
-    /** The type as the operating system calls it. */
+    /** The operating system's name of the type. */
     String typeOf(Path existing) throws IOException;
 
     /** Whether the file itself is a mount, and not only the directory that it is in. */
@@ -29,7 +29,7 @@ public interface FileSystems {
         return false;
     }
 
-    /** Asks the operating system. */
+    /** Returns an implementation that queries the operating system. */
     static FileSystems real() {
         return new MountedFileSystems();
     }
@@ -41,8 +41,8 @@ public interface FileSystems {
     }
 
     /**
-     * Whether a file on such a file system may have another path, or be open on other machines, without its locks being known
-     * there: so any that is made by a program (FUSE), unless it is known to be otherwise.
+     * Whether a file on such a file system may have another path, or be open on other machines, without its locks being
+     * visible there: this is assumed of every FUSE file system, unless it is known to be otherwise.
      */
     static boolean mayBeASecondView(String type) {
         String lower = type.toLowerCase(Locale.ROOT);

@@ -24,15 +24,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Proof of life: a file beside the database, one for each store that is open, which its process keeps locked. The kernel
- * gives up the lock when the process ends, in whatever way; so a file that is there and not locked says that its process is
- * dead, and its holds with it.
+ * The proof of life: a file next to the database, one for each open store, which its process keeps locked. The kernel
+ * releases the lock when the process ends, in any way. An existing file that is not locked therefore proves that its
+ * process is dead, and its holds with it.
  *
- * <p>What is held may be used by processes that outlive this one: then the file says so ({@link #coverChildren}), and holds are
- * over only when the program that ends those processes has written that it has.
+ * <p>Processes that outlive this one may use its holds: then the file says so ({@link #coverChildren}), and holds end
+ * only when the program that ends those processes has recorded that in the file.
  *
- * <p>Everything else says nothing: a file that is missing (the store was closed, or it was deleted), one that may not be
- * read, one that another process reads at the moment. Then holds end with their ttl.
+ * <p>Every other state proves nothing: a missing file (the store was closed, or the file was deleted), an unreadable
+ * file, a file that another process reads at the moment. Then holds end with their ttl.
  *
  * <p>POSIX locks are the process's, and closing <em>any</em> descriptor of a file gives up all its locks on that file. So a
  * life of this very process is never looked at, whichever store or class loader it belongs to: lives begin with what tells
@@ -42,12 +42,12 @@ final class LifeFile implements Lives {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
 
-    /** Lives come from the database, and become a part of a path. */
+    /** The valid form of a life: lives are read from the database, and become a part of a path. */
     private static final Pattern LIFE = Pattern.compile("[a-z0-9-]{1,120}");
 
     private static final int MAX_TRIES = 5;
 
-    /** The first byte, where processes may outlive this one. */
+    /** The first byte of the file if processes may outlive this one. */
     private static final byte COVERED = 'c';
 
     private final Path database;
@@ -66,7 +66,7 @@ final class LifeFile implements Lives {
         this.channel = channel;
     }
 
-    /** Begins a life beside this database; without one, if that cannot be done. */
+    /** Begins a life next to this database; without a proof of life if that is impossible. */
     static Lives begin(Path database, LockRuntime runtime) {
         try {
             Path real = database.toRealPath();
@@ -82,11 +82,11 @@ final class LifeFile implements Lives {
                 }
             }
             LOG.info(
-                    "no proof of life beside {}: others sweep it away; what this process leaves ends with its ttl",
+                    "no proof of life beside {}: other processes delete it; holds that this process leaves end with their ttl",
                     real);
         } catch (IOException e) {
             LOG.info(
-                    "no proof of life beside {} ({}); what this process leaves ends with its ttl",
+                    "no proof of life beside {} ({}); holds that this process leaves end with their ttl",
                     database,
                     e.toString());
         }
@@ -100,7 +100,7 @@ final class LifeFile implements Lives {
                 LockFile.attributesLike(database));
     }
 
-    /** The channel with its new file locked; null, and closed, if a process that sweeps was faster. */
+    /** Locks the new file of the channel; closes it and returns null if a sweeping process was faster. */
     static @Nullable FileChannel locked(FileChannel made, Path file) throws IOException {
         boolean locked = false;
         try {
@@ -118,8 +118,8 @@ final class LifeFile implements Lives {
     }
 
     /**
-     * The identity of this process among all on this machine: its pid, in which namespace, and its start, since pids are
-     * used again. The same for all who ask within the process.
+     * The identity of this process among all on this machine: its pid, in which namespace, and its start, since pids
+     * are reused. The same for all callers within the process.
      */
     private static String process() {
         ProcessHandle self = ProcessHandle.current();
@@ -153,14 +153,14 @@ final class LifeFile implements Lives {
         }
         throw new StoreUnavailableException(
                 "the proof of life " + file
-                        + " cannot be written, so others would take the locks of this process while"
-                        + " what it started lives",
+                        + " cannot be written, so other processes would take the locks of this process while"
+                        + " its children live",
                 why);
     }
 
     private @Nullable Throwable writeCovered() {
         try {
-            // Over the channel that is open: closing any other would give up the lock.
+            // Over the open channel: closing any other would release the lock.
             channel.write(ByteBuffer.wrap(new byte[] {COVERED}), 0);
             return null;
         } catch (IOException | RuntimeException | Error e) {
@@ -177,7 +177,7 @@ final class LifeFile implements Lives {
     /**
      * The known state of the process with this life.
      *
-     * @param withChildren whether what it may have started must have ended, too
+     * @param withChildren whether its possible children must have ended, too
      */
     private State stateOf(String life, boolean withChildren) {
         if (life.startsWith(process)) {

@@ -18,8 +18,8 @@ import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The file of an SQLite store as the file system sees it: made for its user alone where it is missing, and refused, in
- * one line, where it could not be relied on.
+ * The file of an SQLite store in the file system: created for its user alone if it is missing, and refused with a
+ * one-line message if it is not reliable.
  */
 final class LockFile {
 
@@ -31,11 +31,11 @@ final class LockFile {
         this.fileSystems = fileSystems;
     }
 
-    /** Makes sure that the file is there, local, and may be read and written. */
+    /** Requires that the file exists, is local, and is readable and writable. */
     void prepare() {
         Path directory = path.getParent();
         if (directory == null || Files.isDirectory(path)) {
-            throw unavailable("is a directory; name a file in it", null);
+            throw unavailable("is a directory; use a file in it", null);
         }
         try {
             makeDirectories(directory);
@@ -43,7 +43,8 @@ final class LockFile {
             makeFile();
         } catch (AccessDeniedException e) {
             throw access(
-                    "may not be created: this user has no right to " + e.getFile() + "; name a file where it may write",
+                    "cannot be created: this user has no permission for " + e.getFile()
+                            + "; use a file in a writable directory",
                     e);
         } catch (FileSystemException e) {
             throw unavailable("cannot be created: " + e.getReason() + " (" + e.getFile() + ")", e);
@@ -51,7 +52,7 @@ final class LockFile {
             throw unavailable("cannot be created: " + e.getMessage(), e);
         }
         if (!Files.isRegularFile(path)) {
-            throw unavailable("is neither a file nor can one be made there", null);
+            throw unavailable("is not a file, and none can be created there", null);
         }
         try {
             refuseSecondPaths();
@@ -59,14 +60,14 @@ final class LockFile {
             throw unavailable("cannot be looked at: " + e.getMessage(), e);
         }
         if (!Files.isReadable(path) || !Files.isWritable(path)) {
-            throw access("may not be read and written by this user; it needs both rights", null);
+            throw access("is not readable and writable by this user; it needs both permissions", null);
         }
         if (!Files.isWritable(directory)) {
-            throw access("needs a directory in which this user may write: SQLite keeps its log beside the file", null);
+            throw access("needs a directory that this user can write: SQLite keeps its log next to the file", null);
         }
     }
 
-    /** Refuses a file that is not there, or was made and never used. Does not open it. */
+    /** Refuses a file that does not exist, or was created and never used. Does not open it. */
     void requireExisting() {
         try {
             if (Files.size(path) > 0) {
@@ -75,11 +76,11 @@ final class LockFile {
         } catch (NoSuchFileException e) {
             // As one that is empty.
         } catch (AccessDeniedException e) {
-            throw access("may not be looked at by this user", e);
+            throw access("is not accessible to this user", e);
         } catch (IOException e) {
             throw unavailable("cannot be looked at: " + e.getMessage(), e);
         }
-        throw new StoreUnavailableException("there is no store at " + path + ": no lock was ever taken there", null);
+        throw new StoreUnavailableException("there is no store at " + path + ": no lock was ever acquired there", null);
     }
 
     private void makeDirectories(Path directory) throws IOException {
@@ -95,11 +96,11 @@ final class LockFile {
         try {
             Files.createFile(path, forOwner(path, "rw-------"));
         } catch (FileAlreadyExistsException e) {
-            // Another process was faster, and made it for us too.
+            // Another process was faster, and has created it.
         }
     }
 
-    /** Attributes for a new file that may be used by all that may use this one. */
+    /** The attributes of a new file with the same permissions as this one. */
     static FileAttribute<?>[] attributesLike(Path existing) throws IOException {
         boolean posix = existing.getFileSystem().supportedFileAttributeViews().contains("posix");
         return posix
@@ -120,31 +121,30 @@ final class LockFile {
         String type = fileSystems.typeOf(existing);
         if (FileSystems.isNetwork(type)) {
             throw unsafe("is on a file system of type " + type
-                    + ", which other machines may share without sharing its locks; name a file on a local disk, or"
+                    + ", which other machines may share without its locks; use a file on a local disk, or"
                     + " use a store with a server");
         } else if (FileSystems.mayBeASecondView(type)) {
             throw unsafe("is on a file system of type " + type
-                    + ", through which a file may have another path, or be seen by other machines, that do not share its locks;"
+                    + ", through which a file may have another path, or be visible to other machines, without its locks;"
                     + " name the file by its path on the local disk, or use a store with a server");
         }
     }
 
     /**
-     * SQLite keeps its log beside the name by which it opened the file. By another name it has another log, and what one
-     * process writes another does not see.
+     * Refuses a second name: SQLite keeps its log next to the name by which it opened the file. Under another name it
+     * has another log, and one process does not see the writes of another.
      */
     private void refuseSecondPaths() throws IOException {
         Path real = path.toRealPath();
         refuseFileSystem(real);
         if (fileSystems.isMountPoint(real)) {
-            throw unsafe(
-                    "is mounted as a single file: SQLite keeps a log beside it, which those who use the file by its"
-                            + " other path would not share; mount the directory that contains it instead");
+            throw unsafe("is mounted as a single file: SQLite keeps a log next to it, which processes that use its"
+                    + " other path would not share; mount the directory that contains it instead");
         }
         long names = names(real);
         if (names > 1) {
             throw unsafe("has " + names
-                    + " names (hard links): SQLite keeps a log beside each, and those who use the file by"
+                    + " names (hard links): SQLite keeps a log next to each, and processes that use"
                     + " another name would not share it; find them with `find / -xdev -samefile " + real
                     + "`, stop its users, and delete all but one");
         }
@@ -161,11 +161,11 @@ final class LockFile {
         return switch (trouble) {
             case DAMAGED ->
                 unavailable(
-                        "is damaged or no SQLite database" + said
-                                + "; stop its users, then move it away: a new one is made",
+                        "is damaged or not an SQLite database" + said
+                                + "; stop its users, then move it away: a new one is created",
                         e);
-            case ACCESS, READ_ONLY -> access("may not be written" + said + "; this user needs the right to", e);
-            case FULL -> unavailable("has no space left to grow" + said, e);
+            case ACCESS, READ_ONLY -> access("is not writable" + said + "; this user needs write permission", e);
+            case FULL -> unavailable("cannot grow: no space left" + said, e);
             case CONTENTION -> unavailable("stayed locked by another process" + said, e);
             case UNREACHABLE, INTERRUPTED, OTHER -> unavailable("cannot be opened" + said, e);
         };

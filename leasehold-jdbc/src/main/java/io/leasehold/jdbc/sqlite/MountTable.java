@@ -8,8 +8,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The mounts that a process sees, as Linux tells them in {@code /proc/self/mountinfo}. Pure. Paths are given as their bytes, each in
- * one character, since not every path is text.
+ * The mounts that a process sees, as Linux lists them in {@code /proc/self/mountinfo}. Pure. Paths are given as their
+ * bytes, each in one character, since not every path is text.
  */
 final class MountTable {
 
@@ -51,7 +51,7 @@ final class MountTable {
         this.root = first;
     }
 
-    /** Reads the file; a line that is not understood is passed over. */
+    /** Parses the file; skips a line that it does not understand. */
     static MountTable parse(byte[] mountinfo) {
         List<Mount> mounts = new ArrayList<>();
         for (String line : new String(mountinfo, StandardCharsets.ISO_8859_1).split("\n", -1)) {
@@ -82,7 +82,7 @@ final class MountTable {
         }
     }
 
-    /** Blanks, line ends and backslashes stand there as a backslash and three octal digits. */
+    /** Decodes blanks, line ends and backslashes, which are written as a backslash and three octal digits. */
     private static String unescaped(String field) {
         StringBuilder text = new StringBuilder(field.length());
         int at = 0;
@@ -100,7 +100,7 @@ final class MountTable {
     }
 
     /**
-     * The mount in which this path lies, or null if that cannot be told.
+     * The mount that contains this path, or null if that is unknown.
      *
      * @param path absolute, without symbolic links
      */

@@ -29,17 +29,17 @@ import org.sqlite.SQLiteConfig;
 import org.sqlite.SQLiteOpenMode;
 
 /**
- * A lock file of SQLite: makes it where it is missing, refuses what would not be safe, and opens connections to it.
+ * A lock file of SQLite: creates a missing file, refuses an unsafe one, and opens connections to it.
  *
  * <p>Never opens an existing file by other means than SQLite: closing such a descriptor would drop the locks that
  * SQLite holds on the file for this whole process.
  */
 public final class SqliteFile implements KeptConnection.Opener {
 
-    /** Marks a file as ours: "LsHd". */
+    /** Marks a file as Leasehold's: "LsHd". */
     static final int APPLICATION_ID = 0x4C734864;
 
-    /** SQLite itself waits this long for a lock; then the worker looks whether anybody still wants it. */
+    /** The time for which SQLite itself waits for a lock; then the worker checks whether a caller still waits. */
     private static final int BUSY_TIMEOUT_MILLIS = 10;
 
     private static final long OPEN_LIMIT_NANOS = 5_000_000_000L;
@@ -78,9 +78,9 @@ public final class SqliteFile implements KeptConnection.Opener {
     }
 
     /**
-     * Makes sure that the file is there.
+     * Requires that the file exists.
      *
-     * @throws StoreUnavailableException if it is not, or has never been used
+     * @throws StoreUnavailableException if it does not exist, or has never been used
      */
     public void requireExisting() {
         lockFile.requireExisting();
@@ -124,7 +124,7 @@ public final class SqliteFile implements KeptConnection.Opener {
         }
     }
 
-    /** SQLite's CANTOPEN while the file is there does not pass by waiting. */
+    /** Whether waiting is useless: SQLite's CANTOPEN for an existing file does not go away. */
     private boolean cannotBeOpened(SQLException e) {
         return e.getErrorCode() == 14 && Files.exists(path);
     }
@@ -162,13 +162,13 @@ public final class SqliteFile implements KeptConnection.Opener {
     }
 
     private void refuseStrangers(Statement statement) throws SQLException {
-        // In this order: another process that makes the file meanwhile commits the tables and the id together.
+        // In this order: another process that creates the file meanwhile commits the tables and the id together.
         boolean isEmpty = number(statement, "SELECT count(*) FROM sqlite_master") == 0;
         long application = number(statement, "PRAGMA application_id");
         if (!isEmpty && application != APPLICATION_ID) {
             throw new UnsafeStoreException(
-                    "lock file " + path + " is an SQLite database of something else (application id " + application
-                            + "); name a file that is used for locks only",
+                    "lock file " + path + " is an SQLite database of another application (application id " + application
+                            + "); use a file for locks only",
                     null);
         }
     }
@@ -181,7 +181,7 @@ public final class SqliteFile implements KeptConnection.Opener {
         if (!"wal".equalsIgnoreCase(mode)) {
             throw new UnsafeStoreException(
                     "lock file " + path + " cannot use a write-ahead log (journal mode is " + mode
-                            + "): its file system lacks shared memory; name a file on a local disk",
+                            + "): its file system lacks shared memory; use a file on a local disk",
                     null);
         }
     }
@@ -205,7 +205,10 @@ public final class SqliteFile implements KeptConnection.Opener {
         }
     }
 
-    /** Rolls back. SQLite may have done so by itself, as on a full disk: its error then is no transaction, and not the reason. */
+    /**
+     * Rolls back. SQLite may already have done so, for example on a full disk: then its error is "no transaction", and
+     * not the reason.
+     */
     private static void rollBackDespite(Exception trouble, Statement statement) {
         try {
             statement.execute("ROLLBACK");
@@ -214,7 +217,7 @@ public final class SqliteFile implements KeptConnection.Opener {
         }
     }
 
-    /** Raises the floor after a boot: tokens go on above whatever may have been granted and lost before it. */
+    /** Raises the floor after a boot: tokens continue above all that may have been granted and lost before it. */
     private void noteBoot(Connection connection) throws SQLException {
         try (PreparedStatement note = connection.prepareStatement("""
                 UPDATE leasehold_store SET fence_floor = max(fence_floor, token_horizon), boot = ?1

@@ -1,6 +1,6 @@
 package io.leasehold.jdbc.sqlite;
 
-/** When SQLite makes sure that a commit is on the disk. */
+/** The time at which SQLite forces a commit to disk. */
 public enum Synchronous {
     /**
      * At checkpoints. Survives the death of any process; when the machine loses power the last commits may be lost,

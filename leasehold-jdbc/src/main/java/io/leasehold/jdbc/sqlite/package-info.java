@@ -1,4 +1,4 @@
-/** The SQLite file: where it is, who may use it, and whether it can be relied on. */
+/** The SQLite file: its place, its permissions, and the checks of its file system. */
 @NullMarked
 package io.leasehold.jdbc.sqlite;
 

@@ -16,8 +16,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The table in which clients tell operators of themselves, beside the lease table: no lock depends on it. Used by
- * the worker's thread alone.
+ * The table of client records for operators, next to the lease table: no lock depends on it. Used by the worker's
+ * thread alone.
  */
 final class ClientTable {
 
@@ -79,9 +79,9 @@ final class ClientTable {
     }
 
     /**
-     * Keeps what a client tells.
+     * Stores a client's record.
      *
-     * @return the names of locks that were taken from it by force since it told last
+     * @return the names of the client's locks that were released by force since its last record
      * @throws RowLockedException if another transaction has locked the record
      */
     List<String> keep(LeaseTable table, ClientRecord record, long keepNanos, StoreTime now) throws SQLException {
@@ -104,7 +104,7 @@ final class ClientTable {
     }
 
     /**
-     * Leaves a word for the holder, which it finds when it tells of itself the next time.
+     * Leaves a note for the holder, which it finds with its next record.
      *
      * @throws RowLockedException if another transaction has locked the record
      */

@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One connection, kept open and opened anew when it broke: what keeps and ends holds never waits for a pool that others have
- * emptied.
+ * One connection that is kept open, and reopened after it breaks: renewals and releases never wait for an exhausted
+ * pool.
  *
  * <p>{@link #take}, {@link #putBack} and {@link #close} belong to the worker's thread, and the rest to any. All fields are
  * guarded by {@code this}; connections are opened and closed outside of it.
@@ -19,7 +19,7 @@ public final class KeptConnection {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
 
-    /** A connection that was not needed for so long is given back. */
+    /** An unused connection is returned after this time. */
     private static final long IDLE_NANOS = 30_000_000_000L;
 
     private final Opener opener;
@@ -53,7 +53,7 @@ public final class KeptConnection {
         /** Whether the connection opened last leads to where one opened now would. */
         boolean leadsToStore();
 
-        /** No more are wanted. */
+        /** No further connections are needed. */
         default void close() {}
     }
 

@@ -21,7 +21,7 @@ import java.util.Collections;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Locks in a lease table.
+ * A store of locks in a lease table.
  *
  * <p><b>Guarantee.</b> Each verb is one transaction, so that the database decides who holds; fencing tokens increase as
  * long as the table is kept. <b>Threads.</b> Any thread may call; one thread of the store's own talks to the database
@@ -137,7 +137,7 @@ public final class LeaseTableStore implements LockStore {
                 "a look for dead holders", done(table -> settings.lives().sweep(table.lives()))));
     }
 
-    /** Work for whose result nobody waits. */
+    /** Work whose result is not awaited. */
     private interface Chore {
         void run(LeaseTable table) throws SQLException;
     }
@@ -193,7 +193,7 @@ public final class LeaseTableStore implements LockStore {
                 request.timeoutNanos());
     }
 
-    /** Tells one of our own here, and another client at the store. */
+    /** Notifies a hold of this client directly, and that of another client through the store. */
     private CompletableFuture<?> tellTaken(LockName name, LeaseRow.Held loser) {
         signals.lost(loser.owner(), LossCause.FORCE_RELEASED);
         return operations.tellTaken(name, loser.holderId());

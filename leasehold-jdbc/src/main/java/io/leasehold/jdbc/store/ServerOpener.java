@@ -13,8 +13,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Opens connections to a database server on threads of its own: a driver or a pool may take as long as it likes, and the
- * caller does not.
+ * Opens connections to a database server on separate threads, so that a slow driver or pool does not delay the caller.
  *
  * <p>A connection that comes too late is kept for a moment, for the next request: a pool that always takes longer than one asks would
  * else never be heard. A try that takes long gets company, since its connection may lead to where nobody answers any more.

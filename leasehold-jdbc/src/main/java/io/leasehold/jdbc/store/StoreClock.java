@@ -3,7 +3,7 @@ package io.leasehold.jdbc.store;
 import io.leasehold.jdbc.lease.StoreTime;
 import java.sql.SQLException;
 
-/** The clock by which a lease table lives: the same for all its users. */
+/** The clock of a lease table, which is the same for all its users. */
 public sealed interface StoreClock permits MachineClock, DatabaseClock {
 
     /** Its kind; all users of a lease table must have the same. */

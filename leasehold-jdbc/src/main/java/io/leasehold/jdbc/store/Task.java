@@ -75,7 +75,7 @@ final class Task<R> {
     private volatile @Nullable LockStoreException withdrawn;
     /** Whether an earlier transaction of it was committed, or will be, for all that is known. */
     private volatile boolean mayHaveHappened;
-    /** Used by the worker's thread alone. */
+    /** Used only by the worker's thread. */
     private int tries = 1;
 
     private Task(
@@ -105,7 +105,7 @@ final class Task<R> {
         return new Task<>(what, true, Rank.REQUEST, owner, quickWork, work, onFailure);
     }
 
-    /** A task that keeps what is held. */
+    /** A task that keeps a hold. */
     static <R> Task<R> renewing(String what, Work<R> work, OnFailure<R> onFailure) {
         return new Task<>(what, true, Rank.RENEWAL, null, null, work, onFailure);
     }
@@ -154,7 +154,7 @@ final class Task<R> {
         return writes;
     }
 
-    /** How it stands to others. */
+    /** Its precedence among tasks. */
     Rank rank() {
         return rank;
     }

@@ -10,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The time limits of all tasks under way, with one timer for all of them: a timer of its own for each task would wake
- * the timer's thread at every request, though almost all are answered long before.
+ * The time limits of all pending tasks, with one timer for all of them: a separate timer for each task would wake the
+ * timer's thread at every request, although almost all are answered long before.
  *
  * <p>All fields are guarded by {@code this}; nobody is told while it is held.
  */
@@ -79,7 +79,7 @@ final class TimeLimits {
             timeIsUp.accept(task, limit.limitNanos());
         } catch (RuntimeException | Error e) {
             // The time of others is up, too.
-            LOG.error("{} could not be told that its time is up", task.what(), e);
+            LOG.error("{} could not be notified that its time limit has passed", task.what(), e);
         }
     }
 

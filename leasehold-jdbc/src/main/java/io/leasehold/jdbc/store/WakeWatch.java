@@ -21,8 +21,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Wakes waiters when asking again is worth it, also after a release by another process: while there are waiters, it asks
- * the database every few milliseconds whether anything was written, and only then reads the rows waited for.
+ * Wakes waiters when a retry may succeed, also after a release by another process: while there are waiters, it polls
+ * the database every few milliseconds for changes, and only then reads the awaited rows.
  *
  * <p>The time between two looks is an eighth of the time since the last change, from 1 to 20 ms; so waking takes at
  * most about an eighth of the wait, and a long wait costs 50 cheap looks a second. Nothing runs while nobody waits.
@@ -46,7 +46,7 @@ final class WakeWatch implements Waking {
     /** Rows read in one look, so that renewals do not wait behind many waiters. */
     private static final int MAX_READS = 256;
 
-    /** Holders asked after in one look. */
+    /** The number of holders that are checked in one poll. */
     private static final int MAX_DEATHS = 64;
 
     private final LockRuntime runtime;

@@ -6,13 +6,13 @@ import io.leasehold.spi.OwnerToken;
 import java.sql.SQLException;
 import java.util.List;
 
-/** How waiters learn that asking again is worth it. Used by the worker's thread, but for {@link #close}. */
+/** Wakes waiters when a retry may succeed. Used by the worker's thread, except {@link #close}. */
 interface Waking {
 
-    /** They are not: they poll. */
+    /** No waking: waiters poll. */
     Waking NONE = new Waking() {};
 
-    /** Whether waiters are woken now; if not, they are to poll. */
+    /** Whether waiters are woken now; if not, they must poll. */
     default boolean isReady() {
         return false;
     }
@@ -25,7 +25,7 @@ interface Waking {
      */
     default void add(OwnerToken owner, List<LockName> names, long forNanos, long lookInNanos) {}
 
-    /** The owner token waits no more. */
+    /** The owner token no longer waits. */
     default void forget(OwnerToken owner) {}
 
     /**

@@ -15,10 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one thread that talks to the database: takes tasks from the queue and carries out each in a transaction of its
- * own.
+ * The single thread that uses the database: takes tasks from the queue and runs each in a separate transaction.
  *
- * <p>It waits for locks only inside the database, in short spans, and between them looks whether anybody still waits
+ * <p>It waits for locks only inside the database, for short spans, and checks between them whether a caller still waits
  * for the task.
  */
 final class Worker implements Runnable {
@@ -131,7 +130,7 @@ final class Worker implements Runnable {
 
     private void report(String what, Throwable e) {
         try {
-            LOG.error("{} at {} failed unexpectedly; the thread goes on", what, store, e);
+            LOG.error("{} at {} failed unexpectedly; the thread continues", what, store, e);
         } catch (RuntimeException | Error unsaid) {
             // There may be no memory to say it in. Others count on this thread all the same.
         }
@@ -198,7 +197,7 @@ final class Worker implements Runnable {
         return true;
     }
 
-    /** How a try ended. */
+    /** The result of a try. */
     private enum Try {
         /** The task is over. */
         ENDED,
@@ -208,7 +207,7 @@ final class Worker implements Runnable {
         MOVED
     }
 
-    /** One transaction for one task. */
+    /** Runs one transaction for one task. */
     private final class Attempt<R> {
 
         private final Task<R> task;
@@ -278,7 +277,7 @@ final class Worker implements Runnable {
             table.begin(waitNanos());
             begun = true;
             if (!connections.leadsToStore()) {
-                LOG.warn("{} was moved or deleted while it was open; opening it anew. Holds it kept are lost.", store);
+                LOG.warn("{} was moved or deleted while it was open; reopening it. Its holds are lost.", store);
                 table.rollback();
                 return Try.MOVED;
             }

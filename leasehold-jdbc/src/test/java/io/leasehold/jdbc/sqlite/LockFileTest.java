@@ -65,7 +65,7 @@ class LockFileTest {
         Path file = Files.createFile(directory.resolve("file"));
         assertRefused(file.resolve("x.db"), of("ext4"), StoreUnavailableException.class, "cannot be created");
         Path nowhere = Files.createSymbolicLink(directory.resolve("link"), directory.resolve("missing"));
-        assertRefused(nowhere, of("ext4"), StoreUnavailableException.class, "is neither a file");
+        assertRefused(nowhere, of("ext4"), StoreUnavailableException.class, "is not a file");
     }
 
     @Test

@@ -125,7 +125,7 @@ class FileOpeningTest {
                 path(), "no database at all, but some text that is long enough to be taken for one".repeat(9));
         assertThatThrownBy(() -> file().open())
                 .isInstanceOf(StoreUnavailableException.class)
-                .hasMessageContaining("is damaged or no SQLite database");
+                .hasMessageContaining("is damaged or not an SQLite database");
         assertThat(pauses).isZero();
     }
 
@@ -183,7 +183,7 @@ class FileOpeningTest {
             execute(other, "CREATE TABLE orders (id)");
             assertThatThrownBy(() -> file().open())
                     .isInstanceOf(UnsafeStoreException.class)
-                    .hasMessageContaining("is an SQLite database of something else (application id 0)");
+                    .hasMessageContaining("is an SQLite database of another application (application id 0)");
             execute(other, "DROP TABLE orders", "PRAGMA application_id=77");
         }
         file().open().discard();

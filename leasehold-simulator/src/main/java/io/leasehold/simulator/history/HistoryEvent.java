@@ -2,17 +2,17 @@ package io.leasehold.simulator.history;
 
 import java.util.Objects;
 
-/** Something that a process did or believed at a moment. */
+/** An action or a belief of a process at one moment. */
 public sealed interface HistoryEvent {
 
-    /** When, on the common monotonic clock, in nanoseconds. */
+    /** The time, on the common monotonic clock, in nanoseconds. */
     long atNanos();
 
-    /** Which process: unique over restarts. */
+    /** The process: unique over restarts. */
     String process();
 
     /**
-     * A holder got a lease, and believes in it until {@code untilAtNanos}.
+     * A holder obtained a lease, and relies on it until {@code untilAtNanos}.
      *
      * @param atNanos not before the acquiring call had returned
      * @param process the holder
@@ -29,9 +29,9 @@ public sealed interface HistoryEvent {
     }
 
     /**
-     * A holder saw that its lease reaches further than it knew.
+     * A holder saw that its lease lasts longer than it knew.
      *
-     * @param atNanos when it looked
+     * @param atNanos the time of the check
      * @param process the holder
      * @param lock the lock
      * @param token the fencing token
@@ -46,9 +46,9 @@ public sealed interface HistoryEvent {
     }
 
     /**
-     * A holder believes in its lease no more.
+     * A holder no longer relies on its lease.
      *
-     * @param atNanos before the release was called, or after the loss was told
+     * @param atNanos before the release was called, or after the loss was reported
      * @param process the holder
      * @param lock the lock
      * @param token the fencing token
@@ -64,7 +64,7 @@ public sealed interface HistoryEvent {
     }
 
     /**
-     * A holder entered its lock once more, or left it but for the last time.
+     * A holder entered its lock again, or left it except for the last time.
      *
      * @param atNanos when
      * @param process the holder
@@ -100,9 +100,9 @@ public sealed interface HistoryEvent {
 
     /** The act of a holder on a protected resource. */
     enum Access {
-        /** It asked for the value. */
+        /** It read the value. */
         READ,
-        /** It set the value. */
+        /** It wrote the value. */
         WRITE
     }
 

@@ -9,8 +9,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * The history of one process, a file of lines that only grows. Each event is one write, so that a process that is
- * killed loses at most the line it was writing, and the reader leaves out a last line without its end.
+ * The history of one process in an append-only file of lines. Each event is one write, so that a killed process loses
+ * at most the line that it was writing, and the reader skips an incomplete last line.
  *
  * <p>Safe for all threads of the one process that writes it.
  */

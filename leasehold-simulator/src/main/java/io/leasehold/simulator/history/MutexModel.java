@@ -11,13 +11,13 @@ import org.jspecify.annotations.Nullable;
  * owner whose lease has ended owns nothing, although it has not left, and nor does an owner that was killed.
  */
 public enum MutexModel {
-    /** One owner at a time; who does not own releases nothing, and nobody releases twice. */
+    /** One owner at a time; only the owner releases, and no owner releases twice. */
     OWNER_AWARE(false, false),
-    /** An owner may enter again and leave as often; the lock is free when it has left for the last time. */
+    /** An owner may enter again, and must leave as often; the lock is free when it has left for the last time. */
     REENTRANT(true, false),
-    /** Owner-aware, and tokens rise from owner to owner. */
+    /** Owner-aware, and tokens increase from owner to owner. */
     FENCED(false, true),
-    /** Reentrant, tokens rise from owner to owner, and an owner that enters again sees the one it has. */
+    /** Reentrant; tokens increase from owner to owner, and an owner that enters again sees its own token. */
     REENTRANT_FENCED(true, true);
 
     private final boolean reentrant;
@@ -106,7 +106,10 @@ public enum MutexModel {
             }
         }
 
-        /** From then on the owner believes in nothing: a store that notices a death gives the lock to another at once. */
+        /**
+         * From then on the owner relies on nothing: a store that detects a death grants the lock to another client at
+         * once.
+         */
         void ended(HistoryEvent.Ended event) {
             Tenure tenure = tenures.get(key(event.process(), event.token()));
             if (tenure != null) {

@@ -1,11 +1,11 @@
 /**
- * Histories of what lock holders believed and what a protected resource saw, and checkers that judge them.
+ * Histories of the beliefs of lock holders and of the accesses to a protected resource, and checkers that judge them.
  *
- * <p>Each process writes a file of its own ({@link io.leasehold.simulator.history.HistoryFile}); the files are merged
+ * <p>Each process writes its own file ({@link io.leasehold.simulator.history.HistoryFile}); the files are merged
  * ({@link io.leasehold.simulator.history.History}); {@link io.leasehold.simulator.history.OverlapChecker}, {@link
- * io.leasehold.simulator.history.TokenChecker} and {@link io.leasehold.simulator.history.LostUpdateChecker} read nothing
- * else. All times are of one monotonic clock: {@code System.nanoTime()} is one for a whole Linux machine, and a virtual
- * world has one too.
+ * io.leasehold.simulator.history.TokenChecker} and {@link io.leasehold.simulator.history.LostUpdateChecker} read
+ * nothing else. All times are of one monotonic clock: {@code System.nanoTime()} is one for a whole Linux machine, and a
+ * virtual world has one too.
  *
  * <pre>{@code
  * History history = History.read(List.of(Path.of("w1.history"), Path.of("w2.history")));

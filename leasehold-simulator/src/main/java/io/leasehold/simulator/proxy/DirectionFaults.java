@@ -76,12 +76,12 @@ final class DirectionFaults {
         return delayNanos + (jitterNanos == 0 ? 0 : random.nextLong(jitterNanos));
     }
 
-    /** How many of so many bytes may be written before a reset that was asked for. */
+    /** The number of these bytes that may be written before a requested reset. */
     int untilReset(int wanted) {
         return bytesUntilReset < 0 ? wanted : (int) Math.min(wanted, bytesUntilReset);
     }
 
-    /** Counts bytes written to the receiver; true if the reset that was asked for is due now. */
+    /** Counts bytes written to the receiver; true if the requested reset is due now. */
     boolean countPassed(int bytes) {
         passed += bytes;
         if (bytesPerSecond > 0) {

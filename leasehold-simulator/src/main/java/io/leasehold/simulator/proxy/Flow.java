@@ -166,7 +166,7 @@ final class Flow {
         }
     }
 
-    /** The moment asked for has come. */
+    /** The requested time has come. */
     void woken() {
         wakePending = false;
     }

@@ -11,7 +11,7 @@ final class LoopTasks {
     private final List<Task<?>> waiting = new ArrayList<>();
     private boolean over;
 
-    /** A request of another thread; it is told the result only when it has reached the sockets. */
+    /** A request of another thread, which receives the result only when it has reached the sockets. */
     static final class Task<T> {
         private final Supplier<T> action;
         private final CompletableFuture<T> result = new CompletableFuture<>();
@@ -48,7 +48,7 @@ final class LoopTasks {
         Task<T> task = new Task<>(action);
         synchronized (waiting) {
             if (over) {
-                // The loop has ended, and its state is nobody's but the caller's.
+                // The loop has ended, and only the caller uses its state.
                 task.run();
                 task.tell();
             } else {
@@ -68,7 +68,7 @@ final class LoopTasks {
         }
     }
 
-    /** The loop has ended: what is left runs here, and what comes later in the thread that asks. */
+    /** The loop has ended: remaining tasks run here, and later tasks run on the calling thread. */
     void end() {
         List<Task<?>> left;
         synchronized (waiting) {

@@ -347,7 +347,7 @@ final class ProxyLoop {
 
     private long patienceMillis() {
         Wake next = wakes.peek();
-        // Rounded up, and never 0, which would mean for ever.
+        // Rounded up, and never 0, which would mean no limit.
         return next == null ? 0 : Math.max(1, (next.atNanos - nanoTime() + 999_999) / 1_000_000);
     }
 

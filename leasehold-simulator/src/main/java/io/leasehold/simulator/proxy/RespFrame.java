@@ -2,7 +2,7 @@ package io.leasehold.simulator.proxy;
 
 /** Finds the ends of RESP2 and RESP3 values in a byte array; knows nothing of their meaning. */
 final class RespFrame {
-    /** The value goes on beyond the bytes at hand. */
+    /** The value continues beyond the available bytes. */
     static final int INCOMPLETE = -1;
     /** The bytes are not RESP. */
     static final int MALFORMED = -2;

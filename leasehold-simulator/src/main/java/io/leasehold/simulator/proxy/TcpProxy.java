@@ -123,8 +123,8 @@ public final class TcpProxy implements AutoCloseable {
     }
 
     /**
-     * Resets the server's side of every open connection without telling the client: it goes on believing in a connection
-     * that leads nowhere, as after a crash of the server's machine.
+     * Resets the server's side of every open connection without telling the client: the client still relies on a
+     * connection that leads nowhere, as after a crash of the server's machine.
      */
     public TcpProxy halfOpenForClients() {
         loop.run(() -> loop.halfOpenAll(ProxyConnection::halfOpenForClient));

@@ -14,17 +14,17 @@ import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.core.env.Environment;
 
 /**
- * Makes the clients of {@code leasehold.*} and of {@code leasehold.clients.*}, and knows how those with a name are.
+ * Creates the clients of {@code leasehold.*} and of {@code leasehold.clients.*}, and keeps the status of named ones.
  *
  * <p>Any thread may use it.
  */
 final class ConfiguredClients {
 
     /**
-     * A client with a name.
+     * A named client.
      *
      * @param client the client
-     * @param status what was seen of it, and of no other
+     * @param status the status of this client alone
      */
     record Named(LockClient client, LeaseStatus status) {}
 
@@ -50,14 +50,14 @@ final class ConfiguredClients {
         return connected(StoreOfApplication.PREFIX, properties.client(), listeners.orderedStream());
     }
 
-    /** The client with a name; called once for each, by the definition of its bean. */
+    /** Creates a named client; called once for each, by the definition of its bean. */
     LockClient named(String name) {
         LeaseholdProperties.Client client = properties.clients().get(name);
         if (client == null) {
-            throw new IllegalArgumentException("nothing is set below leasehold.clients." + name);
+            throw new IllegalArgumentException("no property is set below leasehold.clients." + name);
         }
         LeaseStatus status = new LeaseStatus();
-        // That of the client without a name is a bean, as other listeners are.
+        // The status of the client without a name is a bean, as other listeners are.
         Stream<LockListener> all = Stream.concat(
                 Stream.of(status), listeners.orderedStream().filter(listener -> !(listener instanceof LeaseStatus)));
         LockClient connected = connected(NamedClients.PREFIX + "." + name, client, all);
@@ -65,7 +65,7 @@ final class ConfiguredClients {
         return connected;
     }
 
-    /** Those that have been made, by their names. */
+    /** The clients created so far, by their names. */
     Map<String, Named> all() {
         return Map.copyOf(named);
     }
@@ -84,12 +84,12 @@ final class ConfiguredClients {
             return settings.connectLazily() ? builder.connectLazily() : builder.connect();
         } catch (IllegalArgumentException e) {
             throw new NoLockStoreException(
-                    "The place for locks" + which + " cannot be used: " + e.getMessage(),
+                    "The store for locks" + which + " cannot be used: " + e.getMessage(),
                     "Change " + prefix + ".uri",
                     e);
         } catch (LockStoreException e) {
             throw new NoLockStoreException(
-                    "The place for locks" + which + " cannot be used: " + e.getMessage(),
+                    "The store for locks" + which + " cannot be used: " + e.getMessage(),
                     "Start it, let this application reach it, or change " + prefix + ".uri and " + prefix + ".require",
                     e);
         }
@@ -100,8 +100,8 @@ final class ConfiguredClients {
             return settings.defaults().options();
         } catch (IllegalArgumentException e) {
             throw new NoLockStoreException(
-                    "The properties " + prefix + ".defaults.* do not go together: " + e.getMessage(),
-                    "Change what the message names",
+                    "The properties " + prefix + ".defaults.* conflict: " + e.getMessage(),
+                    "Change the properties named above",
                     e);
         }
     }

@@ -10,7 +10,7 @@ import java.util.Locale;
 import javax.sql.DataSource;
 import org.springframework.beans.factory.ListableBeanFactory;
 
-/** A database of the application as the place for locks. */
+/** Keeps locks in a database of the application. */
 final class DataSourceStore {
 
     private DataSourceStore() {}
@@ -27,7 +27,7 @@ final class DataSourceStore {
             product = connection.getMetaData().getDatabaseProductName().toUpperCase(Locale.ROOT);
         } catch (SQLException e) {
             throw new StoreUnavailableException(
-                    "the DataSource \"" + name + "\", which is to keep the locks, does not answer: " + e.getMessage(),
+                    "the DataSource \"" + name + "\", which should keep the locks, does not answer: " + e.getMessage(),
                     e);
         }
         for (SqlDialect dialect : SqlDialect.values()) {
@@ -37,7 +37,7 @@ final class DataSourceStore {
         }
         throw new NoLockStoreException(
                 "The DataSource \"" + name + "\" is a " + product + ", which cannot keep locks",
-                "Use PostgreSQL, MariaDB, MySQL or H2, or set the uri of another place",
+                "Use PostgreSQL, MariaDB, MySQL or H2, or set the uri of another store",
                 null);
     }
 }

@@ -5,8 +5,8 @@ import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.core.task.SimpleAsyncTaskExecutor;
 
 /**
- * Publishes what an application should hear of as application events: {@link LockListener.Lost}, {@link LockListener.AtRisk} and {@link
- * LockListener.Abandoned}, on a thread of their own each, since their listeners may block. They are rare.
+ * Publishes application events: {@link LockListener.Lost}, {@link LockListener.AtRisk} and {@link
+ * LockListener.Abandoned}. Each is published on its own thread, since listeners may block; these events are rare.
  */
 final class LeaseEvents implements LockListener {
 

@@ -7,19 +7,19 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The locks that this process holds and waits for, and whether the store answered the last time.
+ * The locks that this process holds and waits for, and whether the store answered the last request.
  *
- * <p>Guarded by {@code this}: counting is all that is done inside.
+ * <p>Guarded by {@code this}, which protects only counting.
  */
 final class LeaseStatus implements LockListener {
 
     /** Whether the store answered. */
     enum Answers {
-        /** Nothing was asked yet. */
+        /** No request was sent yet. */
         UNKNOWN,
-        /** It did. */
+        /** The store answered. */
         YES,
-        /** The last attempt or renewal failed for want of an answer. */
+        /** The last attempt or renewal failed because the store did not answer. */
         NO
     }
 
@@ -29,10 +29,10 @@ final class LeaseStatus implements LockListener {
     private long lost;
 
     /**
-     * A name and how often.
+     * A name with its count.
      *
      * @param lock the name
-     * @param count how often
+     * @param count the count
      */
     record Count(String lock, int count) {}
 
@@ -52,7 +52,7 @@ final class LeaseStatus implements LockListener {
             case BUSY, TIMEOUT -> answers = Answers.YES;
             case ERROR, AMBIGUOUS -> answers = Answers.NO;
             default -> {
-                // an attempt that was called off says nothing about the store
+                // a cancelled attempt says nothing about the store
             }
         }
     }

@@ -21,7 +21,7 @@ import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Import;
 import org.springframework.core.env.Environment;
 
-/** Clients of the stores that are set or found, {@code @Locked}, and an orderly end. */
+/** Configures clients of the configured or detected stores, {@code @Locked}, and an orderly shutdown. */
 @AutoConfiguration(
         afterName = {
             "org.springframework.boot.autoconfigure.jdbc.DataSourceAutoConfiguration",

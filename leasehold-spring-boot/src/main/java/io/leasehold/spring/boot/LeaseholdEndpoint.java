@@ -18,8 +18,9 @@ import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
 
 /**
- * {@code /actuator/leasehold}: what this process holds and waits for; {@code /{name}}: who holds a lock at the store; {@code /{client}/{name}}: the
- * same at a client with a name. A forced release is a write, and only there with {@code management.endpoint.leasehold.access=unrestricted}.
+ * The endpoint {@code /actuator/leasehold}: the locks that this process holds and waits for; {@code /{name}}: the
+ * holder of a lock at the store; {@code /{client}/{name}}: the same for a named client. A forced release is a write
+ * operation, and needs {@code management.endpoint.leasehold.access=unrestricted}.
  */
 @Endpoint(id = "leasehold", defaultAccess = Access.READ_ONLY)
 final class LeaseholdEndpoint {
@@ -111,7 +112,7 @@ final class LeaseholdEndpoint {
     }
 
     private InvalidEndpointRequestException unknown(String problem) {
-        String reason = problem + "; those with a name are "
+        String reason = problem + "; the named clients are "
                 + new TreeSet<>(configured.all().keySet());
         return new InvalidEndpointRequestException(reason, reason);
     }

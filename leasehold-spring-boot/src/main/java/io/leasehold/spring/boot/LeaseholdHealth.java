@@ -13,12 +13,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
 
-/** The health that the indicators of all versions of Boot show. A lost lease does not count, only a store that does not answer. */
+/**
+ * The health that the indicators of all versions of Boot show. Only a store that does not answer counts, not a lost
+ * lease.
+ */
 final class LeaseholdHealth {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.spring");
 
-    /** A lock that is never held: its name is what a store that has failed before is asked about. */
+    /** The name of a lock that is never held: a query for it checks a store that has failed before. */
     private static final LockName PROBE = LockName.exactly("leasehold-health");
 
     private final ObjectProvider<LockClient> clients;
@@ -31,7 +34,7 @@ final class LeaseholdHealth {
         this.configured = configured;
     }
 
-    /** The status as all versions of Boot name it: of several clients, that of the worst. */
+    /** The status code, which is the same in all versions of Boot: with several clients, the worst one. */
     String code() {
         Set<LeaseStatus.Answers> all = EnumSet.of(answersNow(clients.getIfUnique(), status));
         configured.all().values().forEach(one -> all.add(answersNow(one.client(), one.status())));
@@ -48,7 +51,7 @@ final class LeaseholdHealth {
         };
     }
 
-    /** Asks a store that has failed: an application that is out of service gets no work that would. */
+    /** Queries a store that has failed: an application that is out of service receives no work that would do so. */
     private static LeaseStatus.Answers answersNow(@Nullable LockClient client, LeaseStatus status) {
         if (status.answers() == LeaseStatus.Answers.NO && client != null) {
             try {

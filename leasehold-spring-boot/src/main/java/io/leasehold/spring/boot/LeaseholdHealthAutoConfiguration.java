@@ -10,7 +10,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-/** A health contributor named {@code leasehold}, as the version of Boot that is there wants it. */
+/** Configures the health contributor {@code leasehold} for the version of Boot that is present. */
 @AutoConfiguration(after = LeaseholdAutoConfiguration.class)
 @ConditionalOnBean(LeaseStatus.class)
 @ConditionalOnProperty(name = "management.health.leasehold.enabled", matchIfMissing = true)
@@ -18,7 +18,7 @@ public final class LeaseholdHealthAutoConfiguration {
 
     LeaseholdHealthAutoConfiguration() {}
 
-    /** Boot 3. */
+    /** The contributor for Boot 3. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = "org.springframework.boot.actuate.health.HealthIndicator")
     static class OfBoot3 {
@@ -33,7 +33,7 @@ public final class LeaseholdHealthAutoConfiguration {
         }
     }
 
-    /** Boot 4, where it has moved. */
+    /** The contributor for Boot 4, in which the interface has moved. */
     @Configuration(proxyBeanMethods = false)
     @ConditionalOnClass(name = "org.springframework.boot.health.contributor.HealthIndicator")
     static class OfBoot4 {

@@ -8,7 +8,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
 
-/** Meters of all locks, where leasehold-micrometer and a registry are there. */
+/** Configures meters of all locks, if leasehold-micrometer and a registry are present. */
 @AutoConfiguration(
         before = LeaseholdAutoConfiguration.class,
         afterName = {

@@ -14,19 +14,19 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * The properties {@code leasehold.*}; what each means is written in the metadata.
+ * The properties {@code leasehold.*}; the metadata documents each of them.
  *
- * @param uri where locks are kept
+ * @param uri the URI of the store
  * @param connectLazily whether the application starts while the store does not answer
- * @param label of the client, instead of the application's name
- * @param require what the store has to promise
- * @param defaults of locks that say nothing else
+ * @param label the label of the client, instead of the application's name
+ * @param require the promises that the store must keep
+ * @param defaults the default options of locks
  * @param jdbc locks in a database of the application
  * @param redis locks at the Redis of the application
- * @param clients more clients, by the names of their beans
+ * @param clients further clients, by the names of their beans
  * @param outerTransaction see {@link OuterTransaction}
  * @param lint see {@link LintLevel}
- * @param shutdown how the application ends
+ * @param shutdown the behaviour when the application stops
  */
 @ConfigurationProperties("leasehold")
 record LeaseholdProperties(
@@ -48,13 +48,13 @@ record LeaseholdProperties(
     }
 
     /**
-     * One client; its settings mean what those without a name mean.
+     * The settings of one client; they have the same meaning as those of the client without a name.
      *
-     * @param uri where locks are kept
+     * @param uri the URI of the store
      * @param connectLazily whether the application starts while the store does not answer
-     * @param label of the client, instead of the application's name
-     * @param require what the store has to promise
-     * @param defaults of locks that say nothing else
+     * @param label the label of the client, instead of the application's name
+     * @param require the promises that the store must keep
+     * @param defaults the default options of locks
      * @param jdbc locks in a database of the application
      * @param redis locks at the Redis of the application
      */
@@ -67,7 +67,7 @@ record LeaseholdProperties(
             @DefaultValue Jdbc jdbc,
             @DefaultValue Redis redis) {}
 
-    /** Levels below which the application does not start. */
+    /** The levels below which the application does not start. */
     record Require(
             Guarantee.@Nullable Exclusion exclusion,
             Guarantee.@Nullable Fencing fencing,
@@ -79,7 +79,7 @@ record LeaseholdProperties(
         }
     }
 
-    /** The defaults of locks. */
+    /** The default options of locks. */
     record Defaults(
             @Nullable Duration ttl,
             @Nullable Duration maxHold,
@@ -87,7 +87,7 @@ record LeaseholdProperties(
             @Nullable Duration nodeTimeout,
             @Nullable Fairness fairness) {
 
-        /** Options for the client, or null where none is set: then the store's own limits count. */
+        /** The options for the client, or null if none is set: then the store's own limits apply. */
         @Nullable
         LockOptions options() {
             if (Stream.of(ttl, maxHold, nodeTimeout, fairness).allMatch(Objects::isNull)) {
@@ -113,6 +113,6 @@ record LeaseholdProperties(
     /** Locks at the Redis of the application. */
     record Redis(@DefaultValue("false") boolean reuseConnectionFactory) {}
 
-    /** How the application ends. */
+    /** The behaviour when the application stops. */
     record Shutdown(@DefaultValue("5s") Duration await) {}
 }

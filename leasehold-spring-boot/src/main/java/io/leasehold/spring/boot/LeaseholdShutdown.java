@@ -10,12 +10,12 @@ import org.springframework.context.SmartLifecycle;
 import org.springframework.core.task.SimpleAsyncTaskExecutor;
 
 /**
- * Closes the clients when the application ends: after the web server and the schedulers, which still use locks, and before connections
- * that a client may use.
+ * Closes the clients when the application stops: after the web server and the schedulers, which still use locks, and
+ * before connections that a client may use.
  */
 final class LeaseholdShutdown implements SmartLifecycle {
 
-    /** Below the web server, which is at − 2048, and above connection factories, which are at 0. */
+    /** Below the web server, which is at −2048 from the default, and above connection factories, which are at 0. */
     static final int PHASE = DEFAULT_PHASE - 4096;
 
     private final ConfigurableListableBeanFactory beans;
@@ -46,7 +46,10 @@ final class LeaseholdShutdown implements SmartLifecycle {
         }
     }
 
-    /** Each waits for its own holders: one after another they would take many times as long as is said. */
+    /**
+     * Closes all clients concurrently. Each waits for its own holders: in sequence they would take many times the
+     * configured duration.
+     */
     private void allAtOnce(List<LockClient> clients) {
         SimpleAsyncTaskExecutor threads = new SimpleAsyncTaskExecutor("leasehold-shutdown-");
         CompletableFuture.allOf(clients.stream()
@@ -65,7 +68,7 @@ final class LeaseholdShutdown implements SmartLifecycle {
         return PHASE;
     }
 
-    /** A context that is paused between tests (from Framework 7 on) goes on later, and a closed client does not. */
+    /** A context that is paused between tests (from Framework 7 on) resumes later, but a closed client cannot. */
     public boolean isPauseable() {
         return false;
     }

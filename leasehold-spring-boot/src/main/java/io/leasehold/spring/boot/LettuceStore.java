@@ -8,7 +8,7 @@ import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
-/** The Redis of the application as the place for locks, through the client that its connection factory has. */
+/** Keeps locks in the application's Redis, through the client of its connection factory. */
 final class LettuceStore {
 
     private LettuceStore() {}
@@ -19,7 +19,7 @@ final class LettuceStore {
                 || factory.isRedisSentinelAware()
                 || factory.isClusterAware()) {
             throw new NoLockStoreException(
-                    "The LettuceConnectionFactory is one for Sentinel or Cluster, whose members are set differently for locks",
+                    "The LettuceConnectionFactory is configured for Sentinel or Cluster, which locks cannot share",
                     "Set leasehold.uri to redis-sentinel://… or redis-cluster://…",
                     null);
         }

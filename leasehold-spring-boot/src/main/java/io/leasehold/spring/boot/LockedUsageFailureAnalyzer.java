@@ -4,7 +4,7 @@ import io.leasehold.spring.LockedUsageException;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** Tells how to correct a method with {@code @Locked}. */
+/** Explains how to correct a method with {@code @Locked}. */
 final class LockedUsageFailureAnalyzer extends AbstractFailureAnalyzer<LockedUsageException> {
 
     LockedUsageFailureAnalyzer() {}

@@ -12,8 +12,8 @@ import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotationMetadata;
 
 /**
- * Registers a bean for each client of {@code leasehold.clients.*}. They are injected where their name is asked for, and nowhere else: one more of
- * them does not make another client ambiguous.
+ * Registers a bean for each client of {@code leasehold.clients.*}. Such a bean is injected only where its name is
+ * requested, so that it never makes another client ambiguous.
  */
 final class NamedClients implements ImportBeanDefinitionRegistrar {
 
@@ -25,7 +25,7 @@ final class NamedClients implements ImportBeanDefinitionRegistrar {
         this.environment = environment;
     }
 
-    /** By name, with whatever is set below it. */
+    /** The configured clients by name, with their properties. */
     static Map<String, Object> in(Environment environment) {
         return Binder.get(environment)
                 .bind(PREFIX, Bindable.mapOf(String.class, Object.class))

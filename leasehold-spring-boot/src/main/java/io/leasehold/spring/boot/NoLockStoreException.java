@@ -2,7 +2,7 @@ package io.leasehold.spring.boot;
 
 import org.jspecify.annotations.Nullable;
 
-/** There is no place for locks, or it does not answer. */
+/** Thrown if there is no store for locks, or it does not answer. */
 final class NoLockStoreException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;

@@ -3,7 +3,7 @@ package io.leasehold.spring.boot;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** Tells how to name a store. */
+/** Explains how to configure a store. */
 final class NoLockStoreFailureAnalyzer extends AbstractFailureAnalyzer<NoLockStoreException> {
 
     NoLockStoreFailureAnalyzer() {}

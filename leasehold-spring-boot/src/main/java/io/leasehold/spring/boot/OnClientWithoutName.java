@@ -8,12 +8,15 @@ import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.ConfigurationCondition;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
-/** Whether there is a client without a name: always, but where all that is set, and all that is there, is for clients with one. */
+/**
+ * Matches if there is a client without a name: always, unless all configured properties and all available stores are
+ * for named clients.
+ */
 final class OnClientWithoutName extends SpringBootCondition implements ConfigurationCondition {
 
     OnClientWithoutName() {}
 
-    /** When it is known which beans the application has. */
+    /** Evaluated when the beans of the application are known. */
     @Override
     public ConfigurationPhase getConfigurationPhase() {
         return ConfigurationPhase.REGISTER_BEAN;
@@ -27,7 +30,7 @@ final class OnClientWithoutName extends SpringBootCondition implements Configura
         }
         return StoreOfApplication.isThereOne(
                         context.getEnvironment(), Objects.requireNonNull(context.getBeanFactory(), "beans"))
-                ? ConditionOutcome.match(message.because("there is a place for its locks"))
-                : ConditionOutcome.noMatch(message.because("nothing says where its locks would be kept"));
+                ? ConditionOutcome.match(message.because("there is a store for its locks"))
+                : ConditionOutcome.noMatch(message.because("no property selects a store for its locks"));
     }
 }

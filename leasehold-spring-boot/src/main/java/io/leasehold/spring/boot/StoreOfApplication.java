@@ -10,26 +10,31 @@ import org.springframework.core.env.Environment;
 import org.springframework.util.ClassUtils;
 
 /**
- * Finds the place for the locks of a client: the URI that is set, or the database or Redis of the application that is. Where nothing is set, the
- * client without a name takes the only database or Redis that there is; where there are several, it does not choose.
+ * Finds the store for the locks of a client: the configured URI, or the configured database or Redis of the
+ * application. If none is configured, the client without a name uses the only database or Redis of the application; if
+ * there are several, it does not choose.
  */
 final class StoreOfApplication {
 
-    /** That of the client without a name. */
+    /** The prefix of the client without a name. */
     static final String PREFIX = "leasehold";
 
     private final String prefix;
     private final LeaseholdProperties.Client properties;
     private final ListableBeanFactory beans;
 
-    /** @param prefix what the names of the client's properties begin with */
+    /**
+     * Creates the finder.
+     *
+     * @param prefix the prefix of the client's property names
+     */
     StoreOfApplication(String prefix, LeaseholdProperties.Client properties, ListableBeanFactory beans) {
         this.prefix = prefix;
         this.properties = properties;
         this.beans = beans;
     }
 
-    /** Whether a client without a name has anything to connect to, or to choose from. */
+    /** Whether there is a store for a client without a name, or a choice of stores. */
     static boolean isThereOne(Environment environment, ListableBeanFactory beans) {
         return Stream.of("uri", "jdbc.datasource", "redis.reuse-connection-factory")
                         .anyMatch(name -> environment.containsProperty(PREFIX + "." + name))
@@ -48,7 +53,11 @@ final class StoreOfApplication {
                 "io.leasehold.redis.RedisStore");
     }
 
-    /** @throws NoLockStoreException if there is none, or more than one */
+    /**
+     * Sets the store at the builder.
+     *
+     * @throws NoLockStoreException if there is none, or more than one
+     */
     void nameTo(Leasehold.Builder builder) {
         String uri = properties.uri();
         String datasource = properties.jdbc().datasource();
@@ -69,7 +78,7 @@ final class StoreOfApplication {
                     "leasehold-redis");
             LettuceStore.nameTo(builder, beans);
         } else if (!prefix.equals(PREFIX)) {
-            throw new NoLockStoreException(prefix + " names no place for locks", sayWhich(), null);
+            throw new NoLockStoreException(prefix + " names no store for locks", sayWhich(), null);
         } else if (databases.size() == 1 && redis.isEmpty()) {
             DataSourceStore.nameTo(builder, beans, databases.get(0));
         } else if (databases.isEmpty() && !redis.isEmpty()) {
@@ -79,9 +88,9 @@ final class StoreOfApplication {
             found.addAll(redis);
             throw new NoLockStoreException(
                     found.isEmpty()
-                            ? "There is no place for locks: leasehold.uri is not set, and there is neither a DataSource with leasehold-jdbc"
+                            ? "There is no store for locks: leasehold.uri is not set, and there is neither a DataSource with leasehold-jdbc"
                                     + " nor a LettuceConnectionFactory with leasehold-redis"
-                            : "Locks could be kept at each of " + found + ", and nothing says where",
+                            : "Locks could be kept at each of " + found + ", and no property selects one",
                     sayWhich(),
                     null);
         }
@@ -97,12 +106,12 @@ final class StoreOfApplication {
         if (!there) {
             throw new NoLockStoreException(
                     otherwise,
-                    "Declare that bean, and have " + artefact + " on the class path, or set " + prefix + ".uri",
+                    "Declare that bean, and put " + artefact + " on the class path, or set " + prefix + ".uri",
                     null);
         }
     }
 
-    /** The names of the beans of a type, where it and what makes a store of it are on the class path. */
+    /** The names of the beans of a type, if the type and the module that supports it are on the class path. */
     private static List<String> present(ListableBeanFactory beans, String type, String store) {
         ClassLoader loader = StoreOfApplication.class.getClassLoader();
         if (!ClassUtils.isPresent(store, loader) || !ClassUtils.isPresent(type, loader)) {

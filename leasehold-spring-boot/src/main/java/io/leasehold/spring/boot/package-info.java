@@ -1,4 +1,7 @@
-/** Auto-configuration for Spring Boot 3.5, 4.0 and 4.1; what it makes is described by its properties and in {@code docs/spring.md}. */
+/**
+ * Auto-configuration for Spring Boot 3.5, 4.0 and 4.1. The metadata of its properties and {@code docs/spring.md}
+ * describe it.
+ */
 @NullMarked
 package io.leasehold.spring.boot;
 

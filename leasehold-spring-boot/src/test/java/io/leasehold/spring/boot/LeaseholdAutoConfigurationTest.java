@@ -152,7 +152,7 @@ class LeaseholdAutoConfigurationTest {
             FailureAnalysis analysis = analysis(context.getStartupFailure());
             assertThat(analysis.getDescription())
                     .isEqualTo(
-                            "There is no place for locks: leasehold.uri is not set, and there is neither a DataSource with leasehold-jdbc"
+                            "There is no store for locks: leasehold.uri is not set, and there is neither a DataSource with leasehold-jdbc"
                                     + " nor a LettuceConnectionFactory with leasehold-redis.");
             assertThat(analysis.getAction()).startsWith("Set leasehold.uri (redis://…");
         });
@@ -177,8 +177,7 @@ class LeaseholdAutoConfigurationTest {
                                         "leasehold.redis.reuse-connection-factory is true, and there is no LettuceConnectionFactory"));
         inMemory.withPropertyValues("leasehold.defaults.ttl=1ms")
                 .run(context -> assertThat(analysis(context.getStartupFailure()).getDescription())
-                        .startsWith(
-                                "The properties leasehold.defaults.* do not go together: lock options: ttl is 1ms"));
+                        .startsWith("The properties leasehold.defaults.* conflict: lock options: ttl is 1ms"));
         inMemory.withPropertyValues("leasehold.require.scope=network")
                 .run(context -> assertThat(analysis(context.getStartupFailure()).getDescription())
                         .contains("required was Scope NETWORK"));

@@ -164,7 +164,7 @@ class NamedClientsTest {
                     assertThatThrownBy(() ->
                                     context.getBean(LeaseholdEndpoint.class).lock("x"))
                             .isInstanceOf(InvalidEndpointRequestException.class)
-                            .hasMessage("there is no client without a name; those with a name are [audit, jobs]");
+                            .hasMessage("there is no client without a name; the named clients are [audit, jobs]");
                 });
         application
                 .withPropertyValues("leasehold.clients.audit.uri=memory:", "leasehold.clients.jobs.uri=memory:")
@@ -187,8 +187,8 @@ class NamedClientsTest {
         one.withBean(Jobs.class).run(context -> {
             assertThat(analysis(context).getDescription())
                     .startsWith(
-                            "@Locked method Jobs.atTheDefault() names no client, and the only one is that of the bean \"audit\", which is no"
-                                    + " default candidate.");
+                            "@Locked method Jobs.atTheDefault() names no client, and the only one is that of the bean"
+                                    + " \"audit\", which is not a default candidate.");
             assertThat(analysis(context).getAction()).contains("client = \"audit\"", "leasehold.uri");
         });
         one.withBean(Injected.class)
@@ -211,14 +211,14 @@ class NamedClientsTest {
                 .withPropertyValues("leasehold.uri=memory:", "leasehold.clients.audit.label=x")
                 .run(context -> {
                     assertThat(analysis(context).getDescription())
-                            .isEqualTo("leasehold.clients.audit names no place for locks.");
+                            .isEqualTo("leasehold.clients.audit names no store for locks.");
                     assertThat(analysis(context).getAction()).startsWith("Set leasehold.clients.audit.uri (redis://…");
                 });
         application
                 .withPropertyValues("leasehold.uri=memory:", "leasehold.clients.audit.uri=nosql://x")
                 .run(context -> {
                     assertThat(analysis(context).getDescription())
-                            .startsWith("The place for locks of leasehold.clients.audit cannot be used");
+                            .startsWith("The store for locks of leasehold.clients.audit cannot be used");
                     assertThat(analysis(context).getAction()).isEqualTo("Change leasehold.clients.audit.uri.");
                 });
         application
@@ -227,7 +227,7 @@ class NamedClientsTest {
                         .startsWith("leasehold.clients.audit.jdbc.datasource is \"orders\""));
         two.withPropertyValues("leasehold.clients.audit.defaults.ttl=1ms")
                 .run(context -> assertThat(analysis(context).getDescription())
-                        .startsWith("The properties leasehold.clients.audit.defaults.* do not go together"));
+                        .startsWith("The properties leasehold.clients.audit.defaults.* conflict"));
         two.withBean("audit", String.class, () -> "of the application")
                 .run(context -> assertThat(context.getStartupFailure()).hasMessageContaining("audit"));
     }
@@ -316,7 +316,7 @@ class NamedClientsTest {
                         assertThat(endpoint.forceReleaseAt("audit", "x")).containsEntry("released", true);
                     }
                     assertThatThrownBy(() -> endpoint.lockAt("x", "x"))
-                            .hasMessage("there is no client \"x\"; those with a name are [audit]");
+                            .hasMessage("there is no client \"x\"; the named clients are [audit]");
                 });
     }
 }

@@ -47,7 +47,7 @@ class RedisOfApplicationTest {
                             .analyze(context.getStartupFailure())
                             .getDescription())
                     .startsWith("Locks could be kept at each of [orders, ")
-                    .endsWith(", and nothing says where."));
+                    .endsWith(", and no property selects one."));
             withBoth.withPropertyValues("leasehold.redis.reuse-connection-factory=true")
                     .run(context -> assertThat(context.getBean(LockClient.class).storeDescription())
                             .contains("redis"));

@@ -20,8 +20,8 @@ import org.springframework.integration.leader.event.DefaultLeaderEventPublisher;
 import org.springframework.integration.leader.event.LeaderEventPublisher;
 
 /**
- * Leader election of Spring Integration 6.5, 7.0 and 7.1 by an {@link Election}: a candidate is told of a loss at its deadline, and
- * not by a heart-beat that asks.
+ * Implements the leader election of Spring Integration 6.5, 7.0 and 7.1 with an {@link Election}: a candidate learns of
+ * a loss at its deadline, and not from a polling heartbeat.
  *
  * <pre>{@code
  * LeaseholdLeaderInitiator leader(LockClient client) {
@@ -33,9 +33,9 @@ import org.springframework.integration.leader.event.LeaderEventPublisher;
  * {@link Candidate#onRevoked} follows each {@link Candidate#onGranted} once, and the candidate stands again only after both have
  * returned.
  *
- * <p><b>Threads.</b> {@code onGranted} runs on the client's work executor and may block until {@code isLeader()} is false; it is not
- * interrupted. {@code onRevoked} runs on a callback thread, perhaps while {@code onGranted} still runs. An exception of
- * {@code onGranted} ends the term.
+ * <p><b>Threads.</b> {@code onGranted} runs on the client's work executor and may block until {@code isLeader()} is
+ * false; it is not interrupted. {@code onRevoked} runs on a callback thread, possibly while {@code onGranted} still
+ * runs. An exception of {@code onGranted} ends the term.
  */
 public final class LeaseholdLeaderInitiator implements SmartLifecycle, DisposableBean, ApplicationEventPublisherAware {
 
@@ -45,16 +45,19 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
     private final Candidate candidate;
     private LeaderEventPublisher events = new DefaultLeaderEventPublisher();
     private boolean autoStartup = true;
-    /** As that of {@code LockRegistryLeaderInitiator}: late to start, early to stop. */
+    /** The same phase as {@code LockRegistryLeaderInitiator}: starts late, stops early. */
     private int phase = Integer.MAX_VALUE - 1000;
 
     private @Nullable Candidacy candidacy;
-    /** Completes when the candidate has returned from all that was begun by the last start. */
+    /** Completes when the candidate has returned from all calls since the last start. */
     private CompletionStage<?> former = CompletableFuture.completedFuture(null);
     /** The current leadership, or the last one. */
     private volatile @Nullable Leadership current;
 
-    /** Has the candidate stand in this election from {@link #start} on; the election's client stays the caller's. */
+    /**
+     * Creates an initiator whose candidate stands in this election from {@link #start} on; the caller closes the
+     * election's client.
+     */
     public LeaseholdLeaderInitiator(Election election, Candidate candidate) {
         this.election = Objects.requireNonNull(election, "election");
         this.candidate = Objects.requireNonNull(candidate, "candidate");
@@ -70,7 +73,7 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
 
         private boolean granted;
         private volatile boolean ended;
-        /** The event of the grant is being published: what ends meanwhile is published after it. */
+        /** Whether the grant event is being published: a revocation meanwhile is published after it. */
         private boolean publishing;
 
         private boolean published;
@@ -84,7 +87,7 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
             return !ended && term.isValid();
         }
 
-        /** Gives the leadership up; the candidate stands again, behind the others. */
+        /** Resigns; the candidate stands again, behind the others. */
         @Override
         public void yield() {
             Candidacy standing = standing();
@@ -98,7 +101,7 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
             return candidate.getRole();
         }
 
-        /** Leads once the candidate has returned from what a stopped candidacy still had it do. */
+        /** Leads once the candidate has returned from the calls of a stopped candidacy. */
         CompletionStage<Void> leadAfter(CompletionStage<?> former) {
             term.onEnd(end -> revoke(null));
             former.whenComplete((done, error) -> lead());
@@ -112,7 +115,7 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
                     publishGrant();
                 }
             } catch (InterruptedException e) {
-                // The executor asks its thread to stop.
+                // The executor interrupts its thread to stop it.
                 Thread.currentThread().interrupt();
                 revoke(e);
             } catch (Throwable e) {
@@ -122,7 +125,7 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
             }
         }
 
-        /** False if the term has ended already. */
+        /** Grants the leadership; false if the term has already ended. */
         private synchronized boolean grant() {
             granted = !ended;
             return granted;
@@ -173,7 +176,7 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
                 LOG.atError()
                         .addKeyValue("election", election.name())
                         .setCause(e)
-                        .log("a candidate of election \"{}\" has failed at its revocation", election.name());
+                        .log("a candidate of election \"{}\" failed during its revocation", election.name());
             } finally {
                 if (failure == null) {
                     revoked.complete(null);
@@ -199,12 +202,12 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
         return candidacy;
     }
 
-    /** The leadership that the candidate has now. */
+    /** The candidate's current leadership. */
     public Optional<Context> context() {
         return Optional.<Context>ofNullable(current).filter(Context::isLeader);
     }
 
-    /** Publishes the events elsewhere than in the application's context. */
+    /** Sets the publisher of the events, instead of the application's context. */
     public void setLeaderEventPublisher(LeaderEventPublisher publisher) {
         this.events = Objects.requireNonNull(publisher, "publisher");
     }
@@ -214,7 +217,7 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
         this.events = new DefaultLeaderEventPublisher(publisher);
     }
 
-    /** Whether it starts with the application; it does unless this says otherwise. */
+    /** Sets whether it starts with the application; the default is true. */
     public void setAutoStartup(boolean autoStartup) {
         this.autoStartup = autoStartup;
     }
@@ -224,7 +227,7 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
         return autoStartup;
     }
 
-    /** The phase in which it starts. */
+    /** Sets the phase in which it starts. */
     public void setPhase(int phase) {
         this.phase = phase;
     }
@@ -234,7 +237,7 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
         return phase;
     }
 
-    /** Stands; does nothing if it stands already. Waits for nothing. */
+    /** Stands for election; does nothing if it already stands. Does not wait. */
     @Override
     public synchronized void start() {
         if (candidacy == null) {
@@ -244,7 +247,7 @@ public final class LeaseholdLeaderInitiator implements SmartLifecycle, Disposabl
         }
     }
 
-    /** Stands no more: revokes a leadership, and waits as {@link Candidacy#close()} does. */
+    /** Withdraws the candidate: revokes a leadership, and waits as {@link Candidacy#close()} does. */
     @Override
     public void stop() {
         Candidacy ended;

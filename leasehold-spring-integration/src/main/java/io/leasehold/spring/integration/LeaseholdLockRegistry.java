@@ -16,7 +16,7 @@ import org.springframework.integration.support.locks.ExpirableLockRegistry;
 import org.springframework.integration.support.locks.RenewableLockRegistry;
 
 /**
- * The locks of Spring Integration 6.5, 7.0 and 7.1 as renewed leases, at every store.
+ * Provides the locks of Spring Integration 6.5, 7.0 and 7.1 as renewed leases, at every store.
  *
  * <pre>{@code
  * LockRegistry lockRegistry(LockClient client) {
@@ -24,12 +24,13 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
  * }
  * }</pre>
  *
- * <p><b>Guarantee.</b> As {@link ReentrantLockView}: reentrant per thread, in this process without a round trip. A lost lock is never silently
- * taken again: {@code tryLock} of the thread that held it answers false once, {@code lock} throws {@link LeaseLostException} once, and
- * only then a new hold begins, with a larger fencing token. So a {@code LockRegistryLeaderInitiator} that lost its lock revokes the
- * leadership before it grants it again.
+ * <p><b>Guarantee.</b> Locks are reentrant per thread, without a round trip, as {@link ReentrantLockView} is. A lost
+ * lock is never silently acquired again: in the thread that held it, {@code tryLock} returns false once, and {@code
+ * lock} throws {@link LeaseLostException} once. Only then a new hold begins, with a larger fencing token. A {@code
+ * LockRegistryLeaderInitiator} that lost its lock therefore revokes the leadership before it grants it again.
  *
- * <p><b>Threads.</b> Any thread may use it. Nothing is kept for a key that nobody holds, so there is nothing to expire.
+ * <p><b>Threads.</b> Any thread may use it. The registry keeps no state for keys that are not held, so nothing needs to
+ * expire.
  */
 public final class LeaseholdLockRegistry implements RenewableLockRegistry, ExpirableLockRegistry {
 
@@ -44,9 +45,10 @@ public final class LeaseholdLockRegistry implements RenewableLockRegistry, Expir
     }
 
     /**
-     * Over a client, which stays the caller's.
+     * Creates a registry for a client, which the caller closes.
      *
-     * @param name of the registry: the lock of key {@code k} is <code>name:k</code>, for all registries of that name
+     * @param name the name of the registry: the lock of key {@code k} is <code>name:k</code>, for all registries of
+     *     that name
      * @throws IllegalArgumentException if the name is blank or has a brace
      */
     public static LeaseholdLockRegistry over(LockClient client, String name) {
@@ -57,12 +59,14 @@ public final class LeaseholdLockRegistry implements RenewableLockRegistry, Expir
         return new LeaseholdLockRegistry(client, name + ":{key}", UnaryOperator.identity());
     }
 
-    /** The same, with other options of its locks. */
+    /** Returns this registry with other options for its locks. */
     public LeaseholdLockRegistry with(UnaryOperator<LockOptions> change) {
         return new LeaseholdLockRegistry(client, template, Objects.requireNonNull(change, "change"));
     }
 
-    /** The lock of a key, with what Spring Integration has no word for: the fencing token, the validity, the loss. */
+    /**
+     * The lock of a key, with the concepts that Spring Integration lacks: the fencing token, the validity, the loss.
+     */
     public ReentrantLockView view(Object key) {
         DistributedLock lock = client.named(LockName.of(template, key));
         return lock.with(change).asReentrantLock();
@@ -73,25 +77,25 @@ public final class LeaseholdLockRegistry implements RenewableLockRegistry, Expir
         return new LockOfKey(view(key));
     }
 
-    /** Renews now; a held lock renews itself besides. */
+    /** Renews the lock now; a held lock is also renewed automatically. */
     @Override
     public void renewLock(Object key) {
         view(key).renew();
     }
 
     /**
-     * Renews now. The ttl is that of the lock's options, whatever is asked for here: a held lock renews itself until it is unlocked. Called by
-     * Spring Integration 7.
+     * Renews the lock now. The ttl is that of the lock's options, and the argument is ignored: a held lock is renewed
+     * automatically until it is unlocked. Called by Spring Integration 7.
      */
     public void renewLock(Object key, Duration ttl) {
         renewLock(key);
     }
 
-    /** Does nothing: nothing is kept that could be unused. */
+    /** Does nothing, since the registry keeps no unused locks. */
     @Override
     public void expireUnusedOlderThan(long age) {}
 
-    /** The view, which throws where its thread has lost the lock; who only tries hears "no" instead. */
+    /** The lock of a key. The view throws if its thread has lost the lock; {@code tryLock} returns false instead. */
     private record LockOfKey(ReentrantLockView view) implements Lock {
 
         @Override

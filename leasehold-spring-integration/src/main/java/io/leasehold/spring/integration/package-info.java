@@ -1,4 +1,7 @@
-/** Spring Integration over Leasehold: {@link io.leasehold.spring.integration.LeaseholdLockRegistry} takes the place of another {@code LockRegistry}. */
+/**
+ * Spring Integration over Leasehold: {@link io.leasehold.spring.integration.LeaseholdLockRegistry} replaces another
+ * {@code LockRegistry}.
+ */
 @NullMarked
 package io.leasehold.spring.integration;
 

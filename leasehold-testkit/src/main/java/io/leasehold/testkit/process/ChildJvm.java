@@ -21,13 +21,14 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A main class running in a JVM of its own with this JVM's class path, to be spoken to by lines, frozen and killed.
+ * A main class in a separate JVM with this JVM's class path, which a test controls by lines and can freeze and kill.
  *
- * <p>The child ends with {@link #close()} and at the latest with this JVM, even if this JVM is killed or the child is frozen
- * then. Its output is read all the time, so it never blocks on printing.
+ * <p>The child ends with {@link #close()}, and at the latest with this JVM, even if this JVM is killed or the child is
+ * frozen. Its output is read continuously, so it never blocks on printing.
  *
- * <p>Safe for use by any thread. Waiting methods are interruptible; when what they wait for does not happen they throw
- * {@link ChildFailedException} with the tail of the child's output. Needs a POSIX system: {@link Signal#areSupported()}.
+ * <p>Safe for use by any thread. Waiting methods are interruptible. If the awaited event does not happen, they throw
+ * {@link ChildFailedException} with the tail of the child's output. Needs a POSIX system: {@link
+ * Signal#areSupported()}.
  */
 public final class ChildJvm implements AutoCloseable {
     private static final int TAIL_LINES = 40;
@@ -46,7 +47,7 @@ public final class ChildJvm implements AutoCloseable {
         this.err = OutputLines.of(process.errorReader(StandardCharsets.UTF_8), name + "-stderr");
     }
 
-    /** A child that runs {@code main(String[])} of the class. */
+    /** Configures a child that runs {@code main(String[])} of the class. */
     public static Builder of(Class<?> mainClass) {
         return new Builder(mainClass);
     }
@@ -62,15 +63,15 @@ public final class ChildJvm implements AutoCloseable {
     }
 
     /**
-     * Waits for the next line on standard output that matches; lines before it are passed over for good.
+     * Waits for the next line on standard output that matches; earlier lines are skipped permanently.
      *
-     * @throws ChildFailedException if the child ends, or the time does, without such a line
+     * @throws ChildFailedException if the child ends, or the time passes, without such a line
      */
     public String awaitLine(Predicate<String> wanted, Duration patience) throws InterruptedException {
         return awaitLine(wanted, patience, "a line that matches");
     }
 
-    /** Waits for the next line on standard output that starts so; see {@link #awaitLine(Predicate, Duration)}. */
+    /** Waits for the next line on standard output with this prefix; see {@link #awaitLine(Predicate, Duration)}. */
     public String awaitLine(String prefix, Duration patience) throws InterruptedException {
         return awaitLine(line -> line.startsWith(prefix), patience, "'" + prefix + "…'");
     }
@@ -108,7 +109,10 @@ public final class ChildJvm implements AutoCloseable {
         }
     }
 
-    /** SIGSTOP: the child does nothing until {@link #thaw()}; where {@code /proc} tells, waits until every thread stands. */
+    /**
+     * Sends SIGSTOP: the child does nothing until {@link #thaw()}. If {@code /proc} exists, waits until every thread
+     * has stopped.
+     */
     public void freeze() throws InterruptedException {
         Signal.STOP.sendTo(pid());
         long startNanos = System.nanoTime();
@@ -120,17 +124,17 @@ public final class ChildJvm implements AutoCloseable {
         }
     }
 
-    /** SIGCONT: a frozen child goes on where it stood. */
+    /** Sends SIGCONT: a frozen child resumes. */
     public void thaw() throws InterruptedException {
         Signal.CONT.sendTo(pid());
     }
 
-    /** SIGTERM: the child runs its shutdown hooks and ends; does not wait, see {@link #waitFor}. */
+    /** Sends SIGTERM: the child runs its shutdown hooks and ends. Does not wait; see {@link #waitFor}. */
     public void terminate() {
         process.toHandle().destroy();
     }
 
-    /** SIGKILL, also when frozen; returns when the process is gone. */
+    /** Sends SIGKILL, even to a frozen child; returns when the process is gone. */
     public void kill() throws InterruptedException {
         // The handle's method, since that of the process would throw away output that was not read yet.
         process.toHandle().destroyForcibly();
@@ -141,7 +145,7 @@ public final class ChildJvm implements AutoCloseable {
      * Waits for the end of the child.
      *
      * @return its exit code, or 128 + n if signal n ended it
-     * @throws ChildFailedException if it still runs after that time
+     * @throws ChildFailedException if it still runs after this time
      */
     public int waitFor(Duration patience) throws InterruptedException {
         if (!process.waitFor(patience.toNanos(), TimeUnit.NANOSECONDS)) {
@@ -206,7 +210,7 @@ public final class ChildJvm implements AutoCloseable {
         throw failure("did not print " + description + " within " + patience);
     }
 
-    // What the child left in the pipes; a grandchild that inherited them may keep them open for ever.
+    // The child's remaining output; a grandchild that inherited the pipes may keep them open forever.
     private void awaitOutput() throws InterruptedException {
         out.awaitEnd(OUTPUT_PATIENCE_SECONDS, TimeUnit.SECONDS);
         err.awaitEnd(OUTPUT_PATIENCE_SECONDS, TimeUnit.SECONDS);
@@ -220,7 +224,7 @@ public final class ChildJvm implements AutoCloseable {
                 null);
     }
 
-    /** How the child is to be started; the JVM options favour a quick start over throughput and may be overridden. */
+    /** The configuration of a child; the JVM options favour a quick start over throughput and can be overridden. */
     public static final class Builder {
         private final Class<?> mainClass;
         private final List<String> jvmArguments =
@@ -270,7 +274,7 @@ public final class ChildJvm implements AutoCloseable {
         }
 
         /**
-         * Starts the child; {@link ChildJvm#awaitLine} tells when it has come as far as the test needs.
+         * Starts the child; {@link ChildJvm#awaitLine} waits until it is as far as the test needs.
          *
          * @throws ChildFailedException if the process cannot be started
          */

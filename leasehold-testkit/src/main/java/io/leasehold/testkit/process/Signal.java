@@ -11,7 +11,7 @@ import java.util.List;
 public enum Signal {
     /** Freezes the process; cannot be caught. */
     STOP,
-    /** Lets a frozen process go on. */
+    /** Resumes a frozen process. */
     CONT,
     /** Asks the process to end; a JVM runs its shutdown hooks. */
     TERM,
@@ -24,7 +24,7 @@ public enum Signal {
 
     private static final Path SHELL = Path.of("/bin/sh");
 
-    /** Whether this system has signals; where it has not, tests that need them are skipped with a message. */
+    /** Whether this system has signals; otherwise tests that need them are skipped with a message. */
     public static boolean areSupported() {
         return Files.isExecutable(SHELL);
     }
@@ -32,7 +32,7 @@ public enum Signal {
     /**
      * Sends this signal.
      *
-     * @throws IllegalStateException if there is no such process, or it is not ours
+     * @throws IllegalStateException if there is no such process, or this user may not signal it
      */
     public void sendTo(long pid) throws InterruptedException {
         try {

@@ -1,7 +1,7 @@
 /**
- * Child JVMs that tests run, freeze and kill, to see what other processes see of it. Needs a POSIX system.
+ * Child JVMs that tests run, freeze and kill, to observe the effect on other processes. Needs a POSIX system.
  *
- * <p>A child has the class path of the test and answers by lines; it ends with the test's JVM, however that ends.
+ * <p>A child has the class path of the test and communicates by lines; it ends with the test's JVM, however that ends.
  *
  * <pre>{@code
  * try (ChildJvm holder = ChildJvm.of(Worker.class).arguments("redis://localhost:6379").start()) {

@@ -16,7 +16,7 @@ import io.leasehold.spi.ReleaseReply;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** Asking a store for locks: exclusion, own-token recognition, expiry, fencing tokens. */
+/** Tests of acquire requests at the store: exclusion, own-token recognition, expiry, fencing tokens. */
 public interface AcquireTck extends SharesStore {
 
     /** A free lock is granted, and its ttl counts from a moment between call and reply. */
@@ -64,7 +64,7 @@ public interface AcquireTck extends SharesStore {
         }
     }
 
-    /** Own-token recognition works from another client side too: the token alone proves ownership. */
+    /** Own-token recognition also works from another client side: the token alone proves ownership. */
     @Test
     default void acquireRecognisesItsOwnTokenAfterAReconnect(TckBench bench) {
         LockName name = bench.name("own-elsewhere");
@@ -75,7 +75,7 @@ public interface AcquireTck extends SharesStore {
         bench.store().busy(name);
     }
 
-    /** Locks of different names have nothing to do with each other. */
+    /** Locks of different names are independent. */
     @Test
     default void acquireKeepsNamesApart(TckBench bench) {
         StoreDriver store = bench.store();
@@ -104,7 +104,7 @@ public interface AcquireTck extends SharesStore {
         }
     }
 
-    /** Fencing tokens increase over thousands of leases, over clients, and also where the last one is told. */
+    /** Fencing tokens increase over thousands of leases, over clients, and even if the request names the last one. */
     @Test
     default void acquireIncreasesFencingTokens(TckBench bench) {
         bench.needs(Guarantee.Fencing.INCREASING);

@@ -1,6 +1,6 @@
 package io.leasehold.testkit.tck;
 
-/** Everything a backend has to pass: the contract of its {@code LockStore}, and the lock over it. */
+/** All tests that a backend must pass: the contract of its {@code LockStore}, and the lock over it. */
 public interface BackendTck
         extends AcquireTck,
                 RenewTck,

@@ -15,12 +15,12 @@ import java.time.Duration;
 import java.util.StringTokenizer;
 import org.junit.jupiter.api.Test;
 
-/** Exclusion between JVMs, one of which is killed while it holds. */
+/** Tests of exclusion between JVMs, one of which is killed while it holds a lock. */
 public interface CrossProcessTck extends SharesStore {
 
     /**
-     * A JVM that is killed while holding is taken over from after its ttl, and not before; where the store notices the
-     * death, at once.
+     * If a JVM is killed while it holds a lock, others acquire the lock after its ttl, and not before; at once if the
+     * store detects the death.
      */
     @Test
     default void killedHolderIsTakenOverAfterItsTtl(TckBench bench) throws Exception {
@@ -50,7 +50,7 @@ public interface CrossProcessTck extends SharesStore {
         }
     }
 
-    /** A JVM that renews keeps everybody out for longer than its ttl; killed, it is taken over from. */
+    /** A JVM that renews excludes others for longer than its ttl; after it is killed, another one acquires the lock. */
     @Test
     default void renewingHolderKeepsOtherProcessesOut(TckBench bench) throws Exception {
         bench.needs(Guarantee.Scope.MACHINE);
@@ -73,7 +73,7 @@ public interface CrossProcessTck extends SharesStore {
         }
     }
 
-    /** A JVM that is told to go releases: the lock is free without waiting for any ttl. */
+    /** A JVM that is asked to end releases: the lock is free without waiting for any ttl. */
     @Test
     default void otherProcessReleases(TckBench bench) throws Exception {
         bench.needs(Guarantee.Scope.MACHINE);

@@ -17,8 +17,8 @@ import java.util.ServiceLoader;
 import org.junit.jupiter.api.Test;
 
 /**
- * The backend contract for a dialect of {@code leasehold-jdbc}, over a real database: to be implemented by its author's test.
- * The store is opened by the URL, so the dialect must be found by it.
+ * The backend contract for a dialect of {@code leasehold-jdbc}, over a real database: the test of the dialect's author
+ * implements it. The store is opened by the URL, so the dialect must be found by it.
  */
 public interface DialectTck extends BackendTck {
 
@@ -46,7 +46,9 @@ public interface DialectTck extends BackendTck {
         };
     }
 
-    /** A row that a stranger's transaction keeps locked costs its own lock alone, and that one no longer than it lasts. */
+    /**
+     * A row that a foreign transaction keeps locked affects only its own lock, and only while that transaction lasts.
+     */
     @Test
     default void aRowThatIsKeptLockedCostsItsOwnLockAlone(TckBench bench) throws InterruptedException, SQLException {
         bench.client().named(bench.name("locked")).acquire().close();

@@ -13,7 +13,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** Each duty that repeats goes on after an exchange of it has failed: once, and later once more. */
+/** Tests that each periodic duty continues after one of its exchanges has failed: once, and later once more. */
 public interface DutiesTck extends SharesFront {
 
     /** All duties of a client with {@link #quickDuties} begin an exchange within this. */
@@ -55,7 +55,7 @@ public interface DutiesTck extends SharesFront {
         });
     }
 
-    /** The look of a waiter that gets no news that the holder is gone. */
+    /** The recheck of a waiter that receives no notification that the holder is gone. */
     @Test
     default void looksOfAWaiterGoOn(TckBench bench) {
         StoreFront front = bench.front();

@@ -17,7 +17,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** Elections: one candidate of all clients leads, and the next one only after it. */
+/** Tests of elections: one candidate of all clients leads, and the next one only after it. */
 public interface ElectionTck extends SharesStore {
 
     /** A candidate leads alone, is seen by others, and gives way to the next one when it resigns, whose term is larger. */
@@ -39,7 +39,7 @@ public interface ElectionTck extends SharesStore {
         CompletableFuture<ReleaseOutcome> resigned = first.candidacy().resignAsync();
         assertFalse(firstTerm.term().isValid());
         assertInstanceOf(Term.End.Resigned.class, TckBench.join(firstTerm.end()));
-        assertFalse(second.hasLed(), "not beside the callback of the first");
+        assertFalse(second.hasLed(), "not while the callback of the first still runs");
         firstTerm.work().complete(null);
         assertEquals(ReleaseOutcome.RELEASED, TckBench.join(resigned));
         Candidate.Led secondTerm = second.nextInPlaceOf(first);
@@ -67,7 +67,7 @@ public interface ElectionTck extends SharesStore {
         }
     }
 
-    /** A term that an operator ends is told so; its candidate stands again only when its callback has returned. */
+    /** A term that an operator ends is notified; its candidate stands again only when its callback has returned. */
     @Test
     default void aTermThatIsTakenAwayIsTold(TckBench bench) throws InterruptedException {
         LockName name = bench.name("deposed");

@@ -16,8 +16,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 /**
- * One holder at a time among all contenders, as long as nothing is released by force. An end by hand at the store (of a
- * session, a lease of the store, a key) counts as that.
+ * Tests of exclusion: one holder at a time among all contenders, while nothing is released by force. If an operator
+ * ends a session, a lease or a key at the store, that counts as a forced release.
  */
 public interface ExclusionTck extends SharesStore {
 
@@ -50,7 +50,7 @@ public interface ExclusionTck extends SharesStore {
         }
     }
 
-    /** A held lock is busy for everybody, the holder's own client and thread included: it is not reentrant. */
+    /** A held lock is busy for every caller, including the holder's own client and thread: it is not reentrant. */
     @Test
     default void heldLockIsBusyForEverybody(TckBench bench) throws InterruptedException {
         LockClient client = bench.client();
@@ -68,7 +68,7 @@ public interface ExclusionTck extends SharesStore {
         }
     }
 
-    /** Clients with different ttls exclude each other, and each lease lives by the ttl of its own. */
+    /** Clients with different ttls exclude each other, and each lease lasts for its own ttl. */
     @Test
     default void clientsWithDifferentTtlsExcludeEachOther(TckBench bench) throws InterruptedException {
         LockClient brief = bench.client(o -> o.ttl(Duration.ofSeconds(3)));

@@ -1,7 +1,7 @@
 package io.leasehold.testkit.tck;
 
 /**
- * Faults that a backend has to survive without a validity that begins too late, a duty that ends, or a place that stays. Waiters whose
- * process is killed are a part of their own, {@link KilledWaiterTck}, since they wait for what ends by itself.
+ * Tests of faults that a backend must survive: no validity may begin too late, no duty may end, and no place may stay.
+ * {@link KilledWaiterTck} tests waiters whose process is killed; it is separate, since it must wait for expiry.
  */
 public interface FaultsTck extends SendingTck, DutiesTck, LeavingTck {}

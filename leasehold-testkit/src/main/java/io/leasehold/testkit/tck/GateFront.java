@@ -35,8 +35,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A gate in front of a store that is reached without a socket. Of a node the exchanges with it pass here; of a whole store its
- * replies do, and its own threads stand still between two statements for as long as a reply would take.
+ * A gate in front of a store that is reached without a socket. For a node, all its exchanges pass the gate. For a whole
+ * store, its replies pass the gate, and its own threads pause between two statements for as long as a reply would take.
  */
 public final class GateFront implements StoreFront {
 
@@ -59,19 +59,19 @@ public final class GateFront implements StoreFront {
 
     private List<Held> held = new ArrayList<>();
 
-    /** A message that waits at the gate: how it goes on, and how it fails. */
+    /** A message that waits at the gate, with its delivery and its failure. */
     private record Held(Runnable delivery, Runnable failure) {}
 
     private GateFront(Function<GateFront, Function<LockRuntime, LockStore>> opener) {
         this.opener = opener.apply(this);
     }
 
-    /** A gate between this node and stores that lift it. */
+    /** Creates a gate between this node and the stores that are built on it. */
     public static GateFront before(LockNode node) {
         return new GateFront(gate -> runtime -> new SingleNodeStore(gate.around(LockNode.class, node), runtime));
     }
 
-    /** A gate between nodes and stores that are made of them. */
+    /** Creates a gate between nodes and the stores that consist of them. */
     public static GateFront before(
             List<? extends LockNode> nodes, Function<List<LockNode>, Function<LockRuntime, LockStore>> opener) {
         return new GateFront(gate -> opener.apply(
@@ -79,7 +79,7 @@ public final class GateFront implements StoreFront {
     }
 
     /**
-     * A gate around stores with threads of their own.
+     * Creates a gate around stores with their own threads.
      *
      * @param thread the prefix of the names of those threads
      */

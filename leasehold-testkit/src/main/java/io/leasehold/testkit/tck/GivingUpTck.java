@@ -21,10 +21,10 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
-/** An attempt that is given up, by interrupt, by cancelling or by closing the client, leaves nothing behind. */
+/** Tests of abandoned attempts: after an interrupt, a cancellation or a close of the client, nothing is left behind. */
 public interface GivingUpTck extends SharesStore {
 
-    /** A waiting thread that is interrupted says so at once, and never gets the lock afterwards. */
+    /** An interrupted waiting thread throws at once, and never gets the lock afterwards. */
     @Test
     default void interruptedWaiterLeavesNothing(TckBench bench) throws InterruptedException {
         LockName name = bench.name("interrupted");
@@ -71,7 +71,7 @@ public interface GivingUpTck extends SharesStore {
         isFree(bench, name);
     }
 
-    /** A grant that comes while its future is being cancelled is given back, whichever comes first. */
+    /** A grant that arrives while its future is cancelled is released, whichever comes first. */
     @Test
     default void cancellingRacesTheGrant(TckBench bench) {
         LockClient client = bench.client(o -> o.ttl(Duration.ofMinutes(10)));
@@ -86,7 +86,7 @@ public interface GivingUpTck extends SharesStore {
         isFree(bench, name);
     }
 
-    /** An interrupt that races the grant: a thread that was interrupted has nothing, and one that was not has the lock. */
+    /** An interrupt races the grant: an interrupted thread has nothing, and any other thread has the lock. */
     @Test
     default void interruptRacesTheGrant(TckBench bench) {
         LockClient client = bench.client(o -> o.ttl(Duration.ofMinutes(10)));
@@ -107,7 +107,7 @@ public interface GivingUpTck extends SharesStore {
         isFree(bench, name);
     }
 
-    /** Closing a client ends its waiting attempts with an error and gives back what it holds, with the cause told. */
+    /** Closing a client ends its waiting attempts with an error, releases its holds, and reports the cause. */
     @Test
     default void closingTheClientLeavesNothing(TckBench bench) throws InterruptedException {
         LockName held = bench.name("closed-held");
@@ -129,7 +129,7 @@ public interface GivingUpTck extends SharesStore {
         client.close();
         errors.join(List.of(waiter));
         assertFalse(lease.isValid());
-        TckBench.until("the holder is told", () -> told.get() == LossCause.CLIENT_CLOSED);
+        TckBench.until("the holder is notified", () -> told.get() == LossCause.CLIENT_CLOSED);
         assertEquals(new HoldEnd.Lost(LossCause.CLIENT_CLOSED), TckBench.join(ended));
         assertThrows(IllegalStateException.class, () -> client.named(held).tryAcquire(Duration.ZERO));
         client.close();

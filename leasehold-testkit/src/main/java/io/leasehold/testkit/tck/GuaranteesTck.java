@@ -22,10 +22,10 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** A store keeps the guarantees that it names. */
+/** Tests that a store keeps the guarantees that it declares. */
 public interface GuaranteesTck extends SharesStore {
 
-    /** Each level that is promised may be required, and each that is not is refused before anything is locked. */
+    /** Each promised level can be required, and each other level is refused before anything is locked. */
     @Test
     default void whatIsPromisedMayBeRequiredAndNothingElse(TckBench bench) {
         Guarantees promised = bench.store().store().guarantees();

@@ -16,8 +16,8 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests for a {@link LockNode} that promises {@link io.leasehold.Guarantee.Queueing#FIFO}: a lock that becomes free
- * is its first waiter's in the same step, if the waiter asked for that.
+ * Tests for a {@link LockNode} that promises {@link io.leasehold.Guarantee.Queueing#FIFO}: the step that frees a lock
+ * gives it to the first waiter, if the waiter requested that.
  */
 public interface HandOverTck {
 
@@ -37,7 +37,7 @@ public interface HandOverTck {
         assertTrue(assertInstanceOf(NodeReply.Held.class, reply).queued(), "the waiter is queued");
     }
 
-    /** The first waiter owns a freed lock at once: it is granted when it asks, and nobody else is. */
+    /** The first waiter owns a freed lock at once: its request is granted, and no other. */
     @Test
     default void aFreedLockIsItsFirstWaiters() {
         try (NodeDriver node = open()) {
@@ -132,7 +132,7 @@ public interface HandOverTck {
         }
     }
 
-    /** A waiter that asked for no hand-over is handed nothing, and gets the free lock by asking. */
+    /** A waiter that requested no hand-over receives none, and gets the free lock by a request. */
     @Test
     default void whoAsksForNoHandOverIsOnlyWoken() {
         try (NodeDriver node = open()) {

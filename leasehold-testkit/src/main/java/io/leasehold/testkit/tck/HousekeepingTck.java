@@ -19,7 +19,7 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicLongArray;
 import org.junit.jupiter.api.Test;
 
-/** Clients that delete what nobody uses never delete what is held. */
+/** Tests that clients which delete unused data never delete a held lock. */
 public interface HousekeepingTck extends SharesStore {
 
     /** Locks that are used now and then, by clients that delete all the time: each is held by one, to its end, and tokens increase. */

@@ -20,10 +20,10 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Seeing and repairing what is at the store. */
+/** Tests of the administrative operations. */
 public interface InspectionTck extends SharesStore {
 
-    /** A held lock is described with its public holder; a free one is not there; the owner token never shows. */
+    /** A held lock is described with its public holder; a free one is absent; the owner token is never shown. */
     @Test
     default void describeTellsTheHolder(TckBench bench) {
         StoreDriver store = bench.store();
@@ -57,7 +57,7 @@ public interface InspectionTck extends SharesStore {
                 () -> store.answer(store.store().admin().describe(name)).isEmpty());
     }
 
-    /** Globs know {@code *} and {@code ?} and nothing else; answers are sorted and limited. */
+    /** Globs support only {@code *} and {@code ?}; answers are sorted and limited. */
     @Test
     default void listMatchesGlobs(TckBench bench) {
         StoreDriver store = bench.store();
@@ -124,7 +124,7 @@ public interface InspectionTck extends SharesStore {
         return waiters.stream().map(QueuedWaiter::holderId).toList();
     }
 
-    /** Force-release takes the lock away, once, and the next token is larger all the same. */
+    /** A forced release takes the lock away, once, and the next token is still larger. */
     @Test
     default void forceReleaseTakesTheLockAway(TckBench bench) {
         StoreDriver store = bench.store();
@@ -143,7 +143,7 @@ public interface InspectionTck extends SharesStore {
         operator.busy(name);
     }
 
-    /** Force-release with a holder id takes only that holder's lock. */
+    /** A forced release with a holder id takes only that holder's lock. */
     @Test
     default void forceReleaseComparesTheHolder(TckBench bench) {
         StoreDriver store = bench.store();

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
-/** As {@link LeavingTck}, of a waiter whose process is killed: what it left ends soon by itself. */
+/** As {@link LeavingTck}, for a waiter whose process is killed: its leftovers expire soon. */
 public interface KilledWaiterTck extends SharesFront {
 
     /** At each moment of {@link LeavingTck.Moment}. */

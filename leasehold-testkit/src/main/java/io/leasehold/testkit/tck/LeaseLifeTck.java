@@ -20,10 +20,10 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
-/** A lease from its beginning to its end: renewal, expiry, loss, release. */
+/** Tests of a lease from its beginning to its end: renewal, expiry, loss, release. */
 public interface LeaseLifeTck extends SharesStore {
 
-    /** Renewal keeps a lease with a short ttl alive for several ttls, and nobody else gets in. */
+    /** Renewal keeps a lease with a short ttl alive for several ttls, and excludes every other client. */
     @Test
     default void renewalKeepsALeaseAlive(TckBench bench) throws InterruptedException {
         Duration ttl = Duration.ofSeconds(2);
@@ -64,7 +64,7 @@ public interface LeaseLifeTck extends SharesStore {
                 Lease lease = client.named(name).acquire();
                 long token = lease.fencingToken();
                 assertEquals(ReleaseOutcome.KEPT, lease.release());
-                assertFalse(lease.isValid(), "nobody holds it");
+                assertFalse(lease.isValid(), "it is not held");
                 try (Lease next = other.named(name).acquire()) {
                     boolean early = System.nanoTime() - before < atLeast.toNanos();
                     if (early && gauge.sawMoreThan(Duration.ofMillis(250)) && attempt < 5) {
@@ -78,7 +78,10 @@ public interface LeaseLifeTck extends SharesStore {
         }
     }
 
-    /** A lease that is not renewed ends: its holder is told why, and does not believe in it when others hold. */
+    /**
+     * A lease that is not renewed ends: its holder learns the reason, and the lease is invalid before another client
+     * holds the lock.
+     */
     @Test
     default void leaseWithoutRenewalEnds(TckBench bench) throws InterruptedException {
         Duration ttl = Duration.ofMillis(1_500);
@@ -94,7 +97,7 @@ public interface LeaseLifeTck extends SharesStore {
             assertTrue(next.isValid());
         }
         assertEquals(Duration.ZERO, lease.remainingValidity());
-        TckBench.until("the holder is told", () -> told.get() == LossCause.EXPIRED);
+        TckBench.until("the holder is notified", () -> told.get() == LossCause.EXPIRED);
         assertEquals(
                 new HoldEnd.Lost(LossCause.EXPIRED),
                 TckBench.join(lease.whenEnded().toCompletableFuture()));
@@ -104,12 +107,12 @@ public interface LeaseLifeTck extends SharesStore {
         assertThrows(LeaseLostException.class, lease::renew);
         AtomicReference<LossCause> toldLater = new AtomicReference<>();
         lease.onLost(toldLater::set);
-        TckBench.until("who asks later is told as well", () -> toldLater.get() == LossCause.EXPIRED);
+        TckBench.until("a later callback is notified, too", () -> toldLater.get() == LossCause.EXPIRED);
         assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
         lease.close();
     }
 
-    /** A late release of a lost lease does not touch the one who holds now. */
+    /** A late release of a lost lease does not affect the current holder. */
     @Test
     default void releaseOfALostLeaseIsHarmless(TckBench bench) throws InterruptedException {
         LockClient client = bench.client(o -> o.ttl(Duration.ofSeconds(1)).renewal(Renewal.none()));
@@ -140,7 +143,7 @@ public interface LeaseLifeTck extends SharesStore {
         other.admin().forceRelease(name, null);
     }
 
-    /** Release frees the lock at once, is told once and for all, and closing afterwards changes nothing. */
+    /** A release frees the lock at once and is reported once; closing afterwards changes nothing. */
     @Test
     default void releaseIsIdempotent(TckBench bench) throws InterruptedException {
         LockClient client = bench.client();
@@ -167,7 +170,7 @@ public interface LeaseLifeTck extends SharesStore {
         assertNull(told.get(), "a released lease was told as lost");
     }
 
-    /** A renewal by hand moves the end of the lease. */
+    /** An explicit renewal moves the end of the lease. */
     @Test
     default void renewalByHandMovesTheEnd(TckBench bench) throws InterruptedException {
         LockClient client = bench.client(o -> o.ttl(Duration.ofMinutes(5)).renewal(Renewal.none()));
@@ -182,7 +185,7 @@ public interface LeaseLifeTck extends SharesStore {
         }
     }
 
-    /** An operator takes a lock away: its holder hears of it, and the next one gets it. */
+    /** An operator takes a lock away: its holder is notified, and the next waiter gets the lock. */
     @Test
     default void forceReleaseIsToldToTheHolder(TckBench bench) throws InterruptedException {
         LockClient client = bench.client(o -> o.ttl(Duration.ofSeconds(3)));
@@ -191,9 +194,9 @@ public interface LeaseLifeTck extends SharesStore {
         Lease lease = client.named(name).acquire();
         AtomicReference<LossCause> told = new AtomicReference<>();
         lease.onLost(told::set);
-        assertFalse(operator.admin().forceRelease(name, "nobody/0/0"));
+        assertFalse(operator.admin().forceRelease(name, "another/0/0"));
         assertTrue(operator.admin().forceRelease(name, client.holderId()));
-        TckBench.until("the holder is told", () -> told.get() != null);
+        TckBench.until("the holder is notified", () -> told.get() != null);
         assertFalse(lease.isValid());
         try (Lease next = operator.named(name).tryAcquire(TckBench.PATIENCE)) {
             assertNotNull(next);

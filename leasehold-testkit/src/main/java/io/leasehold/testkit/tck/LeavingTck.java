@@ -15,11 +15,12 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * A waiter leaves, by whatever way and at whatever moment: the store keeps nothing of it, and the next caller is served.
+ * Tests of waiters that leave, in any way and at any moment: the store keeps nothing of them, and serves the next
+ * caller.
  */
 public interface LeavingTck extends SharesFront {
 
-    /** When the waiter leaves. */
+    /** The moment at which the waiter leaves. */
     enum Moment {
         /** Its request has not reached the store. */
         BEFORE_ITS_REQUEST_IS_SENT,
@@ -27,7 +28,7 @@ public interface LeavingTck extends SharesFront {
         BETWEEN_REQUEST_AND_REPLY,
         /** It waits, and the store knows it. */
         AFTER_ITS_PLACE_IS_KNOWN,
-        /** The lock became free, and the news of it is under way. */
+        /** The lock became free, and the notification is on its way. */
         WHILE_IT_IS_TOLD
     }
 

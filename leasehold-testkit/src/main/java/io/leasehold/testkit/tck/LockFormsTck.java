@@ -20,7 +20,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** The other forms of the lock: reentrant view, asynchronous, holding while work is done. */
+/** Tests of the other forms of the lock: reentrant view, asynchronous forms, {@code holdWhile}. */
 public interface LockFormsTck extends SharesStore {
 
     /** The reentrant view counts per thread, keeps its token, and excludes other threads and clients. */
@@ -59,7 +59,7 @@ public interface LockFormsTck extends SharesStore {
         }
     }
 
-    /** holdWhile holds for as long as the stage runs, and not longer, however the stage ends. */
+    /** {@code holdWhile} holds the lock exactly until the stage has completed, normally or not. */
     @Test
     default void holdWhileHoldsForTheStage(TckBench bench) throws InterruptedException {
         LockClient client = bench.client();

@@ -14,10 +14,10 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Every valid name is a lock of its own, exactly as it is written. */
+/** Tests of names: every valid name is a separate lock, exactly as it is written. */
 public interface LockNamesTck extends SharesStore {
 
-    /** Names that a store might mix up are held all at once, each is busy, and each is found under its name. */
+    /** Names that a store might confuse are held at the same time, each is busy, and each is found under its name. */
     @Test
     default void everyNameIsALockOfItsOwn(TckBench bench) throws InterruptedException {
         LockClient client = bench.client();

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
  */
 public interface LockNodeTck {
 
-    /** Opens the node with a listener that hears nothing; the test closes it. */
+    /** Opens the node with a listener that ignores all signals; the test closes it. */
     LockNode openNode(LockRuntime runtime);
 
     /** Probing tells the node's life and clock, and no floor. */

@@ -27,10 +27,13 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
-/** Several locks at once: all or none, whether the store can take them in one step or the engine takes them in order. */
+/**
+ * Tests of several locks at once: all or none, whether the store acquires them in one step or the engine acquires them
+ * in order.
+ */
 public interface MultiLockTck extends SharesStore {
 
-    /** All are held together, each with a token of its own name that increases, and all are given back together. */
+    /** All locks are held together, each with an increasing token of its own name, and all are released together. */
     @Test
     default void severalLocksAreHeldAndGivenBackTogether(TckBench bench) throws InterruptedException {
         LockClient client = bench.client();
@@ -63,7 +66,7 @@ public interface MultiLockTck extends SharesStore {
         MultiLocks.areFree(bench, a, b, c);
     }
 
-    /** One busy lock, and none is taken; the answer names it. */
+    /** If one lock is busy, none is acquired; the answer names it. */
     @Test
     default void oneBusyLockKeepsAllOthersFree(TckBench bench) throws InterruptedException {
         LockClient client = bench.client();
@@ -123,7 +126,7 @@ public interface MultiLockTck extends SharesStore {
         MultiLocks.areFree(bench, names);
     }
 
-    /** One part is taken away: the whole is lost, and the other parts are given back all the same. */
+    /** If one lock is taken away, the whole lease is lost, and the other locks are still released. */
     @Test
     default void theLossOfOnePartIsTheLossOfAll(TckBench bench) throws InterruptedException {
         LockClient client = bench.client(o -> o.ttl(Duration.ofSeconds(2)));
@@ -133,13 +136,13 @@ public interface MultiLockTck extends SharesStore {
         AtomicReference<LossCause> told = new AtomicReference<>();
         lease.onLost(told::set);
         assertTrue(bench.client().admin().forceRelease(b, null));
-        TckBench.until("the loss is told", () -> told.get() != null);
+        TckBench.until("the loss is reported", () -> told.get() != null);
         assertFalse(lease.isValid());
         assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
         MultiLocks.areFree(bench, a, b);
     }
 
-    /** A fixed ttl may end while the rest is waited for: what is handed out is whole. */
+    /** A fixed ttl may end while the attempt waits for the rest: the lease that is handed out is complete. */
     @Test
     default void noPartHasEndedWhenAllAreHandedOut(TckBench bench) throws InterruptedException {
         LockClient client = bench.client(o -> o.ttl(Duration.ofMillis(1_500)).renewal(Renewal.none()));
@@ -159,7 +162,7 @@ public interface MultiLockTck extends SharesStore {
         MultiLocks.areFree(bench, a, b);
     }
 
-    /** Interrupted, cancelled, closed, with one part already held: nothing is left. */
+    /** Interrupt, cancellation and close with one lock already held leave nothing behind. */
     @Test
     default void givingUpLeavesNoPart(TckBench bench) throws InterruptedException {
         LockName a = bench.name("a");

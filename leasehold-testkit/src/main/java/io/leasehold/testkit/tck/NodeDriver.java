@@ -32,7 +32,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 
-/** A node with a lock name that nobody else uses, and its verbs as plain calls. */
+/** A node with a unique lock name, and its operations as plain calls. */
 final class NodeDriver implements AutoCloseable {
 
     static final long TIMEOUT_NANOS = Duration.ofSeconds(20).toNanos();
@@ -97,7 +97,7 @@ final class NodeDriver implements AutoCloseable {
 
     /** The hand-over to the waiter; waits until it comes. */
     HandOver handedTo(OwnerToken owner) {
-        TckBench.until("the waiter is told of its hand-over", () -> wasHanded(owner));
+        TckBench.until("the waiter is notified of its hand-over", () -> wasHanded(owner));
         return Objects.requireNonNull(handOvers.get(owner.attemptId()));
     }
 

@@ -17,10 +17,10 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** How long callers wait, and what they are told. */
+/** Tests of patience: how long callers wait, and the answers that they receive. */
 public interface PatienceTck extends SharesStore {
 
-    /** With no patience the answer comes after one round trip: the lock, or who has it. */
+    /** Without patience the answer comes after one round trip: the lock, or its holder. */
     @Test
     default void zeroPatienceAsksOnce(TckBench bench) throws InterruptedException {
         LockClient client = bench.client();
@@ -55,7 +55,7 @@ public interface PatienceTck extends SharesStore {
         }
     }
 
-    /** A waiter obtains the lock when the holder gives it back, also one that waits without limit. */
+    /** A waiter obtains the lock when the holder releases it, even if it waits without limit. */
     @Test
     default void waitersObtainTheLockAfterRelease(TckBench bench) throws InterruptedException {
         LockName name = bench.name("after");

@@ -14,10 +14,10 @@ import io.leasehold.spi.RenewReply;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** Release and undo: one verb that ends an owner token, whatever it had, as often as it is sent. */
+/** Tests of release and undo: one idempotent operation that ends everything of an owner token. */
 public interface ReleaseTck extends SharesStore {
 
-    /** A release frees the lock; repeated, it says that there was nothing left, and frees nothing. */
+    /** A release frees the lock; repeated, it reports that nothing was left, and frees nothing. */
     @Test
     default void releaseFreesOnce(TckBench bench) {
         StoreDriver store = bench.store();
@@ -73,7 +73,7 @@ public interface ReleaseTck extends SharesStore {
         assertInstanceOf(ReleaseReply.Released.class, store.release(name, grant));
     }
 
-    /** After the undo of a busy attempt, with the ballots it proposed, tokens go on increasing. */
+    /** After the undo of a busy attempt, with its proposed ballots, tokens keep increasing. */
     @Test
     default void undoOfABusyAttemptKeepsTokensIncreasing(TckBench bench) {
         bench.needs(Guarantee.Fencing.INCREASING);

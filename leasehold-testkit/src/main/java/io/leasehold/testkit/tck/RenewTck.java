@@ -14,7 +14,7 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Renewal: extends what is held, and touches nothing else. */
+/** Tests of renewal: it extends a hold, and changes nothing else. */
 public interface RenewTck extends SharesStore {
 
     /** A renewed lock outlives its first ttl. */
@@ -40,7 +40,7 @@ public interface RenewTck extends SharesStore {
         }
     }
 
-    /** A renewal by an owner token that holds nothing says so, and neither takes nor disturbs the lock. */
+    /** A renewal by an owner token without a hold reports that, and neither acquires nor disturbs the lock. */
     @Test
     default void renewOfAStrangerIsHarmless(TckBench bench) {
         StoreDriver store = bench.store();
@@ -66,7 +66,7 @@ public interface RenewTck extends SharesStore {
         assertInstanceOf(RenewReply.Renewed.class, store.renew(name, next.owner(), LONG_TTL));
     }
 
-    /** After expiry and takeover the old owner's renewal is told the truth. */
+    /** After expiry and takeover, the old owner's renewal is answered with the loss. */
     @Test
     default void renewAfterTakeoverIsNotOurs(TckBench bench) {
         StoreDriver store = bench.store();

@@ -17,7 +17,7 @@ import io.leasehold.spi.Grant;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** The store restarts with its data: holds and fences survive, and clients find it again. */
+/** Tests of a store that restarts with its data: holds and fences survive, and clients reconnect. */
 public interface RestartTck extends SharesStore {
 
     /** A lease survives the restart of its store, keeps others out, and is renewed and released afterwards. */
@@ -40,7 +40,7 @@ public interface RestartTck extends SharesStore {
         }
     }
 
-    /** Fencing tokens go on increasing over a restart, for a client that saw the old ones and for a new one. */
+    /** Fencing tokens keep increasing over a restart, for a client that saw the old ones and for a new one. */
     @Test
     default void fencingTokensIncreaseOverARestart(TckBench bench) throws Exception {
         needsRestart(bench);

@@ -18,8 +18,8 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 
 /**
- * Whatever yields validity counts from its sending and never from its reply: with each reply late by {@link #LATE}, no lease
- * ever shows more than its validity less that.
+ * Tests that validity always counts from sending and never from the reply: with each reply delayed by {@link #LATE}, no
+ * lease ever shows more than its validity less that delay.
  */
 public interface SendingTck extends SharesFront {
 
@@ -50,7 +50,7 @@ public interface SendingTck extends SharesFront {
         front.resume();
     }
 
-    /** A lock that another client gives back while it is waited for, handed over by the store or not. */
+    /** A lock that another client releases while this one waits, handed over by the store or not. */
     @Test
     default void aGrantToAWaiterCountsFromItsSending(TckBench bench) throws InterruptedException {
         StoreFront front = bench.front();

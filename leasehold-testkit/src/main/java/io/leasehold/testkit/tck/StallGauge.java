@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Measures how long this process stood still: a lease that ends in a machine which did not run it for a renewal interval
- * ended rightly, and a test that saw this has tested nothing.
+ * Measures how long this process was stalled: if the machine did not run it for a renewal interval, a lease ends
+ * correctly, and the test has tested nothing.
  */
 final class StallGauge implements AutoCloseable {
 

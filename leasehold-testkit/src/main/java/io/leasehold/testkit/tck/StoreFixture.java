@@ -7,11 +7,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * The contribution of a backend to its TCK: a shared store that several clients can open, each on its own.
  *
- * <p>Make one for the whole test class; tests use lock names of their own, so that they do not disturb each other.
+ * <p>Create one for the whole test class. Each test uses its own lock names, so that tests do not disturb each other.
  */
 public interface StoreFixture {
 
-    /** The backend as it is named in the TCK's output: {@code sqlite}, {@code redis 7.0}. */
+    /** The name of the backend in the TCK's output: {@code sqlite}, {@code redis 7.0}. */
     String name();
 
     /** Opens a new client side of the shared store, as another process would. The TCK closes it. */
@@ -26,14 +26,17 @@ public interface StoreFixture {
     }
 
     /**
-     * Opens a new client side that deletes at once what nobody holds any more, where clients delete such things at all; null for
-     * a store that is left to forget by itself.
+     * Opens a new client side that deletes unused data at once, if clients delete such data at all; null for a store
+     * that removes it on its own.
      */
     default @Nullable LockStore openForgetful(LockRuntime runtime) {
         return null;
     }
 
-    /** Whether the store notices at once that a holder's process has died; if not, its locks are taken over after their ttl. */
+    /**
+     * Whether the store detects at once that a holder's process has died; if not, other clients acquire its locks after
+     * their ttl.
+     */
     default boolean noticesDeath() {
         return false;
     }

@@ -51,7 +51,7 @@ final class TaskErrors {
         failIfAny();
     }
 
-    /** Fails with the first of their failures, if there is one: others may wait for ever for the one that has failed. */
+    /** Fails with the first of their failures, if there is one: other threads may wait forever for the failed one. */
     void failIfAny() {
         Throwable first = errors.poll();
         if (first != null) {

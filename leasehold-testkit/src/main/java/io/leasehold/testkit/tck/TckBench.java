@@ -30,12 +30,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The tools of a test of the TCK: stores and clients of the shared store, lock names of its own, gates, and
- * waiting with generous bounds. Everything opened here is closed after the test.
+ * The tools of a TCK test: stores and clients of the shared store, unique lock names, gates, and waiting with generous
+ * bounds. Everything that it opens is closed after the test.
  */
 public final class TckBench {
 
-    /** Nothing that has to happen takes this long on any machine that works. */
+    /** An upper bound for every expected event on any working machine. */
     static final Duration PATIENCE = Duration.ofSeconds(60);
 
     /** A ttl that no test outlives. */
@@ -78,13 +78,13 @@ public final class TckBench {
         return driver(fixture.open(runtime), runtime);
     }
 
-    /** Opens the store, to delete at once what nobody holds. */
+    /** Opens the store with a client that deletes unused data at once. */
     StoreDriver forgetfulStore() {
         WallTimeRuntime runtime = new WallTimeRuntime();
         LockStore store = fixture.openForgetful(runtime);
         if (store == null) {
             runtime.close();
-            leaveOut("has no client that deletes what nobody uses");
+            leaveOut("has no client that deletes unused data");
             throw new IllegalStateException("left out");
         }
         return driver(store, runtime);

@@ -15,15 +15,15 @@ import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 
 /**
- * Gives each test its {@link TckBench}, refuses classes that leave tests out, and prints what was gated.
+ * Gives each test its {@link TckBench}, refuses classes that omit tests, and prints the gated tests.
  *
- * <p>For JUnit; nothing here is to be called.
+ * <p>For JUnit; do not call its methods.
  */
 public final class TckExtension implements BeforeAllCallback, ParameterResolver, AfterEachCallback, AfterAllCallback {
 
     private static final Namespace HERE = Namespace.create(TckExtension.class);
 
-    /** For JUnit. */
+    /** Called by JUnit. */
     public TckExtension() {}
 
     @Override

@@ -41,8 +41,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Threads of one process take one lock in turn: they wait without limit and with limits that run out, cancel, are interrupted,
- * renew, and lose what they hold. One such run, and everything that must be true of it.
+ * One run in which threads of one process acquire one lock in turn: they wait without and with limits, cancel, are
+ * interrupted, renew, and lose their holds. Afterwards it checks all invariants.
  */
 final class Turns {
 
@@ -376,7 +376,7 @@ final class Turns {
         seen.forEach((token, how) -> assertEquals(List.of(how), ends.get(token), "end of token " + token));
         for (Loss loss : losses) {
             TckBench.until(
-                    "the loss is told", () -> !loss.isLost() || loss.told().get() > 0);
+                    "the loss is reported", () -> !loss.isLost() || loss.told().get() > 0);
             assertEquals(loss.isLost() ? 1 : 0, loss.told().get(), "losses of token " + loss.token());
         }
     }

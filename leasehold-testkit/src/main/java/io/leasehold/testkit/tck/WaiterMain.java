@@ -10,7 +10,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
-/** The child JVM of {@link KilledWaiterTck}: connects, says so, and waits for a lock once it is told to. */
+/** The child JVM of {@link KilledWaiterTck}: connects, reports that, and waits for a lock when it receives a line. */
 public final class WaiterMain {
 
     static final String READY = "READY";

@@ -13,7 +13,7 @@ import io.leasehold.spi.ReleaseReply;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** Waiting at the store: being remembered, being woken, keeping one's place, leaving. */
+/** Tests of waiting at the store: recording waiters, waking them, keeping their places, leaving. */
 public interface WaitingTck extends SharesStore {
 
     /** A request that would wait is answered at once, and gets the lock by asking again. */
@@ -49,7 +49,10 @@ public interface WaitingTck extends SharesStore {
         other.granted(waiting(other, name, waiter));
     }
 
-    /** The lock goes to the first waiter, at stores that promise the order, and not to one that asks sooner after the release. */
+    /**
+     * At stores that promise an order, the lock goes to the first waiter, and not to the one that asks first after the
+     * release.
+     */
     @Test
     default void waitersAreServedInTheOrderTheyCame(TckBench bench) {
         bench.needs(Guarantee.Queueing.FIFO);
@@ -88,7 +91,7 @@ public interface WaitingTck extends SharesStore {
         store.granted(name, store.owner(), LONG_TTL);
     }
 
-    /** A waiter that was never heard of again does not keep the lock from others for ever. */
+    /** A waiter that never asks again does not block the lock forever. */
     @Test
     default void silentWaitersAreForgotten(TckBench bench) {
         StoreDriver store = bench.store();

@@ -12,7 +12,7 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 
-/** The world as it is, for stores under test: one timer thread, and callback threads as needed. */
+/** The real environment, for stores under test: one timer thread, and callback threads as needed. */
 final class WallTimeRuntime implements LockRuntime {
 
     private final ScheduledExecutorService timers = Executors.newSingleThreadScheduledExecutor(daemon("tck-timer"));
@@ -52,7 +52,7 @@ final class WallTimeRuntime implements LockRuntime {
         try {
             callbacks.execute(task);
         } catch (RejectedExecutionException e) {
-            // Closed: nobody waits for callbacks any more.
+            // Closed: no caller waits for callbacks any more.
             return;
         }
     }

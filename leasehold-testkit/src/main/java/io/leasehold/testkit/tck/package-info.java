@@ -12,11 +12,11 @@
  * }
  * }</pre>
  *
- * <p>{@link io.leasehold.testkit.tck.FaultsTck} adds what goes wrong on the way to the store; its fixture brings a front that can do
- * it, and tells what the store keeps.
+ * <p>{@link io.leasehold.testkit.tck.FaultsTck} adds faults on the way to the store; its fixture supplies a front that
+ * injects them, and reads the state of the store.
  *
- * <p>A test is left out only where the store's {@link io.leasehold.Guarantees} do not promise what it tests; what was
- * left out is printed when the class ends. Overriding or disabling a test fails the class.
+ * <p>A test is skipped only if the store's {@link io.leasehold.Guarantees} do not promise what it tests; skipped tests
+ * are printed when the class ends. Overriding or disabling a test fails the class.
  */
 @NullMarked
 package io.leasehold.testkit.tck;

@@ -2,13 +2,13 @@ package io.leasehold.testkit.virtual;
 
 import java.time.Duration;
 
-/** How a clock of the virtual world goes wrong, by its name. Shapes of one clock add up. */
+/** A deviation of a clock of the virtual world. Deviations of one clock add up. */
 public sealed interface ClockShape {
 
     /**
-     * It runs at another rate from now on.
+     * The clock runs at another rate from now on.
      *
-     * @param rate 1.0 is right, 1.05 is 5 % fast
+     * @param rate 1.0 is correct, 1.05 is 5 % fast
      */
     record Linear(double rate) implements ClockShape {
         /** Refuses rates at which a clock would stand or run back. */
@@ -20,17 +20,17 @@ public sealed interface ClockShape {
     }
 
     /**
-     * It is set, once, now.
+     * The clock is stepped once, now.
      *
      * @param by forwards if positive
      */
     record Step(Duration by) implements ClockShape {}
 
     /**
-     * It gains for half a period what it loses in the other half, from now on.
+     * From now on, the clock gains for half a period what it loses in the other half.
      *
-     * @param amplitude by how much it is ahead in the middle of a period
-     * @param period from one moment at which it is right to the next but one
+     * @param amplitude the amount by which it is ahead in the middle of a period
+     * @param period the length of a period
      */
     record Periodic(Duration amplitude, Duration period) implements ClockShape {
         /** Refuses a wave so steep that the clock would run back. */

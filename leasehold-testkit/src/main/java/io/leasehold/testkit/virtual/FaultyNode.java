@@ -35,10 +35,10 @@ import org.jspecify.annotations.Nullable;
  * A node that a client reaches over two {@link VirtualLink}s: requests and replies are delayed, lost, doubled and
  * reordered, while the node behind them is the real one.
  *
- * <p>A request whose reply does not come within its time limit is answered with {@link FailureKind#UNKNOWN}, on
- * the client's own clock; one that is {@linkplain #refuseConnections refused} with {@link FailureKind#NO_EFFECT}.
- * A request that arrives twice is executed twice. Signals travel over the link of the replies. A client that has crashed
- * sends nothing and is never answered.
+ * <p>A request whose reply does not come within its time limit is answered with {@link FailureKind#UNKNOWN}, on the
+ * client's own clock; one that is {@linkplain #refuseConnections refused} with {@link FailureKind#NO_EFFECT}. A request
+ * that arrives twice is executed twice. Signals travel over the link of the replies. A crashed client sends nothing and
+ * is never answered.
  */
 public final class FaultyNode implements LockNode, StoreAdmin {
 
@@ -59,8 +59,8 @@ public final class FaultyNode implements LockNode, StoreAdmin {
      * Puts links between a client and a node.
      *
      * @param node the node itself, one object for each client
-     * @param client the process that asks
-     * @param host the process that the node runs in: while it is frozen, nothing is answered
+     * @param client the process of the client
+     * @param host the process of the node: while it is frozen, nothing is answered
      */
     public FaultyNode(LockNode node, VirtualRuntime client, VirtualRuntime host) {
         this.node = Objects.requireNonNull(node, "node");
@@ -85,7 +85,7 @@ public final class FaultyNode implements LockNode, StoreAdmin {
         replies.faults(faults);
     }
 
-    /** From now on the client stands still at its yield points as this plan says. */
+    /** Sets the plan of the client's pauses at its yield points. */
     public void pauses(PausePlan plan) {
         this.pauses = Objects.requireNonNull(plan, "plan");
     }
@@ -105,12 +105,12 @@ public final class FaultyNode implements LockNode, StoreAdmin {
         return late;
     }
 
-    /** From now on requests fail at once and have no effect, as when nobody listens at the port. */
+    /** Makes later requests fail at once without effect, as if no server listened at the port. */
     public void refuseConnections() {
         refusing = true;
     }
 
-    /** From now on requests are sent again. */
+    /** Sends later requests again. */
     public void acceptConnections() {
         refusing = false;
     }

@@ -2,10 +2,7 @@ package io.leasehold.testkit.virtual;
 
 import java.time.Duration;
 
-/**
- * The faults of a {@link VirtualLink}: an immutable value; {@link #none()} delays nothing and loses
- * nothing, withers add to it.
- */
+/** The faults of a {@link VirtualLink}: an immutable value; {@link #none()} has no faults, and withers add them. */
 public final class LinkFaults {
 
     private static final LinkFaults NONE = new LinkFaults(0, 0, 0.0, 0.0, 0.0, 0.0, 0.0);
@@ -40,7 +37,7 @@ public final class LinkFaults {
         return NONE;
     }
 
-    /** Each message takes as long as drawn evenly between the two bounds. */
+    /** Delays each message by a time drawn uniformly between the two bounds. */
     public LinkFaults delay(Duration least, Duration most) {
         if (least.isNegative() || most.compareTo(least) < 0) {
             throw new IllegalArgumentException("link delay " + least + " to " + most + " is no range above zero");
@@ -48,7 +45,7 @@ public final class LinkFaults {
         return new LinkFaults(least.toNanos(), most.toNanos(), loss, duplication, reordering, resetting, lateness);
     }
 
-    /** Each message is lost with this probability. */
+    /** Loses each message with this probability. */
     public LinkFaults loss(double probability) {
         return new LinkFaults(
                 leastDelayNanos,
@@ -60,15 +57,15 @@ public final class LinkFaults {
                 lateness);
     }
 
-    /** Each message that is not lost arrives a second time with this probability, up to four delays later. */
+    /** Delivers each message that is not lost a second time with this probability, up to four delays later. */
     public LinkFaults duplication(double probability) {
         return new LinkFaults(
                 leastDelayNanos, mostDelayNanos, loss, probability(probability), reordering, resetting, lateness);
     }
 
     /**
-     * Each message leaves the order with this probability: it takes up to four times the largest delay, and
-     * later ones overtake it. Without this a link keeps the order, as one connection does.
+     * Reorders each message with this probability: it takes up to four times the largest delay, and later messages
+     * overtake it. Without this a link keeps the order, as one connection does.
      */
     public LinkFaults reordering(double probability) {
         return new LinkFaults(
@@ -76,8 +73,8 @@ public final class LinkFaults {
     }
 
     /**
-     * With this probability the connection breaks between a request and its reply: the node carries the request out, and
-     * the client is told at once that the outcome is unknown. It counts on the way to the node.
+     * Breaks the connection between a request and its reply with this probability: the node carries the request out,
+     * and the client learns at once that the outcome is unknown. Applies to the link to the node.
      */
     public LinkFaults resetAfterSend(double probability) {
         return new LinkFaults(
@@ -85,8 +82,8 @@ public final class LinkFaults {
     }
 
     /**
-     * With this probability a reply comes up to as long again after its time limit, when the client has given it up. It
-     * counts on the way back.
+     * Delays a reply beyond its time limit with this probability, by up to the same time again, when the client has
+     * given up on it. Applies to the link back.
      */
     public LinkFaults lateReply(double probability) {
         return new LinkFaults(

@@ -7,12 +7,12 @@ import io.leasehold.spi.PassingKeeper;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
-/** Passes everything on to a store; a subclass watches or breaks a verb. Thread-safe if the store is. */
+/** Delegates every operation to another store; a subclass observes or breaks one. Thread-safe if the store is. */
 public abstract class PassingStore extends PassingKeeper implements LockStore {
 
     private final LockStore store;
 
-    /** Over this store. */
+    /** Creates a delegate of this store. */
     public PassingStore(LockStore store) {
         super(store);
         this.store = store;

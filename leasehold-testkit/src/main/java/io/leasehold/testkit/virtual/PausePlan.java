@@ -1,6 +1,6 @@
 package io.leasehold.testkit.virtual;
 
-/** Draws where a client stands still, and for how long. */
+/** Decides where a client pauses, and for how long. */
 @FunctionalInterface
 public interface PausePlan {
 
@@ -11,14 +11,14 @@ public interface PausePlan {
     enum YieldPoint {
         /** The time of sending is taken, and the request has not left. */
         BEFORE_SEND,
-        /** The reply has arrived, and nobody has looked at it. */
+        /** The reply has arrived, and was not processed yet. */
         AFTER_REPLY,
-        /** The lease was found valid, and what it protects has not been touched. */
+        /** The lease was found valid, and the protected resource was not used yet. */
         BEFORE_USE,
         /** A renewal was sent, and nothing else happens before its answer has waited. */
         IN_RENEWAL
     }
 
-    /** For how long the client stands still here and now; zero for not at all. */
+    /** Draws the duration of the client's pause at this point; zero for none. */
     long drawNanos(YieldPoint point);
 }

@@ -7,7 +7,10 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** A clock that stands until a test moves it, and timers that fire then; threads, random numbers and the wall clock are those of another runtime. Thread-safe. */
+/**
+ * A runtime whose clock stands still until a test advances it, and whose timers fire then; threads, random numbers and
+ * the wall clock are those of another runtime. Thread-safe.
+ */
 public final class SteppedRuntime implements LockRuntime {
 
     private record Due(long atNanos, Runnable task) {}
@@ -17,15 +20,15 @@ public final class SteppedRuntime implements LockRuntime {
     private long nowNanos = 1;
 
     /**
-     * A clock that stands at a nanosecond.
+     * Creates a runtime whose clock stands at a nanosecond.
      *
-     * @param world whose threads, random numbers and wall clock these are; it is closed with this
+     * @param world the runtime that supplies threads, random numbers and wall clock; closed with this one
      */
     public SteppedRuntime(LockRuntime world) {
         this.world = world;
     }
 
-    /** Moves the clock, and fires what is due on the way, on this thread. */
+    /** Advances the clock, and fires the due timers on this thread. */
     public void advance(Duration by) {
         long endNanos;
         synchronized (this) {
@@ -49,12 +52,12 @@ public final class SteppedRuntime implements LockRuntime {
         }
     }
 
-    /** Moves the clock, and fires nothing yet: what a machine that slept finds when it wakes. */
+    /** Advances the clock without firing timers: the state of a machine that wakes from sleep. */
     public synchronized void sleep(Duration by) {
         nowNanos += by.toNanos();
     }
 
-    /** Whether a timer fires within so long. */
+    /** Whether a timer is due within this span. */
     public synchronized boolean isDueWithin(Duration span) {
         return timers.stream().anyMatch(one -> one.atNanos - nowNanos <= span.toNanos());
     }

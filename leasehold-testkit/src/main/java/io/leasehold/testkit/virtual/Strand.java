@@ -11,7 +11,7 @@ final class Strand {
     @Nullable
     Thread carrier;
 
-    /** Whether it waits, and lets the world go on meanwhile. */
+    /** Whether it waits, and lets the world continue meanwhile. */
     boolean waits;
 
     /** Whether what it waits for has come. */

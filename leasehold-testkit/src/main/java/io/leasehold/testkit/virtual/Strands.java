@@ -12,8 +12,8 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The threads of a world, of which one has its turn at a time. A strand that waits goes on with the events of the world by
- * itself, so that the turn is handed over only where another strand goes on, or the owner has a reason to look up.
+ * The threads of a world; one of them runs at a time. A waiting strand runs the events of the world itself, so that the
+ * turn is handed over only if another strand continues, or the owner has a reason to check its condition.
  */
 final class Strands {
 
@@ -29,7 +29,7 @@ final class Strands {
     /** Whose turn it is; null for the owner. */
     private volatile @Nullable Strand turn;
 
-    /** Whether the owner, which waits for a condition, would go on with the next event. */
+    /** Whether the owner, which waits for a condition, would continue with the next event. */
     private BooleanSupplier ownerGoesOn = () -> false;
 
     private @Nullable Throwable failure;

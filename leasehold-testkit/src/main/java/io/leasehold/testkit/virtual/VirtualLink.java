@@ -5,10 +5,10 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * One direction of a connection: takes messages at one end, and hands them, late, twice, in another order or
- * never, to a process at the other end.
+ * One direction of a connection: accepts messages at one end, and delivers them late, twice, in another order or never
+ * to a process at the other end.
  *
- * <p>The counters tell which faults really occurred, so that a test can insist on it.
+ * <p>The counters show which faults occurred, so that a test can require them.
  */
 public final class VirtualLink {
 
@@ -26,7 +26,7 @@ public final class VirtualLink {
     private long duplicated;
     private long reordered;
 
-    /** A perfect link to a process. */
+    /** Creates a perfect link to a process. */
     public VirtualLink(VirtualRuntime destination) {
         this.world = destination.world();
         this.destination = Objects.requireNonNull(destination, "destination");
@@ -37,25 +37,25 @@ public final class VirtualLink {
         this.faults = Objects.requireNonNull(faults, "faults");
     }
 
-    /** From now on messages vanish, as behind a firewall that drops them. */
+    /** Drops all later messages, like a firewall. */
     public void cut() {
         cut = true;
         world.note("link to " + destination.name() + " cut");
     }
 
-    /** From now on messages pass again. */
+    /** Lets messages pass again. */
     public void heal() {
         cut = false;
         world.note("link to " + destination.name() + " healed");
     }
 
-    /** From now on messages are held back, until {@link #resume}. */
+    /** Holds back all later messages, until {@link #resume}. */
     public void stall() {
         stalling = true;
         world.note("link to " + destination.name() + " stalled");
     }
 
-    /** Sends what was held back, in its order. */
+    /** Sends the messages that were held back, in order. */
     public void resume() {
         stalling = false;
         world.note("link to " + destination.name() + " resumed");
@@ -68,12 +68,12 @@ public final class VirtualLink {
         return faults;
     }
 
-    /** How many messages are held back. */
+    /** The number of messages that are held back. */
     public int heldBack() {
         return stalled.size();
     }
 
-    /** Sends a message: what is to happen at the other end when it arrives. */
+    /** Sends a message: the task runs at the other end when it arrives. */
     public void send(Runnable arrival) {
         sent++;
         if (cut || world.chance(faults.loss())) {

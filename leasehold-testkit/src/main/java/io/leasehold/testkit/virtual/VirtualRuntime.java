@@ -7,12 +7,12 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * One process of a {@link VirtualWorld}: give it to {@code Leasehold.builder().runtime(…)}, and the lock lives in
+ * One process of a {@link VirtualWorld}: pass it to {@code Leasehold.builder().runtime(…)}, and the client runs in
  * virtual time.
  *
- * <p>It has a monotonic and a wall clock of its own, both of which can run wrong, and it can stand still while
- * the world goes on: {@link #pause}, {@link #freeze}, {@link #suspend}, {@link #crash}. The monotonic clock starts
- * anywhere, as {@code System.nanoTime()} does.
+ * <p>It has its own monotonic and wall clock, both of which can be wrong, and it can stop while the world continues:
+ * {@link #pause}, {@link #freeze}, {@link #suspend}, {@link #crash}. The monotonic clock starts anywhere, as {@code
+ * System.nanoTime()} does.
  *
  * <p><b>Threads, interruption.</b> See {@link VirtualWorld}. {@link #await} throws {@link InterruptedException} if
  * the thread's interrupt flag is or becomes set, by an event for example.
@@ -35,7 +35,7 @@ public final class VirtualRuntime implements LockRuntime {
         this.wall = new DriftingClock(now, now);
     }
 
-    /** A world with a single process, for tests of one client. */
+    /** Creates a world with a single process, for tests of one client. */
     public static VirtualRuntime seeded(long seed) {
         return VirtualWorld.seeded(seed).process("app");
     }
@@ -60,7 +60,10 @@ public final class VirtualRuntime implements LockRuntime {
         return state.monotonicNanos(world.elapsedNanos());
     }
 
-    /** Whatever calls, be it a test: the code of a process that has crashed does not go on, so it sends nothing. */
+    /**
+     * Refuses every caller, even a test, after a crash: the code of a crashed process does not continue, so it sends
+     * nothing.
+     */
     private void requireAlive() {
         if (state.hasCrashed() && !world.strands().areEnding()) {
             throw new IllegalStateException("process \"" + state.name() + "\" of the virtual world has crashed");
@@ -87,8 +90,9 @@ public final class VirtualRuntime implements LockRuntime {
     }
 
     /**
-     * A thread of this process, that is, of the virtual world: it runs alone, while the world stands still, and the world goes
-     * on while it waits in {@link #await}. It must wait for nothing else, and hold no lock while it waits.
+     * Starts a thread of this process in the virtual world: it runs alone, while the world stands still, and the world
+     * continues while the thread waits in {@link #await}. It must not wait in any other way, and must not hold a lock
+     * while it waits.
      */
     @Override
     public void startThread(String threadName, Runnable task) {
@@ -115,10 +119,10 @@ public final class VirtualRuntime implements LockRuntime {
     }
 
     /**
-     * Runs the world until the future is done and this process is not frozen; on a {@linkplain #startThread thread of the world},
-     * lets the world go on until then.
+     * Runs the world until the future is done and this process is not frozen; on a {@linkplain #startThread thread of
+     * the world}, lets the world continue until then.
      *
-     * @throws IllegalStateException if nothing is left to do before that, or if this process has crashed
+     * @throws IllegalStateException if no event is left before that, or if this process has crashed
      */
     @Override
     public void await(CompletableFuture<?> future) throws InterruptedException {
@@ -139,7 +143,7 @@ public final class VirtualRuntime implements LockRuntime {
         requireAlive();
     }
 
-    /** Remembers it; the world goes on, since several clients of a test may share one runtime. */
+    /** Marks this runtime as closed; the world continues, since several clients of a test may share one runtime. */
     @Override
     public void close() {
         closed = true;
@@ -161,16 +165,15 @@ public final class VirtualRuntime implements LockRuntime {
     }
 
     /**
-     * A pause of this process that the caller sees, such as a long garbage collection: when this returns, so
-     * much time has passed; other processes went on, and nothing of this one has run. What became overdue runs
-     * with the next step of the world.
+     * Pauses this process as a long garbage collection would: when this method returns, the time has passed, other
+     * processes have continued, and this one has not run. Overdue events run with the next step of the world.
      */
     public void pause(Duration duration) {
         freeze(duration);
         world.runBefore(state.frozenUntilNanos());
     }
 
-    /** Stops this process from outside for so long, and returns at once: a SIGSTOP that a SIGCONT follows. */
+    /** Stops this process from outside for this time, and returns at once: a SIGSTOP followed by a SIGCONT. */
     public void freeze(Duration duration) {
         world.requireOwner();
         state.freezeUntil(world.later(duration.toNanos()));
@@ -178,8 +181,8 @@ public final class VirtualRuntime implements LockRuntime {
     }
 
     /**
-     * Like {@link #freeze}, and the monotonic clock stands still until then too, as when a machine sleeps: once, where two
-     * overlap. Nothing of the process can notice it before the world has gone on for so long.
+     * As {@link #freeze}, but the monotonic clock also stands still until then, as when a machine sleeps; overlapping sleeps
+     * count once. The process cannot notice the sleep before the world has advanced by its length.
      */
     public void suspend(Duration duration) {
         freeze(duration);
@@ -187,9 +190,9 @@ public final class VirtualRuntime implements LockRuntime {
     }
 
     /**
-     * Ends this process: nothing of it ever runs again. What a test calls of it after that (a release, say) sends nothing
-     * and throws {@link IllegalStateException}, as does every use of this runtime; {@code Lease.close()} throws nothing,
-     * and sends nothing either.
+     * Ends this process: none of its code ever runs again. If a test calls it after that (for example a release), the
+     * call sends nothing and throws {@link IllegalStateException}, as does every use of this runtime. {@code
+     * Lease.close()} throws nothing, and sends nothing either.
      */
     public void crash() {
         world.requireOwner();
@@ -202,44 +205,44 @@ public final class VirtualRuntime implements LockRuntime {
         return state.hasCrashed();
     }
 
-    /** Whether it stands still now. */
+    /** Whether the process is frozen now. */
     public boolean isFrozen() {
         return state.isFrozen(world.elapsedNanos());
     }
 
-    /** For how long its machine sleeps from now on; zero if it is awake. */
+    /** For how long its machine still sleeps; zero if it is awake. */
     public long asleepForNanos() {
         return state.asleepForNanos(world.elapsedNanos());
     }
 
-    /** The moment of the world at which its monotonic clock will have gone on by so much. */
+    /** The moment of the world at which the monotonic clock will have advanced by this amount. */
     public long worldNanosAfter(long localNanos) {
         return state.monotonic().worldNanosAt(monotonicNanos() + localNanos);
     }
 
-    /** Steps the wall clock, forwards or backwards; no other clock is concerned. */
+    /** Steps the wall clock, forwards or backwards; no other clock is affected. */
     public void stepWallClock(Duration by) {
         wall.step(world.elapsedNanos(), by.toNanos());
     }
 
-    /** From now on the wall clock runs at this rate; 1.0 is right, 1.05 is 5 % fast. */
+    /** Sets the rate of the wall clock; 1.0 is correct, 1.05 is 5 % fast. */
     public void wallClockRate(double rate) {
         wallClock(new ClockShape.Linear(rate));
     }
 
-    /** From now on the monotonic clock, and with it every timer, runs at this rate. */
+    /** Sets the rate of the monotonic clock, and with it of every timer. */
     public void monotonicRate(double rate) {
         monotonicClock(new ClockShape.Linear(rate));
     }
 
-    /** Does this to the wall clock; no other clock is concerned. */
+    /** Applies this deviation to the wall clock; no other clock is affected. */
     public void wallClock(ClockShape shape) {
         wall.shape(world.elapsedNanos(), shape);
     }
 
     /**
-     * Does this to the monotonic clock, and so to every timer. A step stands for the clock of a server, by which keys
-     * expire; no monotonic clock of a client does that.
+     * Applies this deviation to the monotonic clock, and so to every timer. A step models the clock of a server, by
+     * which keys expire; the monotonic clock of a client never steps.
      */
     public void monotonicClock(ClockShape shape) {
         state.monotonic().shape(world.elapsedNanos(), shape);

@@ -12,19 +12,19 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A world in which nothing happens by itself: time passes only while a thread runs it, events happen one
- * after another in one thread, and a seed decides their order and all randomness.
+ * A deterministic world: time passes only while a thread runs it, events happen one after another in one thread, and a
+ * seed determines their order and all randomness.
  *
- * <p><b>Guarantee.</b> The same seed and the same program give the same events in the same order, which
- * {@link #traceHash()} proves. Events that are due at the same nanosecond happen in an order drawn by lot.
+ * <p><b>Guarantee.</b> The same seed and the same program give the same events in the same order, which {@link
+ * #traceHash()} proves. Events that are due at the same nanosecond happen in a random order.
  *
- * <p><b>Processes.</b> {@link #process} makes the {@link VirtualRuntime} of one process: with clocks of its own,
- * and able to be paused, frozen, suspended and crashed while the others go on.
+ * <p><b>Processes.</b> {@link #process} creates the {@link VirtualRuntime} of one process: it has its own clocks, and
+ * can be paused, frozen, suspended and crashed while the others continue.
  *
- * <p><b>Threads.</b> Belongs to the thread that made it, and to those that its processes {@linkplain
- * VirtualRuntime#startThread start}, of which one runs at a time; other threads are refused with {@link
- * IllegalStateException}. A waiting method may be called from within an event, unless a process has started threads; the world
- * then runs on inside it.
+ * <p><b>Threads.</b> It belongs to the thread that created it, and to those that its processes {@linkplain
+ * VirtualRuntime#startThread start}; one of them runs at a time. Other threads are refused with {@link
+ * IllegalStateException}. A waiting method may be called from within an event, unless a process has started threads;
+ * the world then continues inside it.
  */
 public final class VirtualWorld {
 
@@ -51,12 +51,12 @@ public final class VirtualWorld {
         this.hash = seed;
     }
 
-    /** A new world at time zero. */
+    /** Creates a new world at time zero. */
     public static VirtualWorld seeded(long seed) {
         return new VirtualWorld(seed);
     }
 
-    /** A process of this world; names are for messages and need not differ. */
+    /** Creates a process of this world; names are for messages and need not differ. */
     public VirtualRuntime process(String name) {
         requireOwner();
         VirtualRuntime process = new VirtualRuntime(this, Objects.requireNonNull(name, "name"), random.split());
@@ -69,22 +69,22 @@ public final class VirtualWorld {
         return seed;
     }
 
-    /** How long this world has existed, in nanoseconds: the one true time, which no process sees. */
+    /** The age of this world in nanoseconds: the true time, which no process sees. */
     public long elapsedNanos() {
         return nowNanos;
     }
 
-    /** How long this world has existed. */
+    /** The age of this world. */
     public Duration elapsed() {
         return Duration.ofNanos(nowNanos);
     }
 
-    /** How many events have happened. */
+    /** The number of events that have happened. */
     public long eventsRun() {
         return eventsRun;
     }
 
-    /** How many events are still to happen: timers, callbacks, messages and script steps. */
+    /** The number of pending events: timers, callbacks, messages and script steps. */
     public int pendingEvents() {
         return (int) queue.stream().filter(e -> !e.isOver()).count();
     }
@@ -94,7 +94,7 @@ public final class VirtualWorld {
         return hash;
     }
 
-    /** Puts a line into the trace, and so into its hash. */
+    /** Adds a line to the trace, and so to its hash. */
     public void note(String line) {
         mix(line.hashCode());
         Consumer<String> listener = traceListener;
@@ -103,27 +103,29 @@ public final class VirtualWorld {
         }
     }
 
-    /** Hears each event and note as a line, for the search of a fault. */
+    /** Registers a listener that receives each event and note as a line, for debugging. */
     public void onTrace(Consumer<String> listener) {
         traceListener = Objects.requireNonNull(listener, "listener");
     }
 
-    /** Draws evenly from zero (included) to {@code bound} (excluded): for the script of a test. */
+    /**
+     * Draws a uniformly distributed number from zero (included) to {@code bound} (excluded): for the script of a test.
+     */
     public long randomBelow(long bound) {
         return random.nextLong(bound);
     }
 
-    /** Draws whether something of this probability happens. */
+    /** Draws whether an event of this probability happens. */
     public boolean chance(double probability) {
         return probability > 0.0 && random.nextDouble() < probability;
     }
 
-    /** Lets the script of a test do something later; it belongs to no process, and nothing can stop it. */
+    /** Schedules a step of a test's script; it belongs to no process, and nothing can stop it. */
     public void after(Duration delay, Runnable step) {
         enqueue(WorldEvent.Kind.SCRIPT, null, later(delay.toNanos()), 0, step);
     }
 
-    /** Runs everything that is due within the duration; then exactly that much time has passed. */
+    /** Runs all events that are due within the duration; afterwards exactly this time has passed. */
     public void runFor(Duration duration) {
         requireOwner();
         long target = later(duration.toNanos());
@@ -144,9 +146,9 @@ public final class VirtualWorld {
     }
 
     /**
-     * Runs until nothing is left to do.
+     * Runs until no event is left.
      *
-     * @throws IllegalStateException if ten years later there still is: a lease that renews itself never idles
+     * @throws IllegalStateException if events are left after ten years: a lease that renews itself never idles
      */
     public void runUntilIdle() {
         requireOwner();
@@ -154,7 +156,7 @@ public final class VirtualWorld {
         while (step()) {
             if (nowNanos > limit) {
                 throw new IllegalStateException("the virtual world does not become idle (" + where()
-                        + "); a held lease renews itself for ever: release it, or use runFor");
+                        + "); a held lease renews itself forever: release it, or use runFor");
             }
         }
     }
@@ -184,7 +186,7 @@ public final class VirtualWorld {
      * Runs until the future is done.
      *
      * @return its value
-     * @throws IllegalStateException if nothing is left to do before that
+     * @throws IllegalStateException if no event is left before that
      * @throws java.util.concurrent.CompletionException if it completed exceptionally
      */
     public <T> T runUntilDone(CompletableFuture<T> future) {
@@ -239,10 +241,10 @@ public final class VirtualWorld {
     }
 
     /**
-     * Ends the threads that processes have started and that still wait, those of crashed processes included: what they wait for
-     * fails, and so does whatever they begin to wait for. Time stands still from now on.
+     * Ends the threads that processes have started and that still wait, including those of crashed processes: their
+     * current and later waits fail. Time stands still from now on.
      *
-     * @param closing closes what the threads work for, so that they return
+     * @param closing closes the objects that the threads serve, so that they return
      */
     public void end(Runnable closing) {
         requireOwner();

@@ -1,6 +1,6 @@
 /**
- * A deterministic world for locks: virtual time, timers, threads, randomness and networks, in one thread, where
- * one seed decides everything.
+ * A deterministic world for locks: virtual time, timers, threads, randomness and networks, in one thread; one seed
+ * determines everything.
  *
  * <pre>{@code
  * VirtualWorld world = VirtualWorld.seeded(42);

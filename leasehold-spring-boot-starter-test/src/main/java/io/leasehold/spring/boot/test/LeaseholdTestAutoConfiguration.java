@@ -10,7 +10,7 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Primary;
 
-/** Clients in memory in place of the application's. */
+/** Replaces the application's clients by in-memory clients. */
 @AutoConfiguration(before = LeaseholdAutoConfiguration.class)
 final class LeaseholdTestAutoConfiguration {
 
@@ -27,7 +27,7 @@ final class LeaseholdTestAutoConfiguration {
         return faults.client();
     }
 
-    /** After the application's own definitions have been read, and before any of them is made. */
+    /** Runs after the application's definitions have been read, and before any bean is created. */
     @Bean
     static BeanFactoryPostProcessor namedClientsInMemory() {
         return beans -> {

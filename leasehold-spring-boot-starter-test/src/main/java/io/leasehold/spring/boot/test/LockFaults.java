@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Faults of locks on demand, for tests.
+ * Injects faults into locks, for tests.
  *
  * <p>Any thread may use it.
  */
@@ -26,7 +26,7 @@ public final class LockFaults {
     private final LockClient client;
     private final AtomicReference<@Nullable BreakableStore> store = new AtomicReference<>();
 
-    /** Those of clients with a name. */
+    /** The faults of named clients. */
     private final ConcurrentMap<String, LockFaults> named = new ConcurrentHashMap<>();
 
     LockFaults(List<LockListener> listeners) {
@@ -46,15 +46,15 @@ public final class LockFaults {
         return client;
     }
 
-    /** In memory, too, in place of a client with a name. */
+    /** Creates an in-memory client in place of a named client. */
     LockClient clientAt(String name) {
         return named.computeIfAbsent(name, unused -> new LockFaults(listeners)).client();
     }
 
     /**
-     * Faults of the locks of a client with a name.
+     * The faults for the locks of a named client.
      *
-     * @param name that of {@code leasehold.clients.*}
+     * @param name the name in {@code leasehold.clients.*}
      * @throws IllegalArgumentException if there is no such client
      */
     public LockFaults at(String name) {
@@ -67,7 +67,7 @@ public final class LockFaults {
     }
 
     /**
-     * Takes the lock from its holder, who hears of it as of a loss.
+     * Takes the lock away from its holder, which observes a loss.
      *
      * @return whether it was held
      */
@@ -78,22 +78,22 @@ public final class LockFaults {
     /**
      * Holds the lock as another process would, until the lease is closed.
      *
-     * @throws IllegalStateException if it is held already
+     * @throws IllegalStateException if the lock is already held
      */
     public Lease occupy(String name) throws InterruptedException {
         Lease lease = client.named(name).tryAcquire(Duration.ZERO);
         if (lease == null) {
-            throw new IllegalStateException("the lock \"" + name + "\" is held already");
+            throw new IllegalStateException("the lock \"" + name + "\" is already held");
         }
         return lease;
     }
 
-    /** From now on the store answers nothing that asks for a lock or for more time; {@link #repairStore} ends it. */
+    /** Makes the store unreachable for acquires and renewals, until {@link #repairStore} is called. */
     public void breakStore() {
         breakable().broken(true);
     }
 
-    /** The store answers again. */
+    /** Makes the store reachable again. */
     public void repairStore() {
         breakable().broken(false);
     }
