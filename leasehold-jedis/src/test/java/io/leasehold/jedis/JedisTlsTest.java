@@ -56,7 +56,7 @@ final class JedisTlsTest {
                 CompletableFuture<Lease> waiting = other.named("x").acquireAsync();
                 Servers.until(
                         "queued",
-                        () -> server.call("EXISTS", "lock:{x}:waiters").equals("1"));
+                        () -> server.call("EXISTS", "lock:{x}:queued").equals("1"));
                 first.close();
                 waiting.get(60, TimeUnit.SECONDS).close();
             }

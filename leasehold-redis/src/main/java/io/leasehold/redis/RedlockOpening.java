@@ -65,7 +65,10 @@ final class RedlockOpening {
     }
 
     private void connect(RedlockUri.Node node) {
-        opened.add(new Opened(node, new NodeOpening(node.server(), LettuceDriver.of(node.server(), threads), runtime)));
+        Deployment where = node.server();
+        opened.add(new Opened(
+                node,
+                new NodeOpening(where, LettuceDriver.of(where, threads), where.errorsOfMember(), runtime)));
     }
 
     private QuorumMember member(Opened one) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.node.Ballot;
@@ -255,6 +256,9 @@ class NodeDifferentialTest {
                 }
             }
             both("holder", this::holder, differences);
+            if (!member) {
+                both("waiters", this::waiters, differences);
+            }
             if (differences.isEmpty() && !member) {
                 compareHandOvers(differences);
             }
@@ -365,6 +369,14 @@ class NodeDifferentialTest {
             }
             top = Math.max(top, holder.fencingToken().orElse(0));
             return shown(holder);
+        }
+
+        /** Who waits, first come first. */
+        private String waiters(Subject subject) {
+            return NodeBench.answer(subject.node.admin().waiters(name, OWNERS + 1)).stream()
+                    .map(QueuedWaiter::holderId)
+                    .toList()
+                    .toString();
         }
 
         /** The push of the server has a connection of its own: it may come after the answer. */

@@ -55,7 +55,9 @@ class RedisCrowdTest {
     }
 
     private static long queued(String lock) {
-        return SERVER.redis().hlen("lock:{" + lock + "}:asked");
+        return StoredQueue.of(SERVER.redis().get("lock:{" + lock + "}:queued"))
+                .waiters()
+                .size();
     }
 
     private static long calls(String command) {

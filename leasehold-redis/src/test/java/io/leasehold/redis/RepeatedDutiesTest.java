@@ -364,7 +364,7 @@ final class RepeatedDutiesTest {
             SlotMove move = SlotMove.of(cluster, "lock:{busy}");
             until(
                     "it waits",
-                    () -> move.from().call("EXISTS", "lock:{busy}:waiters").equals("1"));
+                    () -> move.from().call("EXISTS", "lock:{busy}:queued").equals("1"));
             move.begin();
             move.carry(2);
             assertThat(held.release()).isEqualTo(ReleaseOutcome.RELEASED);

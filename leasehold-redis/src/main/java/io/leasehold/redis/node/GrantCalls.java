@@ -44,10 +44,11 @@ final class GrantCalls {
         } else if (!single) {
             arguments = new String[] {value, ttl, candidate, last(ballot)};
         }
-        ScriptCall call = new ScriptCall(LuaScript.ACQUIRE, KeyLayout.allOf(lock), arguments);
+        String[] keys = KeyLayout.allOf(lock);
+        ScriptCall call = new ScriptCall(LuaScript.ACQUIRE, keys, arguments);
         return single
-                ? call.orCommonly(new ScriptCall.CommonCase(
-                        LuaScript.ACQUIRE_FREE, LuaScript.ACQUIRE_MANY, KeyLayout.grantKeys(lock), few))
+                ? call.orCommonly(
+                        new ScriptCall.CommonCase(LuaScript.ACQUIRE_FREE, LuaScript.ACQUIRE_MANY, keys, few))
                 : call;
     }
 

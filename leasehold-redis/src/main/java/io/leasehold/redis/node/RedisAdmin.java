@@ -90,15 +90,15 @@ final class RedisAdmin implements StoreAdmin {
         if (settings.keys().refusal(name) != null) {
             return CompletableFuture.completedFuture(List.of());
         }
-        String lock = settings.keys().lock(name);
+        Requests.Subject subject = new Requests.Subject("list the waiters of", name);
         return requests.run(
-                new Requests.Subject("list the waiters of", name),
+                subject,
                 TIMEOUT_NANOS,
                 new ScriptCall(
                         LuaScript.WAITERS,
-                        new String[] {KeyLayout.waiters(lock), KeyLayout.asked(lock)},
+                        new String[] {KeyLayout.queued(settings.keys().lock(name))},
                         new String[] {Integer.toString(Math.min(limit, WAITERS_AT_ONCE))}),
-                (reply, link) -> decoder.waiters(reply),
+                (reply, link) -> decoder.waiters(reply, subject.toString()),
                 failure -> {
                     throw failure.error();
                 });

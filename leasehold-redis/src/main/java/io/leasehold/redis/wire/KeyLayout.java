@@ -29,7 +29,7 @@ public final class KeyLayout {
 
     private static final Pattern AFTER = Pattern.compile("}?[^{}]*");
     private static final List<String> RESERVED = List.of("rw:", "permits:");
-    private static final List<String> SIDE = List.of(":fence", ":queued", ":waiters", ":asked", ":watchers");
+    private static final List<String> SIDE = List.of(":fence", ":queued", ":watchers");
     private static final KeyLayout STANDARD = of(STANDARD_TEMPLATE);
 
     private final String before;
@@ -159,11 +159,6 @@ public final class KeyLayout {
 
     /** The keys of a lock at a server that is a store by itself, in the order in which the scripts expect them. */
     public static String[] allOf(String lockKey) {
-        return new String[] {lockKey, fence(lockKey), queued(lockKey), waiters(lockKey), asked(lockKey)};
-    }
-
-    /** The first of these keys: what a lock needs for which no client waits. */
-    public static String[] grantKeys(String lockKey) {
         return new String[] {lockKey, fence(lockKey), queued(lockKey)};
     }
 
@@ -176,19 +171,9 @@ public final class KeyLayout {
         return side(lockKey, ":fence");
     }
 
-    /** The key that exists whenever the queue is not empty. */
+    /** The key of the queue, which exists whenever one is not empty. */
     public static String queued(String lockKey) {
         return side(lockKey, ":queued");
-    }
-
-    /** The key of the queue. */
-    public static String waiters(String lockKey) {
-        return side(lockKey, ":waiters");
-    }
-
-    /** The key of what the waiters in the queue have asked for. */
-    public static String asked(String lockKey) {
-        return side(lockKey, ":asked");
     }
 
     /** The key of those who want to be woken at a member of a set. */

@@ -1,4 +1,4 @@
--- member_release.lua, Leasehold wire format 1
+-- member_release.lua, Leasehold wire format 2
 -- Ends an owner token at a member of a set of nodes: as release.lua, but it hands nothing over; the first client that
 -- wants to be woken is woken if the lock is free then. Repeating it is harmless.
 --

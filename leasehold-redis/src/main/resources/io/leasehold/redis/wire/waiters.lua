@@ -1,37 +1,41 @@
--- waiters.lua, Leasehold wire format 1
+-- waiters.lua, Leasehold wire format 2
 -- Tells who waits for a lock, first come first; writes nothing.
 --
--- KEYS (both in one slot)
---   1  waiters
---   2  asked
+-- KEYS
+--   1  queued
 -- ARGV
 --   1  limit: the most that are told
 -- Replies (numbers are decimal strings; now is TIME in us)
 --   {now, since, holder id, since, holder id ...}
 --       since: the waiter's arrival in us. Waiters that count as dead are left out.
+--   {"broken", now, key, type}, {"version", now, key, theirs, ours}: as acquire.lua
 -- Errors
---   Redis' own (WRONGTYPE if a key holds something else)
+--   Redis' own (WRONGTYPE if the key holds something else)
 
-local WAITERS, ASKED = KEYS[1], KEYS[2]
+local QUEUED = KEYS[1]
 
 -- shared: numbers
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local limit = number_in(ARGV[1])
+
+-- shared: version
 
 local reply = {digits(now)}
-local places = redis.call('ZRANGEBYSCORE', WAITERS, '1', '+inf', 'WITHSCORES')
-for i = 1, #places, 2 do
-  if #reply > 2 * limit then
+local queued = redis.call('GET', QUEUED)
+if not queued then
+  return reply
+elseif not head_of(queued) then
+  return not_a_queue(QUEUED, queued)
+end
+local most = 1 + 2 * number_in(ARGV[1])
+for arrival, alive, holder in queued:gmatch('\n%S+ (%d+) (%d+) %S+ %d+ %d+ ([^\n]*)') do
+  if #reply >= most then
     break
   end
-  local waiter = places[i]:sub(2)
-  local alive = redis.call('ZSCORE', WAITERS, 'a' .. waiter)
-  if alive and -tonumber(alive) > now then
-    local asked = redis.call('HGET', ASKED, waiter)
-    reply[#reply + 1] = digits(tonumber(places[i + 1]))
-    reply[#reply + 1] = (asked or ''):match('^%S+ %d+ %d+ (.*)$') or ''
+  if tonumber(alive) > now then
+    reply[#reply + 1] = arrival
+    reply[#reply + 1] = holder
   end
 end
 return reply

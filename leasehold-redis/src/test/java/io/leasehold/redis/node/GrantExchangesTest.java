@@ -42,14 +42,8 @@ final class GrantExchangesTest extends NodeExchanges {
         says(LuaScript.ACQUIRE, bulks("yes", "123"));
         assertThat(answer(node().acquire(ballot(NAME)))).isEqualTo(new NodeReply.Yes(life(), 123));
         List<String> sent = last(LuaScript.ACQUIRE);
-        assertThat(sent.subList(0, 5))
-                .containsExactly(
-                        LOCK,
-                        KeyLayout.fence(LOCK),
-                        KeyLayout.queued(LOCK),
-                        KeyLayout.waiters(LOCK),
-                        KeyLayout.asked(LOCK));
-        assertThat(sent.subList(5, sent.size()))
+        assertThat(sent.subList(0, 3)).containsExactly(LOCK, KeyLayout.fence(LOCK), KeyLayout.queued(LOCK));
+        assertThat(sent.subList(3, sent.size()))
                 .containsExactly(owner.hex() + ":5000:host/1/x", "30000", "5000", "5002");
         assertThat(node().description()).isEqualTo("the node");
         assertThat(node().part(NAME)).isEmpty();

@@ -282,14 +282,14 @@ final class MemberExchangesTest extends NodeExchanges {
         says(LuaScript.WAITERS, bulks("2000000", "1000000", "host/3/z"));
         assertThat(answer(node().admin().waiters(NAME, 5_000)))
                 .containsExactly(new QueuedWaiter("host/3/z", java.time.Duration.ofSeconds(1)));
-        assertThat(last(LuaScript.WAITERS)).containsExactly(KeyLayout.waiters(LOCK), KeyLayout.asked(LOCK), "1000");
+        assertThat(last(LuaScript.WAITERS)).containsExactly(KeyLayout.queued(LOCK), "1000");
         says(LuaScript.INSPECT, bulks("free"));
         assertThat(answer(node().admin().describe(NAME))).isEmpty();
         says(LuaScript.FORCE_RELEASE, bulks("none"));
         assertThat(answer(node().admin().forceRelease(NAME, "host/3/z"))).isFalse();
-        assertThat(last(LuaScript.FORCE_RELEASE).subList(5, 6)).containsExactly("host/3/z");
+        assertThat(last(LuaScript.FORCE_RELEASE).subList(3, 4)).containsExactly("host/3/z");
         assertThat(answer(node().admin().forceRelease(NAME, null))).isFalse();
-        assertThat(last(LuaScript.FORCE_RELEASE).get(5)).isEmpty();
+        assertThat(last(LuaScript.FORCE_RELEASE).get(3)).isEmpty();
         int before = ran(LuaScript.FORCE_RELEASE).size();
         assertThat(answer(node().admin().forceRelease(NAME, ""))).isFalse();
         assertThat(ran(LuaScript.FORCE_RELEASE)).hasSize(before);
@@ -325,7 +325,7 @@ final class MemberExchangesTest extends NodeExchanges {
         runtime.hurry(TimeUnit.SECONDS.toNanos(4), TimeUnit.MILLISECONDS.toNanos(1));
         runtime.changing(delay -> delay == TimeUnit.SECONDS.toNanos(4) ? 1_000_000 : delay);
         String fence = KeyLayout.fence(LOCK);
-        String queue = KeyLayout.waiters(KeyLayout.standard().lock(OTHER));
+        String queue = KeyLayout.queued(KeyLayout.standard().lock(OTHER));
         server.says(
                 "SCAN",
                 command -> command.get(1).equals("0")

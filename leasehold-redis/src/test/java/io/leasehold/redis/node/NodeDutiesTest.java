@@ -106,9 +106,7 @@ final class NodeDutiesTest {
 
     private List<Leak> leaks(Runnable before) throws Exception {
         beforeTheSecondLook = before;
-        String queue = KeyLayout.waiters(LOCK);
-        SERVER.redis().zadd(queue, 1, "q");
-        SERVER.redis().pexpire(queue, 60_000);
+        SERVER.redis().psetex(KeyLayout.queued(LOCK), 60_000, "2 1 1");
         return node(false).operations().leaks().get(60, TimeUnit.SECONDS);
     }
 
@@ -121,7 +119,7 @@ final class NodeDutiesTest {
 
     @Test
     void aQueueThatIsEmptyByTheSecondLookIsNoLeak() throws Exception {
-        assertThat(leaks(() -> SERVER.redis().del(KeyLayout.waiters(LOCK)))).isEmpty();
+        assertThat(leaks(() -> SERVER.redis().del(KeyLayout.queued(LOCK)))).isEmpty();
     }
 
     @Test

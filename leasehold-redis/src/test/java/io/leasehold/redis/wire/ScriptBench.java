@@ -2,6 +2,7 @@ package io.leasehold.redis.wire;
 
 import io.leasehold.LockName;
 import io.leasehold.redis.RedisUnderTest;
+import io.leasehold.redis.StoredQueue;
 import io.lettuce.core.ScriptOutputType;
 import java.util.List;
 
@@ -18,8 +19,6 @@ final class ScriptBench {
     final String lock;
     final String fence;
     final String queued;
-    final String waiters;
-    final String asked;
     private final RedisUnderTest server;
 
     ScriptBench(RedisUnderTest server, String name) {
@@ -27,8 +26,6 @@ final class ScriptBench {
         this.lock = KeyLayout.standard().lock(LockName.exactly(name));
         this.fence = KeyLayout.fence(lock);
         this.queued = KeyLayout.queued(lock);
-        this.waiters = KeyLayout.waiters(lock);
-        this.asked = KeyLayout.asked(lock);
     }
 
     /** One proposal, with the standard spans unless changed. */
@@ -83,7 +80,7 @@ final class ScriptBench {
     }
 
     private String[] keys() {
-        return new String[] {lock, fence, queued, waiters, asked};
+        return new String[] {lock, fence, queued};
     }
 
     List<Object> acquire(String owner, long candidate) {
@@ -148,6 +145,10 @@ final class ScriptBench {
     long now() {
         List<String> time = server.redis().time();
         return Long.parseLong(time.get(0)) * SECOND + Long.parseLong(time.get(1));
+    }
+
+    StoredQueue queue() {
+        return StoredQueue.of(server.redis().get(queued));
     }
 
     long storedFence() {

@@ -1,0 +1,78 @@
+package io.leasehold.redis;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/**
+ * The queue of a lock as a server keeps it, in one string.
+ *
+ * @param soonest before it no waiter counts as dead
+ * @param latest from then on all do
+ */
+public record StoredQueue(long soonest, long latest, List<Waiter> waiters) {
+
+    /** One of them, first come first. */
+    public record Waiter(
+            String owner, long arrival, long alive, String channel, long claim, int reserve, String holder) {
+
+        private static Waiter of(String line) {
+            String[] words = line.split(" ", 7);
+            return new Waiter(
+                    words[0],
+                    Long.parseLong(words[1]),
+                    Long.parseLong(words[2]),
+                    words[3],
+                    Long.parseLong(words[4]),
+                    Integer.parseInt(words[5]),
+                    words[6]);
+        }
+
+        private String line() {
+            return String.join(
+                    " ",
+                    owner,
+                    Long.toString(arrival),
+                    Long.toString(alive),
+                    channel,
+                    Long.toString(claim),
+                    Integer.toString(reserve),
+                    holder);
+        }
+    }
+
+    /** Reads what a server answered; nothing is a queue of nobody. */
+    public static StoredQueue of(String text) {
+        if (text == null || text.isEmpty()) {
+            return new StoredQueue(Long.MAX_VALUE, 0, List.of());
+        }
+        List<String> lines = List.of(text.split("\n"));
+        String[] head = lines.get(0).split(" ");
+        if (head.length != 3 || !head[0].equals("2")) {
+            throw new IllegalArgumentException("no queue of this version: " + text);
+        }
+        return new StoredQueue(
+                Long.parseLong(head[1]),
+                Long.parseLong(head[2]),
+                lines.stream().skip(1).map(Waiter::of).toList());
+    }
+
+    /** The same with one more at the end. */
+    public StoredQueue and(Waiter waiter) {
+        List<Waiter> all = new ArrayList<>(waiters);
+        all.add(waiter);
+        return new StoredQueue(Math.min(soonest, waiter.alive()), Math.max(latest, waiter.alive()), all);
+    }
+
+    /** Their owner tokens, first come first. */
+    public List<String> owners() {
+        return waiters.stream().map(Waiter::owner).toList();
+    }
+
+    /** What a server stores. */
+    @Override
+    public String toString() {
+        return "2 " + soonest + " " + latest
+                + waiters.stream().map(waiter -> "\n" + waiter.line()).collect(Collectors.joining());
+    }
+}
