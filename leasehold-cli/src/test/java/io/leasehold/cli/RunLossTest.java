@@ -198,7 +198,7 @@ class RunLossTest {
         try (RedisServer redis = RedisServer.start()) {
             cli.with("LEASEHOLD_STORE", redis.uri());
             try (StartedCli run = cli.start(
-                    "run", "--ttl=1s", "--on-lost=ignore", "job", "--", "sh", "-c", "touch ready; sleep 4; exit 3")) {
+                    "run", "--ttl=3s", "--on-lost=ignore", "job", "--", "sh", "-c", "touch ready; sleep 4; exit 3")) {
                 Await.until(run::err, () -> Files.exists(directory.resolve("ready")));
                 try (LockClient locks = Leasehold.connect(redis.uri())) {
                     assertThat(locks.admin().forceRelease(LockName.exactly("job"), null))

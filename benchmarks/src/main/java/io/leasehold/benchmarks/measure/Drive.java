@@ -60,11 +60,13 @@ public final class Drive {
         }
         sleepUntil(startAtNanos);
         double cpuBefore = ProcessCpu.seconds();
+        double bytesBefore = ProcessAllocation.bytes();
         for (Thread thread : started) {
             thread.join();
         }
         double seconds = (System.nanoTime() - startAtNanos) / 1e9;
         double cpu = ProcessCpu.seconds() - cpuBefore;
+        double bytes = ProcessAllocation.bytes() - bytesBefore;
         Throwable thrown = failure.get();
         if (thrown != null) {
             throw new IllegalStateException("a thread of the load failed", thrown);
@@ -75,7 +77,7 @@ public final class Drive {
             all.add(waits[i]);
             perThread.add(counts[i]);
         }
-        return Load.of(perThread, seconds, cpu, all);
+        return Load.of(perThread, seconds, cpu, bytes, all);
     }
 
     private long pairs(Supplier<String> names, long endAtNanos, Histogram waits) throws InterruptedException {

@@ -14,20 +14,21 @@ import org.HdrHistogram.Histogram;
  * @param perThread acquisitions of each thread
  * @param seconds from the common start to the end of the last thread
  * @param cpuSeconds of the process or processes that the threads ran in
+ * @param bytes what that process or those processes allocated; NaN if one of them does not count it
  * @param waits how long each acquire took, in nanoseconds: a histogram as text, so that other processes can send it
  */
-public record Load(List<Long> perThread, double seconds, double cpuSeconds, String waits) {
+public record Load(List<Long> perThread, double seconds, double cpuSeconds, double bytes, String waits) {
 
     /** Keeps a copy. */
     public Load {
         perThread = List.copyOf(perThread);
     }
 
-    static Load of(List<Long> perThread, double seconds, double cpuSeconds, Histogram waits) {
-        ByteBuffer bytes = ByteBuffer.allocate(waits.getNeededByteBufferCapacity());
-        int length = waits.encodeIntoCompressedByteBuffer(bytes);
-        byte[] exact = Arrays.copyOf(bytes.array(), length);
-        return new Load(perThread, seconds, cpuSeconds, Base64.getEncoder().encodeToString(exact));
+    static Load of(List<Long> perThread, double seconds, double cpuSeconds, double bytes, Histogram waits) {
+        ByteBuffer buffer = ByteBuffer.allocate(waits.getNeededByteBufferCapacity());
+        int length = waits.encodeIntoCompressedByteBuffer(buffer);
+        byte[] exact = Arrays.copyOf(buffer.array(), length);
+        return new Load(perThread, seconds, cpuSeconds, bytes, Base64.getEncoder().encodeToString(exact));
     }
 
     /** The same window in several processes. */
@@ -36,13 +37,15 @@ public record Load(List<Long> perThread, double seconds, double cpuSeconds, Stri
         Histogram waits = Waits.empty();
         double seconds = 0;
         double cpuSeconds = 0;
+        double bytes = 0;
         for (Load part : parts) {
             perThread.addAll(part.perThread);
             waits.add(part.histogram());
             seconds = Math.max(seconds, part.seconds);
             cpuSeconds += part.cpuSeconds;
+            bytes += part.bytes;
         }
-        return of(perThread, seconds, cpuSeconds, waits);
+        return of(perThread, seconds, cpuSeconds, bytes, waits);
     }
 
     /** All acquisitions. */

@@ -52,6 +52,9 @@ public record Sample(
         figures.put(Figure.READS, use.reads() / operations);
         figures.put(Figure.SERVER_MICROS, use.cpuSeconds() * 1e6 / operations);
         figures.put(Figure.CLIENT_MICROS, load.cpuSeconds() * 1e6 / operations);
+        if (!Double.isNaN(load.bytes())) {
+            figures.put(Figure.CLIENT_BYTES, load.bytes() / operations);
+        }
         figures.put(Figure.WAIT_P50_MICROS, waits.getValueAtPercentile(50) / 1e3);
         figures.put(Figure.WAIT_P99_MICROS, waits.getValueAtPercentile(99) / 1e3);
         figures.put(Figure.WAIT_P999_MILLIS, waits.getValueAtPercentile(99.9) / 1e6);
