@@ -151,6 +151,7 @@ class RightsOneByOneTest {
         server.call("FLUSHALL");
         ClientRecord record = new ClientRecord("host/1/test", "host", 1, "", Instant.now(), List.of());
         note(said, () -> NodeBench.answer(bench.node.operations().announce(record, 60_000_000_000L)));
+        note(said, () -> bench.release(bench.owner(), bench.candidate()));
         note(said, () -> bench.acquire(bench.owner()));
         note(said, () -> waiting(bench, bench.owner(), 4_000_000_000L));
         note(said, () -> NodeBench.answer(bench.node.admin().forceRelease(NAME, null)));

@@ -46,8 +46,8 @@ public record StoredQueue(long soonest, long latest, List<Waiter> waiters) {
         if (text == null || text.isEmpty()) {
             return new StoredQueue(Long.MAX_VALUE, 0, List.of());
         }
-        List<String> lines = List.of(text.split("\n"));
-        String[] head = lines.get(0).split(" ");
+        List<String> lines = text.lines().toList();
+        String[] head = lines.get(0).split(" ", -1);
         if (head.length != 3 || !head[0].equals("2")) {
             throw new IllegalArgumentException("no queue of this version: " + text);
         }

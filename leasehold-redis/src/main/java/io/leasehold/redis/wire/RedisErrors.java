@@ -328,8 +328,8 @@ public final class RedisErrors {
         return new Failure(
                 FailureKind.PERMANENT,
                 new LockStoreException(
-                        node + " cannot " + what + ": clients of wire format " + theirs + " wait for it (key "" + key
-                                + ""), and this one speaks wire format " + ours + ". They exclude each other, but cannot"
+                        node + " cannot " + what + ": clients of wire format " + theirs + " wait for it (key \"" + key
+                                + "\"), and this one speaks wire format " + ours + ". They exclude each other, but cannot"
                                 + " stand in one queue: use the same version of Leasehold in all clients of this lock; the"
                                 + " queue goes with its last waiter",
                         null));

@@ -77,7 +77,7 @@ final class MemberExchangesTest extends NodeExchanges {
         });
         says(LuaScript.ACQUIRE, bulks("held", "123", "lock", "1:host/2/y", "900"));
         answer(node.acquire(new Ballot(request(NAME).waiting(LIMIT_NANOS), 5_000, 3)));
-        String channel = last(LuaScript.ACQUIRE).get(10);
+        String channel = last(LuaScript.ACQUIRE).get(8);
         server.publish(channel, "wake a 5 " + LOCK);
         server.publish(channel, "taken " + LOCK);
         server.publish(channel, "handed a 5 7 8 " + LOCK);

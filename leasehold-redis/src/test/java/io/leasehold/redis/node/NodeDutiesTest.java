@@ -26,6 +26,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.StoreUri;
+import io.lettuce.core.SetArgs;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
@@ -106,7 +107,7 @@ final class NodeDutiesTest {
 
     private List<Leak> leaks(Runnable before) throws Exception {
         beforeTheSecondLook = before;
-        SERVER.redis().psetex(KeyLayout.queued(LOCK), 60_000, "2 1 1");
+        SERVER.redis().set(KeyLayout.queued(LOCK), "2 1 1", SetArgs.Builder.px(60_000));
         return node(false).operations().leaks().get(60, TimeUnit.SECONDS);
     }
 

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.StoredQueue;
 import io.lettuce.core.RedisURI;
+import io.lettuce.core.SetArgs;
 import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.ArrayList;
@@ -72,7 +73,7 @@ class QueueLayoutTest {
     }
 
     private void store(String text) {
-        redis().psetex(bench.queued, 60_000, text);
+        redis().set(bench.queued, text, SetArgs.Builder.px(60_000));
     }
 
     private StoredQueue.Waiter waiter(String owner, long alive) {
@@ -223,7 +224,7 @@ class QueueLayoutTest {
                 default -> bench.release(owner, 0);
             }
             String text = redis().get(bench.queued);
-            StoredQueue queue = bench.queue();
+            StoredQueue queue = StoredQueue.of(text);
             assertThat(text == null || !queue.waiters().isEmpty()).as(text).isTrue();
             assertThat(new HashSet<>(queue.owners())).hasSameSizeAs(queue.owners());
             for (StoredQueue.Waiter waiter : queue.waiters()) {
@@ -280,7 +281,7 @@ class QueueLayoutTest {
     @Test
     void aQueueOfAnotherVersionIsToldAndIsNotTouched() {
         for (String text : List.of("1", "3", "3 x", "17\n" + BOB)) {
-            String theirs = text.split("[ \n]")[0];
+            String theirs = text.split("[ \n]", -1)[0];
             store(text);
             List<Object> waits = bench.acquire(DAVE, bench.now() + SECOND, plain().waiting(5_000, HEARD));
             assertThat(waits).startsWith("version").endsWith(bench.queued, theirs, "2");

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.StoredQueue;
+import io.lettuce.core.SetArgs;
 import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
@@ -267,7 +268,7 @@ class QueueScriptTest {
     private void waitsUntil(String owner, long arrivalMicros, long untilMicros) {
         StoredQueue.Waiter waiter =
                 new StoredQueue.Waiter(owner, arrivalMicros, untilMicros, HEARD, 0, 1, "host/1/x");
-        redis().psetex(bench.queued, PLACE, bench.queue().and(waiter).toString());
+        redis().set(bench.queued, bench.queue().and(waiter).toString(), SetArgs.Builder.px(PLACE));
     }
 
     @Test

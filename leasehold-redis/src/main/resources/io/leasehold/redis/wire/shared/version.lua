@@ -3,9 +3,10 @@
 -- when it counts as alive. None counts as dead before soonest, all do from end on.
 -- Both numbers, and where the waiters begin; nothing of a string that is no such queue.
 local function head_of(queue)
-  local soonest, latest, from = queue:match('^2 (%d+) (%d+)()')
-  if from and from <= 36 then
-    return tonumber(soonest), tonumber(latest), from
+  local first, last, from = queue:match('^2 (%d+) (%d+)()')
+  local soonest, latest = tonumber(first), tonumber(last)
+  if from and from <= 36 and soonest <= latest then
+    return soonest, latest, from
   end
 end
 
