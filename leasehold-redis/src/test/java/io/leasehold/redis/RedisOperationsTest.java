@@ -252,7 +252,7 @@ class RedisOperationsTest {
 
     @Test
     void degradesWhereRightsAreMissing() {
-        String rules = "on >secret ~lock:* resetchannels +evalsha +eval +time +get +mget +set +del +exists +type +pttl"
+        String rules = "on >secret ~lock:* resetchannels +evalsha +eval +time +get +mget +set +setrange +append +del +exists +type +pttl"
                 + " +pexpire +ping +info +select +scan +publish";
         try (RedisServer narrow = RedisServer.builder().user("shop", rules).start()) {
             String uri = narrow.uri().replaceFirst("redis://[^/]*@?127", "redis://shop:secret@127");

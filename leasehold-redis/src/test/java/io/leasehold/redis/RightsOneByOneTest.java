@@ -153,6 +153,12 @@ class RightsOneByOneTest {
         note(said, () -> NodeBench.answer(bench.node.operations().announce(record, 60_000_000_000L)));
         note(said, () -> bench.release(bench.owner(), bench.candidate()));
         note(said, () -> bench.acquire(bench.owner()));
+        // So many that the queue is not written anew for each of them.
+        for (int i = 0; i < 12; i++) {
+            note(said, () -> waiting(bench, bench.owner(), 4_000_000_000L));
+        }
+        server.call("FLUSHALL");
+        note(said, () -> bench.acquire(bench.owner()));
         note(said, () -> waiting(bench, bench.owner(), 4_000_000_000L));
         note(said, () -> NodeBench.answer(bench.node.admin().forceRelease(NAME, null)));
 

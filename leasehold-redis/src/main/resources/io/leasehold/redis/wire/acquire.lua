@@ -148,23 +148,11 @@ if queued and not value then
   value = redis.call('MGET', LOCK)[1]
 end
 
--- Joins the queue, or shows that its waiter is still there. Whether it could: false where the key is another's, nil for a refusal.
-local function join()
-  drop_dead()
-  local to_be_written = changed
-  local holder = ARGV[1]:match('^[^:]*:[^:]*:([^\n]*)') or ''
-  enter(owner, place * 1000, ARGV[6] .. ' ' .. ARGV[7] .. ' ' .. digits(last - candidate + 1) .. ' ' .. holder)
-  if to_be_written then
-    return put(QUEUED, queue_text(), queue_ms(), false)
-  elseif queued then
-    return try('SET', QUEUED, queue_text(), 'PX', queue_ms())
-  end
-  return try('SET', QUEUED, queue_text(), 'PX', queue_ms(), 'NX')
-end
-
 local answer = 'held'
 if place > 0 then
-  local joined = join()
+  local holder = ARGV[1]:match('^[^:]*:[^:]*:([^\n]*)') or ''
+  local reserve = digits(last - candidate + 1)
+  local joined = join(owner, place * 1000, ARGV[6] .. ' ' .. ARGV[7] .. ' ' .. reserve .. ' ' .. holder)
   if joined then
     answer = 'queued'
   elseif joined == false then

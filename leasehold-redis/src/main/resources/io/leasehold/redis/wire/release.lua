@@ -65,7 +65,7 @@ ours = released
 if read_queue() then
   forget(owner)
   -- Where the fence is not ours nobody is granted anything.
-  if fence and line ~= '' and (released or not value) then
+  if fence and not is_empty() and (released or not value) then
     serve_first(owner, fence)
   end
 end

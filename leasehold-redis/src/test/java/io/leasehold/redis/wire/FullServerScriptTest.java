@@ -85,6 +85,18 @@ class FullServerScriptTest {
     }
 
     @Test
+    void nobodyJoinsALongQueueEither() {
+        for (int i = 0; i < 20; i++) {
+            ask(String.format("%040x", i), HEARD, CLAIM);
+        }
+        StoredQueue before = bench.queue();
+
+        assertThat(full(() -> ask(BOB, HEARD, CLAIM))).startsWith("held").contains("besides");
+
+        assertThat(bench.queue()).isEqualTo(before);
+    }
+
+    @Test
     void aWaiterLeaves() {
         for (int others = 0; others < 2; others++) {
             ask(BOB, HEARD, CLAIM);

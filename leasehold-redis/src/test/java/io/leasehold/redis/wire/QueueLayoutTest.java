@@ -240,6 +240,30 @@ class QueueLayoutTest {
         }
     }
 
+    /** One that joins a long queue is written behind it, and one that asks again over its own place, by commands that need no more than that. */
+    @Test
+    void aLongQueueIsNotWrittenAnew() {
+        for (int i = 0; i < 20; i++) {
+            queue(String.format("%040x", i));
+        }
+        List<String> owners = new ArrayList<>(bench.queue().owners());
+        redis().configResetstat();
+
+        queue(BOB);
+        queue(BOB, owners.get(7), owners.get(0));
+
+        owners.add(BOB);
+        StoredQueue queue = bench.queue();
+        assertThat(queue.owners()).isEqualTo(owners);
+        assertThat(queue.latest()).isEqualTo(queue.waiters().get(0).alive());
+        assertThat(redis().info("commandstats"))
+                .contains("cmdstat_append:calls=1,", "cmdstat_setrange:calls=7,")
+                .doesNotContain("cmdstat_set:");
+        bench.release(owners.get(7), 0);
+        owners.remove(7);
+        assertThat(bench.queue().owners()).isEqualTo(owners);
+    }
+
     // ---- what is no queue
 
     @Test

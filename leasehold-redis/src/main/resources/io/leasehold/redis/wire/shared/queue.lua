@@ -1,10 +1,14 @@
--- The queue in the memory of this script: read at once, changed here, and written at once.
+-- The queue in the memory of this script: read at once, changed here, and written at once. Lua works over each byte of each string that is
+-- made: so the whole of a queue is put together only where it has to be.
 
 local WINDOW = 3000000 -- us: how long a waiter that is woken may take before its place is lost
+local SHORT = 1024 -- bytes up to which a queue is written anew for one that joins, which is one command instead of three
 local ENTRY = '^\n(%S+) (%d+) (%d+) (%S+) (%d+) (%d+) ([^\n]*)()'
 
--- The waiters, each behind a line break; the two numbers before them; whether they are other ones than the server has.
-local line, soonest, latest, changed = '', math.huge, 0, false
+-- The waiters, each behind a line break, stand in text from base on; before them, if it is as it was read, its head.
+local text, base, soonest, latest = '', 1, math.huge, 0
+-- Whether there are others in it than the server has.
+local changed = false
 -- Whether LOCK has a value that may be written over: of the holder that releases it, or of a waiter that could not be told.
 local ours = false
 -- Whether LOCK is a waiter's now.
@@ -19,9 +23,13 @@ local function read_queue()
   if not from then
     return false
   end
-  soonest, latest, line = first, last, queued:sub(from)
-  changed = line == ''
+  text, base, soonest, latest = queued, from, first, last
+  changed = base > #text
   return true
+end
+
+local function is_empty()
+  return base > #text
 end
 
 -- SET, also where memory is full: it is refused to a script until the first write, so one goes before that needs none. is_new: MGET has
@@ -49,8 +57,9 @@ local function put(key, text, ms, is_new)
   return answer and true
 end
 
-local function queue_text()
-  return '2 ' .. digits(math.min(soonest, latest)) .. ' ' .. digits(latest) .. line
+-- As long as it can be, so that it can be written over.
+local function head()
+  return string.format('2 %016.0f %016.0f', math.min(soonest, latest), latest)
 end
 
 -- For as long as the last waiter counts as alive.
@@ -58,8 +67,12 @@ local function queue_ms()
   return digits(math.max(1, math.ceil((latest - now) / 1000)))
 end
 
+local function queue_text()
+  return head() .. (base > 1 and text:sub(base) or text)
+end
+
 local function write_queue()
-  if changed and line == '' then
+  if changed and is_empty() then
     try('DEL', QUEUED)
   elseif changed then
     put(QUEUED, queue_text(), queue_ms(), not queued)
@@ -68,17 +81,26 @@ end
 
 -- Where the entry of this waiter begins and ends; nil if it has none.
 local function place_of(waiter)
-  local from = line:find('\n' .. waiter .. ' ', 1, true)
+  local from = text:find('\n' .. waiter .. ' ', base, true)
   if from then
-    return from, (line:find('\n', from + 1, true) or #line + 1) - 1
+    return from, (text:find('\n', from + 1, true) or #text + 1) - 1
   end
+end
+
+-- Puts this in the place of what stands there.
+local function replace(from, to, entry)
+  if from == base and entry == '' then
+    base = to + 1
+  else
+    text, base = text:sub(base, from - 1) .. entry .. text:sub(to + 1), 1
+  end
+  changed = true
 end
 
 local function forget(waiter)
   local from, to = place_of(waiter)
   while from do
-    line = line:sub(1, from - 1) .. line:sub(to + 1)
-    changed = true
+    replace(from, to, '')
     from, to = place_of(waiter)
   end
 end
@@ -87,38 +109,59 @@ local function drop_dead()
   if now < soonest then
     return
   end
-  local kept, from, dropped = {}, 1, 0
+  local kept, from, dropped = {}, base, 0
+  local start, stop, alive = text:find('\n%S+ %d+ (%d+)[^\n]*', base)
   soonest = math.huge
-  for start, alive, stop in line:gmatch('()\n%S+ %d+ (%d+)[^\n]*()') do
+  while start do
     local ends = tonumber(alive)
     if ends <= now and dropped < 64 then
-      kept[#kept + 1] = line:sub(from, start - 1)
-      from, dropped = stop, dropped + 1
+      kept[#kept + 1] = text:sub(from, start - 1)
+      from, dropped = stop + 1, dropped + 1
     elseif ends < soonest then
       soonest = ends
     end
+    start, stop, alive = text:find('\n%S+ %d+ (%d+)[^\n]*', stop + 1)
   end
   if dropped > 0 then
-    line, changed = table.concat(kept) .. line:sub(from), true
+    text, base, changed = table.concat(kept) .. text:sub(from), 1, true
   end
 end
 
--- Joins the queue, or stays at its place and counts as alive for longer.
-local function enter(waiter, place_us, asked)
-  if line == '' then
+-- Joins the queue, or shows that its waiter is still there, for whom it stays in its place. Whether it could: false where the key is
+-- another's, nil for a refusal. Lack of memory refuses it, unless something else has to be written as well.
+local function join(waiter, place_us, asked)
+  drop_dead()
+  if is_empty() then
     soonest, latest = math.huge, 0
   end
   local alive = math.min(now + place_us, 9007199254740991)
   soonest, latest = math.min(soonest, alive), math.max(latest, alive)
   local from, to = place_of(waiter)
-  local arrival = from and line:match('^\n%S+ (%d+) ', from) or digits(now)
+  local arrival = from and text:match('^\n%S+ (%d+) ', from) or digits(now)
   local entry = '\n' .. waiter .. ' ' .. arrival .. ' ' .. digits(alive) .. ' ' .. asked
-  if from then
-    line = line:sub(1, from - 1) .. entry .. line:sub(to + 1)
-  else
-    line = line .. entry
+  local as_read = queued and not changed and base == #head() + 1
+  if as_read and (from and to - from + 1 == #entry or not from and #text > SHORT) then
+    local written
+    if from then
+      written = try('SETRANGE', QUEUED, digits(from - 1), entry)
+    else
+      written = try('APPEND', QUEUED, entry)
+    end
+    if not written then
+      return nil
+    end
+    try('SETRANGE', QUEUED, '0', head())
+    try('PEXPIRE', QUEUED, queue_ms())
+    return true
   end
-  changed = true
+  local refusable = not changed
+  replace(from or #text + 1, to or #text, entry)
+  if not refusable then
+    return put(QUEUED, queue_text(), queue_ms(), not queued)
+  elseif queued then
+    return try('SET', QUEUED, queue_text(), 'PX', queue_ms())
+  end
+  return try('SET', QUEUED, queue_text(), 'PX', queue_ms(), 'NX')
 end
 
 -- Whether LOCK is free; what may be written over is deleted.
@@ -143,9 +186,8 @@ local function wake(waiter, arrival, alive, asked, channel)
   end
   if tonumber(alive) > now + WINDOW then
     soonest = math.min(soonest, now + WINDOW)
-    local _, to = place_of(waiter)
-    line = '\n' .. waiter .. ' ' .. arrival .. ' ' .. digits(now + WINDOW) .. ' ' .. asked .. line:sub(to + 1)
-    changed = true
+    local from, to = place_of(waiter)
+    replace(from, to, '\n' .. waiter .. ' ' .. arrival .. ' ' .. digits(now + WINDOW) .. ' ' .. asked)
   end
   return true
 end
@@ -174,10 +216,10 @@ end
 local function serve_first(caller, fence)
   drop_dead()
   for _ = 1, 64 do
-    if line == '' then
+    if is_empty() then
       return true
     end
-    local waiter, arrival, alive, channel, claim, reserve, holder, behind = line:match(ENTRY)
+    local waiter, arrival, alive, channel, claim, reserve, holder, behind = text:match(ENTRY, base)
     if waiter == caller then
       return true
     end
@@ -191,7 +233,7 @@ local function serve_first(caller, fence)
       return false
     end
     -- It holds the lock, nobody listens for it, or it is no entry at all.
-    line, changed = line:sub(behind or line:find('\n', 2, true) or #line + 1), true
+    base, changed = behind or text:find('\n', base + 1, true) or #text + 1, true
     if served then
       return false
     end
