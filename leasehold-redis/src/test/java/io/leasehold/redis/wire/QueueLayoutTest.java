@@ -264,6 +264,19 @@ class QueueLayoutTest {
         assertThat(bench.queue().owners()).isEqualTo(owners);
     }
 
+    /** Of a client in another language, which writes no zeros before a number. */
+    @Test
+    void aShorterHeadIsReplaced() {
+        queue(BOB);
+        String entry = redis().get(bench.queued).split("\n", 2)[1];
+        store("2 5 " + later() + "\n" + entry);
+
+        queue(BOB, CAROL, BOB);
+
+        assertThat(bench.queue().owners()).containsExactly(BOB, CAROL);
+        assertThat(bench.queue().soonest()).isGreaterThan(5);
+    }
+
     // ---- what is no queue
 
     @Test

@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * Hunts a variant of joint calls: by random walks over the calls without threads, and by the tests of the scripts on a real server; and one of the scripts' queue. Made in
- * the class loader of the variant.
+ * Hunts a variant of joint calls, or of the scripts' line of waiters: by random walks over the calls without threads, and by the tests
+ * of the scripts on a real server. Made in the class loader of the variant.
  */
 public final class JointHunt {
 
