@@ -231,6 +231,9 @@ public final class Leasehold {
                     closeAfter(e, opened::close);
                 }
                 closeAfter(e, world::close);
+                if (e instanceof StoreUnavailableException down) {
+                    throw CallersStack.brief(down);
+                }
                 CallersStack.given(e);
                 throw e;
             }

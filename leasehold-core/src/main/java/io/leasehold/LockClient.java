@@ -42,6 +42,18 @@ public interface LockClient extends AutoCloseable {
                 .toArray(LockName[]::new));
     }
 
+    /** The election with this name; no I/O. */
+    Election election(LockName name);
+
+    /**
+     * The election with exactly this name; no I/O.
+     *
+     * @throws IllegalArgumentException if the text is not a valid {@link LockName}
+     */
+    default Election election(String name) {
+        return election(LockName.exactly(name));
+    }
+
     /** Administrative operations. */
     LockAdmin admin();
 

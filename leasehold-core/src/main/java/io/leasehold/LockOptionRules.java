@@ -1,5 +1,7 @@
 package io.leasehold;
 
+import static io.leasehold.Durations.text;
+
 import java.time.Duration;
 
 /** The rules for safe combinations of options: a violation is refused before any request is sent. */
@@ -22,47 +24,50 @@ final class LockOptionRules {
     static void require(LockOptions options) {
         Duration ttl = options.ttl();
         if (ttl.compareTo(MIN_TTL) < 0 || ttl.compareTo(LARGEST_TTL) > 0) {
-            throw refused("ttl is " + ttl + "; it must be between " + MIN_TTL + " and " + LARGEST_TTL);
+            throw refused(
+                    "ttl is " + text(ttl) + "; it must be between " + text(MIN_TTL) + " and " + text(LARGEST_TTL));
         }
         Duration delay = options.lockDelay();
         if (delay.isNegative() || delay.compareTo(LARGEST_TTL.minus(ttl)) > 0) {
-            throw refused("lockDelay is " + delay + "; it must be between zero and " + LARGEST_TTL + " less the ttl of "
-                    + ttl);
+            throw refused("lockDelay is " + text(delay) + "; it must be between zero and " + text(LARGEST_TTL)
+                    + " less the ttl of " + text(ttl));
         }
         if (options.maxHold().compareTo(ttl) < 0) {
-            throw refused("maxHold is " + options.maxHold() + ", below the ttl of " + ttl);
+            throw refused("maxHold is " + text(options.maxHold()) + ", below the ttl of " + text(ttl));
         }
         Duration interval = options.renewalInterval();
         if (interval != null && interval.compareTo(MIN_INTERVAL) < 0) {
-            throw refused("renewal every " + interval + " would keep the store busy; at least " + MIN_INTERVAL);
+            throw refused(
+                    "renewal every " + text(interval) + " would keep the store busy; at least " + text(MIN_INTERVAL));
         }
         if (interval != null && interval.compareTo(options.validity().dividedBy(2)) > 0) {
-            throw refused(
-                    "renewal every " + interval + " leaves no room for a failed renewal: two intervals must fit into"
-                            + " ttl − drift = " + options.validity());
+            throw refused("renewal every " + text(interval)
+                    + " leaves no room for a failed renewal: two intervals must fit into" + " ttl − drift = "
+                    + text(options.validity()));
         }
         // The last renewal may be one interval earlier than it would have to be to reach maxHold.
         Duration longest = interval == null ? ttl : options.maxHold().minus(interval);
         if (options.atLeast().isNegative() || options.atLeast().compareTo(longest) > 0) {
-            throw refused("atLeast is " + options.atLeast() + "; it must be between zero and "
+            throw refused("atLeast is " + text(options.atLeast()) + "; it must be between zero and "
                     + (interval == null
                             ? "the ttl, for without renewal nothing keeps a lock longer: "
                             : "maxHold less one renewal interval = ")
-                    + longest);
+                    + text(longest));
         }
         if (options.minimumValidity().isNegative() || options.minimumValidity().compareTo(options.validity()) >= 0) {
-            throw refused("minimumValidity is " + options.minimumValidity()
-                    + "; it must be between zero and ttl − drift = " + options.validity());
+            throw refused("minimumValidity is " + text(options.minimumValidity())
+                    + "; it must be between zero and ttl − drift = " + text(options.validity()));
         }
         if (options.nodeTimeout().compareTo(Duration.ofMillis(1)) < 0
                 || options.nodeTimeout().compareTo(ttl.dividedBy(2)) > 0) {
-            throw refused(
-                    "nodeTimeout is " + options.nodeTimeout() + "; it must be between 1 ms and half the ttl of " + ttl);
+            throw refused("nodeTimeout is " + text(options.nodeTimeout())
+                    + "; it must be between 1ms and half the ttl of " + text(ttl));
         }
         if (options.longestCheckable().isNegative()
                 || options.longestCheckable().isZero()) {
-            throw refused("ttl " + ttl + " less drift " + options.drift() + ", renewal interval " + interval
-                    + " and 2 × node timeout " + options.nodeTimeout() + " leaves no validity");
+            throw refused("ttl " + text(ttl) + " less drift " + text(options.drift()) + ", renewal interval "
+                    + (interval == null ? "none" : text(interval)) + " and 2 × node timeout "
+                    + text(options.nodeTimeout()) + " leaves no validity");
         }
         if (options.reentryLimit() < 1) {
             throw refused("reentryLimit is " + options.reentryLimit() + "; it must be at least 1");
@@ -72,8 +77,8 @@ final class LockOptionRules {
                     "renewalTries is " + options.renewalTries() + "; it must be between 1 and " + MAX_RENEWAL_TRIES);
         }
         if (options.recheck().compareTo(MIN_RECHECK) < 0 || options.recheck().compareTo(LARGEST_RECHECK) > 0) {
-            throw refused("recheck is " + options.recheck() + "; it must be between " + MIN_RECHECK + " and "
-                    + LARGEST_RECHECK);
+            throw refused("recheck is " + text(options.recheck()) + "; it must be between " + text(MIN_RECHECK)
+                    + " and " + text(LARGEST_RECHECK));
         }
     }
 

@@ -14,6 +14,8 @@ import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -53,6 +55,43 @@ final class BuilderTest {
 
     private LockStore store() {
         return store(null);
+    }
+
+    /** The builder may be used again, with more: clients that are there stay as they were asked for. */
+    @Test
+    void whatIsAddedLaterIsNotForAClientThatIsThere() throws InterruptedException {
+        List<String> told = new CopyOnWriteArrayList<>();
+        LockListener early = new LockListener() {
+            @Override
+            public void attemptBegan(AttemptBegan event) {
+                told.add("early");
+            }
+        };
+        LockListener late = new LockListener() {
+            @Override
+            public void attemptBegan(AttemptBegan event) {
+                told.add("late");
+            }
+        };
+        CountDownLatch mayOpen = new CountDownLatch(1);
+        Leasehold.Builder builder = Leasehold.builder()
+                .store(runtime -> {
+                    try {
+                        mayOpen.await();
+                    } catch (InterruptedException e) {
+                        Thread.currentThread().interrupt();
+                    }
+                    return store();
+                })
+                .listener(early);
+        try (LockClient client = builder.connectLazily()) {
+            builder.listener(late).require(Guarantee.Exclusion.BY_STORE);
+            mayOpen.countDown();
+            try (Lease lease = client.named("n").acquire()) {
+                assertThat(lease.isValid()).isTrue();
+            }
+        }
+        assertThat(told).containsOnly("early");
     }
 
     @Test

@@ -14,6 +14,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -78,6 +79,34 @@ final class ConnectLazilyTest {
                 .hasMessageContaining("is not opened lazily");
     }
 
+    /** A store that does this first when a method of it is called. */
+    private static LockStore store(LockRuntime runtime, Consumer<String> first) {
+        LockStore store = new SingleNodeStore(new InMemoryNode(runtime), runtime);
+        return (LockStore) Proxy.newProxyInstance(
+                ConnectLazilyTest.class.getClassLoader(),
+                new Class<?>[] {LockStore.class},
+                (proxy, method, arguments) -> {
+                    first.accept(method.getName());
+                    return method.invoke(store, arguments);
+                });
+    }
+
+    @Test
+    void aStoreThatCannotBeListenedToIsClosed() throws InterruptedException {
+        CountDownLatch closed = new CountDownLatch(1);
+        LockClient client = Leasehold.builder()
+                .store(runtime -> store(runtime, method -> {
+                    if (method.equals("listen")) {
+                        throw new IllegalStateException("made by the test");
+                    } else if (method.equals("close")) {
+                        closed.countDown();
+                    }
+                }))
+                .connectLazily();
+        assertThat(closed.await(1, TimeUnit.MINUTES)).isTrue();
+        client.close();
+    }
+
     @Test
     void aStoreThatIsReachedAfterTheEndIsClosed() throws InterruptedException {
         CountDownLatch opening = new CountDownLatch(1);
@@ -91,16 +120,11 @@ final class ConnectLazilyTest {
                     } catch (InterruptedException e) {
                         throw new AssertionError(e);
                     }
-                    LockStore store = new SingleNodeStore(new InMemoryNode(runtime), runtime);
-                    return (LockStore) Proxy.newProxyInstance(
-                            ConnectLazilyTest.class.getClassLoader(),
-                            new Class<?>[] {LockStore.class},
-                            (proxy, method, arguments) -> {
-                                if (method.getName().equals("close")) {
-                                    closed.countDown();
-                                }
-                                return method.invoke(store, arguments);
-                            });
+                    return store(runtime, method -> {
+                        if (method.equals("close")) {
+                            closed.countDown();
+                        }
+                    });
                 })
                 .connectLazily();
         assertThat(opening.await(1, TimeUnit.MINUTES)).isTrue();

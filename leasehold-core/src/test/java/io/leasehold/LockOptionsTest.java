@@ -51,16 +51,16 @@ final class LockOptionsTest {
 
     @Test
     void unsafeTimingsAreRefusedWithTheirNumbers() {
-        refused(o -> o.ttl(Duration.ZERO), "ttl is PT0S");
-        refused(o -> o.ttl(Duration.ofSeconds(-1)), "ttl is PT-1S");
-        refused(o -> o.ttl(Duration.ofHours(25)), "PT24H");
+        refused(o -> o.ttl(Duration.ZERO), "ttl is 0s");
+        refused(o -> o.ttl(Duration.ofSeconds(-1)), "ttl is -1s");
+        refused(o -> o.ttl(Duration.ofHours(25)), "and 24h");
         refused(o -> o.renewal(Renewal.every(Duration.ofSeconds(16))), "two intervals must fit");
-        refused(o -> o.renewal(Renewal.every(Duration.ofNanos(1))), "at least PT0.01S");
-        refused(o -> o.maxHold(Duration.ofSeconds(29)), "below the ttl of PT30S");
-        refused(o -> o.minimumValidity(Duration.ofSeconds(30)), "PT29.698S");
+        refused(o -> o.renewal(Renewal.every(Duration.ofNanos(1))), "at least 10ms");
+        refused(o -> o.maxHold(Duration.ofSeconds(29)), "below the ttl of 30s");
+        refused(o -> o.minimumValidity(Duration.ofSeconds(30)), "29.698s");
         refused(o -> o.nodeTimeout(Duration.ofSeconds(16)), "half the ttl");
-        refused(o -> o.recheck(Duration.ofMillis(9)), "recheck is PT0.009S");
-        refused(o -> o.lockDelay(Duration.ofHours(24)), "lockDelay is PT24H");
+        refused(o -> o.recheck(Duration.ofMillis(9)), "recheck is 9ms");
+        refused(o -> o.lockDelay(Duration.ofHours(24)), "lockDelay is 24h");
         refused(o -> o.reentryLimit(0), "reentryLimit is 0");
         refused(o -> o.renewal(Renewal.every(Duration.ofSeconds(Long.MAX_VALUE))), "renewal every");
     }

@@ -37,9 +37,9 @@ final class RootValuesTest {
         Duration nano = Duration.ofNanos(1);
         Duration ttl = Duration.ofSeconds(30);
         assertThat(DEFAULTS.ttl(Duration.ofMillis(100)).ttl()).isEqualTo(Duration.ofMillis(100));
-        refused(() -> DEFAULTS.ttl(Duration.ofMillis(100).minus(nano)), "ttl is PT0.099999999S");
+        refused(() -> DEFAULTS.ttl(Duration.ofMillis(100).minus(nano)), "ttl is 99.999999ms");
         assertThat(DEFAULTS.ttl(Duration.ofHours(24)).ttl()).isEqualTo(Duration.ofHours(24));
-        refused(() -> DEFAULTS.ttl(Duration.ofHours(24).plus(nano)), "ttl is PT24H");
+        refused(() -> DEFAULTS.ttl(Duration.ofHours(24).plus(nano)), "ttl is 24h");
 
         Duration mostDelay = Duration.ofHours(24).minus(ttl);
         assertThat(DEFAULTS.lockDelay(mostDelay).lockDelay()).isEqualTo(mostDelay);
@@ -174,6 +174,10 @@ final class RootValuesTest {
         assertThat(record.encoded().lines()).hasSize(3);
         assertThat(record.holdOf(LockName.exactly("b"))).contains(hold("b"));
         assertThat(record.holdOf(LockName.exactly("c"))).isEmpty();
+        ClientRecord dated = new ClientRecord(
+                "h/1/x", "h", 1, "app", Instant.ofEpochMilli(3), List.of(hold("a")), Instant.ofEpochMilli(4));
+        assertThat(ClientRecord.decoded(dated.encoded())).contains(dated);
+        assertThat(dated.encoded()).startsWith("1\th/1/x\th\t1\tapp\t3\t4\n");
         ClientRecord odd = new ClientRecord("h/1/x", "h\tost", 1, "a\npp", Instant.ofEpochMilli(3), List.of());
         assertThat(ClientRecord.decoded(odd.encoded())).hasValueSatisfying(read -> {
             assertThat(read.host()).isEqualTo("h?ost");

@@ -195,7 +195,12 @@ class ArrowsTest {
         room(SHEDLOCK, API, SHEDLOCK);
         outsideWorld(new String[] {SHEDLOCK}, "net.javacrumbs.shedlock..");
         room(SPRING_INTEGRATION, API, SPRING_INTEGRATION);
-        outsideWorld(new String[] {SPRING_INTEGRATION}, "org.springframework.integration.support.locks..");
+        outsideWorld(
+                new String[] {SPRING_INTEGRATION},
+                "org.springframework.integration.support.locks..",
+                "org.springframework.integration.leader..",
+                "org.springframework.beans.factory..",
+                "org.springframework.context..");
     }
 
     @Test

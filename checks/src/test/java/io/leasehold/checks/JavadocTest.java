@@ -4,11 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import javax.tools.Diagnostic;
 import javax.tools.DiagnosticCollector;
 import javax.tools.DocumentationTool;
@@ -17,9 +20,11 @@ import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
-/** The Javadoc of what is published as a library builds with everything that doclint knows, and says nothing. */
+/**
+ * The Javadoc of the published libraries builds without a warning, with every check of doclint. It stays in {@code
+ * checks/target/javadoc} to be browsed.
+ */
 @Tag("full")
 class JavadocTest {
 
@@ -36,18 +41,21 @@ class JavadocTest {
             Module.TESTKIT,
             Module.SIMULATOR);
 
+    /** Their examples need an application, so that nothing compiles them here. */
+    private static final List<Module> ADAPTERS = List.of(Module.MICROMETER, Module.SHEDLOCK, Module.SPRING_INTEGRATION);
+
     /** A sentence says what comes back and what is thrown where that matters; a tag that repeats it is not asked for. */
     private static final Pattern ONLY_A_TAG =
             Pattern.compile("no @(param|return|throws) .*|no @return", Pattern.DOTALL);
 
-    @TempDir
-    private Path scratch;
+    private static final Path SITE = Module.root().resolve("checks/target/javadoc");
 
     @Test
     void buildsWithoutAWarning() throws IOException {
+        deleteSite();
         DocumentationTool javadoc = ToolProvider.getSystemDocumentationTool();
         DiagnosticCollector<JavaFileObject> said = new DiagnosticCollector<>();
-        List<Path> sources = LIBRARIES.stream()
+        List<Path> sources = Stream.concat(LIBRARIES.stream(), ADAPTERS.stream())
                 .flatMap(module -> Module.filesBelow(module.sources(), ".java").stream())
                 .filter(file -> !file.endsWith("module-info.java"))
                 .toList();
@@ -70,7 +78,8 @@ class JavadocTest {
         }
         assertThat(complaints).isEmpty();
         assertThat(built).as("javadoc").isTrue();
-        assertThat(scratch.resolve("io/leasehold/package-summary.html")).exists();
+        assertThat(SITE.resolve("index.html")).exists();
+        assertThat(SITE.resolve("io/leasehold/package-summary.html")).exists();
     }
 
     /** Private fields of exceptions, which Javadoc asks about since they could be serialized. */
@@ -83,7 +92,19 @@ class JavadocTest {
         return lines.get((int) one.getLineNumber() - 1).strip().startsWith("private ");
     }
 
-    private List<String> options() {
+    /** Pages of types that are gone would stay otherwise. */
+    private static void deleteSite() throws IOException {
+        if (!Files.exists(SITE)) {
+            return;
+        }
+        try (Stream<Path> files = Files.walk(SITE)) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        }
+    }
+
+    private static List<String> options() {
         return List.of(
                 "-Xdoclint:all",
                 "-Xmaxwarns",
@@ -94,8 +115,18 @@ class JavadocTest {
                 "UTF-8",
                 "--release",
                 "17",
+                "-windowtitle",
+                "Leasehold",
+                "-doctitle",
+                "Leasehold",
+                "-group",
+                "For applications",
+                "io.leasehold:io.leasehold.admin:io.leasehold.fencing",
+                "-group",
+                "For tests",
+                "io.leasehold.testkit*:io.leasehold.simulator*:io.leasehold.servers*",
                 "-d",
-                scratch.toString(),
+                SITE.toString(),
                 "-classpath",
                 System.getProperty("java.class.path"));
     }

@@ -34,6 +34,7 @@ class PurityTest {
             "io.leasehold.engine.GrantMachine",
             "io.leasehold.engine.GrantTokens",
             "io.leasehold.engine.LocalQueue",
+            "io.leasehold.engine.CandidacyMachine",
             "io.leasehold.engine.MultiMachine",
             "io.leasehold.engine.Timings",
             "io.leasehold.engine.WaitPolicy",

@@ -5,60 +5,68 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Interrupts the thread of a body when its lease is lost, and takes back an interrupt that the body has not used: the exception that
- * tells the loss takes its place. An interrupt that the thread had before the loss stays: it came from another.
- *
- * <p>Where bodies are nested, the inner one takes back one interrupt that may have meant both: it is given again to a body around it
- * whose lease was lost, too.
+ * tells the loss takes its place. An interrupt that the thread had before the loss stays: it came from another. One that came for a body and, by a
+ * loss of its own, for a body around it, comes again for that.
  *
  * <p>Guarded by {@code this}; no interrupt is on its way once the thread has called it off.
  */
 final class LossInterrupt {
 
-    private static final ThreadLocal<@Nullable LossInterrupt> CURRENT = new ThreadLocal<>();
+    private static final ThreadLocal<@Nullable LossInterrupt> INNERMOST = new ThreadLocal<>();
 
     private final Thread thread = Thread.currentThread();
-    private final @Nullable LossInterrupt outer = CURRENT.get();
+    private final @Nullable LossInterrupt around = INNERMOST.get();
     private boolean over;
-    private boolean lost;
     private boolean delivered;
+
+    /** The loss came while the thread was interrupted already. */
+    private boolean hidden;
 
     /** For the calling thread. */
     static LossInterrupt armed(Hold hold) {
         LossInterrupt interrupt = new LossInterrupt();
-        CURRENT.set(interrupt);
         hold.onLost(cause -> interrupt.deliver());
+        INNERMOST.set(interrupt);
         return interrupt;
     }
 
     private synchronized void deliver() {
-        lost = true;
-        if (!over && !thread.isInterrupted()) {
+        if (over) {
+            return;
+        }
+        if (thread.isInterrupted()) {
+            hidden = true;
+        } else {
             delivered = true;
             thread.interrupt();
         }
     }
 
-    /** By the thread itself. */
+    /** By the thread itself, in reverse order. */
     void callOff() {
-        if (outer == null) {
-            CURRENT.remove();
+        if (around == null) {
+            INNERMOST.remove();
         } else {
-            CURRENT.set(outer);
+            INNERMOST.set(around);
         }
         if (takenBack()) {
-            for (LossInterrupt around = outer; around != null; around = around.outer) {
-                around.deliverAgain();
+            for (LossInterrupt outer = around; outer != null; outer = outer.around) {
+                outer.deliverHidden();
             }
         }
     }
 
     private synchronized boolean takenBack() {
         over = true;
-        return delivered && Thread.interrupted();
+        if (delivered) {
+            Thread.interrupted();
+        }
+        return delivered;
     }
 
-    private synchronized void deliverAgain() {
-        if (lost) {
+    private synchronized void deliverHidden() {
+        if (hidden) {
+            hidden = false;
             deliver();
         }
     }

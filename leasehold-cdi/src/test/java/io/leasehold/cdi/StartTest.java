@@ -14,6 +14,8 @@ import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -367,6 +369,40 @@ class StartTest {
             assertThat(application.get(Impatient.class).run()).isEqualTo("ran");
         }
         assertThatThrownBy(() -> client.named("any").acquire()).isInstanceOf(IllegalStateException.class);
+    }
+
+    /** Each alone, so that none hides another. */
+    @Test
+    void eachDefaultOfTheSettingsArrives() throws Exception {
+        Map<String, String> defaults = Map.of(
+                "ttl=7s", "ttl=PT7S",
+                "max-hold=2h", "maxHold=PT2H",
+                "node-timeout=123ms", "nodeTimeout=PT0.123S",
+                "fairness=strict-fifo", "fairness=STRICT_FIFO");
+        for (Map.Entry<String, String> one : defaults.entrySet()) {
+            String[] setting = one.getKey().split("=", -1);
+            System.setProperty("leasehold.uri", "memory:");
+            System.setProperty("leasehold.defaults." + setting[0], setting[1]);
+            try (Application application = container.start(Orders.class)) {
+                assertThat(application.get(LockClient.class).named("any").options())
+                        .asString()
+                        .contains(one.getValue());
+            }
+            forgetSettings();
+        }
+    }
+
+    /** Each is more than a store in memory has, where there is more. */
+    @Test
+    void eachGuaranteeThatIsRequiredIsAskedFor() throws Exception {
+        for (String required : List.of("exclusion=by-store", "scope=network")) {
+            System.setProperty("leasehold.uri", "memory:");
+            System.setProperty("leasehold.require." + required.split("=", -1)[0], required.split("=", -1)[1]);
+            assertThat(container.refused(Orders.class))
+                    .as(required)
+                    .hasMessageStartingWith("the place for locks cannot be used: ");
+            forgetSettings();
+        }
     }
 
     @Test

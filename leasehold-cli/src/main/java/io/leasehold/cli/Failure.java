@@ -18,6 +18,11 @@ public record Failure(ExitCode code, String reason) {
         return new Failure(codeOf(problem), reasonOf(problem));
     }
 
+    /** Anything that Leasehold did not expect, whatever its type. */
+    static Failure internal(Throwable problem) {
+        return new Failure(ExitCode.INTERNAL, internalReason(problem));
+    }
+
     private static ExitCode codeOf(Throwable problem) {
         if (problem instanceof StoreAccessException) {
             return ExitCode.ACCESS;
@@ -34,10 +39,15 @@ public record Failure(ExitCode code, String reason) {
     }
 
     private static String reasonOf(Throwable problem) {
+        return codeOf(problem) == ExitCode.INTERNAL ? internalReason(problem) : said(problem);
+    }
+
+    private static String internalReason(Throwable problem) {
+        return "internal error: " + problem.getClass().getSimpleName() + ": " + said(problem);
+    }
+
+    private static String said(Throwable problem) {
         String message = problem.getMessage();
-        String said = message == null || message.isBlank() ? problem.getClass().getName() : message;
-        return codeOf(problem) == ExitCode.INTERNAL
-                ? "internal error: " + problem.getClass().getSimpleName() + ": " + said
-                : said;
+        return message == null || message.isBlank() ? problem.getClass().getName() : message;
     }
 }

@@ -24,6 +24,7 @@ import java.util.ServiceLoader;
 import java.util.stream.Collectors;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.ExecutionException;
 import picocli.CommandLine.IExecutionExceptionHandler;
 import picocli.CommandLine.IExecutionStrategy;
 import picocli.CommandLine.IParameterExceptionHandler;
@@ -38,7 +39,7 @@ import picocli.CommandLine.Spec;
 /** The entry point: parses the command line, runs one command, and turns its result into an exit code. */
 @Command(
         name = "leasehold",
-        description = "Locks across processes and machines, as leases.%n",
+        description = "Runs commands under locks that machines share, and looks after the locks.%n",
         footer = {
             "%nA store is memory:, sqlite:PATH (default sqlite:~/.leasehold/locks.db),",
             "redis://HOST:PORT, redis-replicated://MASTER,REPLICA, redis-sentinel://HOST,HOST/MASTER-NAME,",
@@ -84,12 +85,30 @@ public final class Main implements Runnable {
         if (level.equals("error") && System.getProperty(QuietLogging.PROPERTY) == null) {
             System.setProperty(QuietLogging.PROPERTY, "io.leasehold.cli.QuietLogging");
         }
+        Failures failures = new Failures(invocation);
         try {
-            return commandLine(invocation).execute(arguments);
-        } catch (RuntimeException e) {
-            invocation.terminal().complain(Failure.of(e).reason());
-            return ExitCode.INTERNAL.code();
+            CommandLine line = commandLine(arguments, invocation);
+            int code = line.execute(arguments);
+            if (code == ExitCode.OK.code()) {
+                // Help is written by picocli, which looks at no failure.
+                line.getOut().flush();
+                invocation.terminal().checkWritten();
+            }
+            return code;
+        } catch (OutputGoneException gone) {
+            return failures.outputGone(gone);
+        } catch (RuntimeException | Error e) {
+            return failures.told(Failure.internal(e));
         }
+    }
+
+    /** The command line for these arguments: where they begin with {@code run}, the others are not read, since each costs time at a start. */
+    static CommandLine commandLine(String[] arguments, Invocation invocation) {
+        if (arguments.length == 0 || !arguments[0].equals("run")) {
+            return commandLine(invocation);
+        }
+        Main main = new Main();
+        return configured(new CommandLine(main).addSubcommand(new RunCommand(invocation, main.store)), invocation);
     }
 
     /** The complete command line; the test of the manual and the completion script read it, too. */
@@ -118,10 +137,15 @@ public final class Main implements Runnable {
         }
         line.addSubcommand(new CompletionCommand(invocation))
                 .addSubcommand(new WarmUpCommand(providers, arguments -> run(arguments, invocation)));
+        return configured(line, invocation);
+    }
+
+    private static CommandLine configured(CommandLine line, Invocation invocation) {
         line.setExpandAtFiles(false);
         line.setCaseInsensitiveEnumValuesAllowed(true);
         line.setUsageHelpWidth(80);
         line.setUsageHelpLongOptionsMaxWidth(30);
+        line.setOut(invocation.terminal().writer());
         Failures failures = new Failures(invocation);
         line.setParameterExceptionHandler(failures);
         line.setExecutionExceptionHandler(failures);
@@ -158,23 +182,51 @@ public final class Main implements Runnable {
         @Override
         public int handleParseException(ParameterException problem, String[] arguments) {
             CommandSpec command = problem.getCommandLine().getCommandSpec();
-            Failure failure =
-                    new Failure(ExitCode.USAGE, problem.getMessage() + " (see " + command.qualifiedName() + " --help)");
-            if (command.userObject() instanceof RunCommand run && RunCommand.wantsJson(arguments)) {
-                run.report(failure);
-                return failure.code().code();
+            String why =
+                    withoutSecrets(String.valueOf(problem.getMessage()), arguments) + VerbSuggestion.after(problem);
+            return told(
+                    new Failure(ExitCode.USAGE, why + " (see " + command.qualifiedName() + " --help)"),
+                    command,
+                    List.of(arguments));
+        }
+
+        /** Arguments may hold a store's URI in the wrong place; what is too short to be hidden everywhere is hidden in them. */
+        private String withoutSecrets(String message, String[] arguments) {
+            String safe = message;
+            for (String argument : arguments) {
+                String shown = argument;
+                for (String secret : StoreOption.secrets(argument)) {
+                    invocation.terminal().hideAlso(secret);
+                    shown = shown.replace(secret, "***");
+                }
+                safe = shown.equals(argument) ? safe : safe.replace(argument, shown);
             }
-            return told(failure);
+            StoreOption.secrets(invocation.environment().getOrDefault(StoreOption.VARIABLE, ""))
+                    .forEach(invocation.terminal()::hideAlso);
+            return safe;
         }
 
         @Override
-        public int handleExecutionException(Exception problem, CommandLine line, ParseResult parsed) {
-            if (problem instanceof OutputGoneException gone) {
+        public int handleExecutionException(Exception thrown, CommandLine line, ParseResult parsed) {
+            if (thrown instanceof OutputGoneException gone) {
                 return outputGone(gone);
             }
+            // An error comes wrapped.
+            Throwable cause = thrown.getCause();
+            Throwable problem = thrown instanceof ExecutionException && cause != null ? cause : thrown;
             Failure failure = Failure.of(problem);
             if (failure.code() == ExitCode.INTERNAL && invocation.environment().containsKey(LOG_VARIABLE)) {
                 problem.printStackTrace();
+            }
+            return told(failure, line.getCommandSpec(), parsed.originalArgs());
+        }
+
+        /** A script that asked {@code run} for JSON is told in JSON. */
+        private int told(Failure failure, CommandSpec command, List<String> arguments) {
+            if (command.userObject() instanceof RunCommand run
+                    && RunCommand.wantsJson(arguments.toArray(String[]::new))) {
+                run.report(failure);
+                return failure.code().code();
             }
             return told(failure);
         }
@@ -217,7 +269,12 @@ public final class Main implements Runnable {
                             last.commandSpec().commandLine(), "the argument \"" + all.get(i) + "\" is not valid UTF-8");
                 }
             }
-            return new CommandLine.RunLast().execute(parsed);
+            try {
+                return new CommandLine.RunLast().execute(parsed);
+            } catch (Error e) {
+                // Else it would leave the process with a stack trace and 1, which may mean that a lock is free.
+                throw new ExecutionException(last.commandSpec().commandLine(), String.valueOf(e.getMessage()), e);
+            }
         }
     }
 

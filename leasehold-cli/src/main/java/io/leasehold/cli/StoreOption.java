@@ -29,7 +29,7 @@ public final class StoreOption {
             names = "--store",
             paramLabel = "URI",
             scope = ScopeType.INHERIT,
-            description = "Default: LEASEHOLD_STORE, else sqlite:")
+            description = "Names the store (LEASEHOLD_STORE, else sqlite:).")
     private @Nullable List<String> uris;
 
     /** The store's URI, including its secrets. */

@@ -98,7 +98,7 @@ class ConsensusStoresTest {
             assertThat(say(store, "ls").out().lines().skip(1).toList())
                     .singleElement()
                     .asString()
-                    .matches("job +\\Q" + holder + "\\E +" + token + " +" + left);
+                    .matches("job +\\S+ +sh +- +1 +" + left + " +" + token + " +\\Q" + holder + "\\E");
             Said show = say(store, "show", "job");
             assertThat(show.code()).isZero();
             assertThat(show.out()).contains("holder    " + holder, "token     " + token);

@@ -59,6 +59,48 @@ class HelpTest {
         root.getSubcommands().values().forEach(HelpTest::assertFits);
     }
 
+    /** Each command costs time at a start; {@code run} is the one that starts often. */
+    @Test
+    void aRunReadsNoOtherCommandAndHelpsAsEver() {
+        PrintStream nowhere = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);
+        Invocation invocation = new Invocation(new Terminal(nowhere, nowhere), Map.of());
+        CommandLine one = Main.commandLine(new String[] {"run", "--help"}, invocation);
+        CommandLine all = Main.commandLine(new String[] {"--store", "memory:", "run"}, invocation);
+
+        assertThat(one.getSubcommands()).containsOnlyKeys("run");
+        assertThat(all.getSubcommands()).hasSizeGreaterThan(10);
+        assertThat(one.getSubcommands().get("run").getUsageMessage(CommandLine.Help.Ansi.OFF))
+                .isEqualTo(all.getSubcommands().get("run").getUsageMessage(CommandLine.Help.Ansi.OFF));
+    }
+
+    @Test
+    void describesCommandsAndOptionsInSentences() {
+        PrintStream nowhere = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);
+        CommandLine root = Main.commandLine(new Invocation(new Terminal(nowhere, nowhere), Map.of()));
+        assertSentences(root.getCommandSpec());
+        root.getSubcommands().values().forEach(command -> assertSentences(command.getCommandSpec()));
+    }
+
+    private static void assertSentences(CommandLine.Model.CommandSpec command) {
+        if (command.usageMessage().hidden()) {
+            return;
+        }
+        assertSentence(command.name(), command.usageMessage().description());
+        command.options().stream()
+                .filter(option -> !option.hidden())
+                .forEach(option -> assertSentence(command.name() + " " + option.longestName(), option.description()));
+        command.positionalParameters().stream()
+                .filter(parameter -> !parameter.hidden())
+                .forEach(parameter ->
+                        assertSentence(command.name() + " " + parameter.paramLabel(), parameter.description()));
+    }
+
+    private static void assertSentence(String of, String[] description) {
+        assertThat(String.join(" ", description).replace("%n", " ").strip())
+                .as(of)
+                .matches("\\p{Lu}.*\\.");
+    }
+
     private static void assertFits(CommandLine command) {
         String name = command.getCommandSpec().qualifiedName();
         List<String> lines =

@@ -44,6 +44,10 @@ class ListShowWhoTest {
         return StartedCli.read(directory.resolve(file)).strip();
     }
 
+    private static String user() {
+        return System.getProperty("user.name").replaceAll("[^A-Za-z0-9_-]", "_");
+    }
+
     @Test
     void tellWhoHoldsALock() {
         try (StartedCli run = hold("nightly report")) {
@@ -53,11 +57,15 @@ class ListShowWhoTest {
             assertSays(0, cli.run("who", "--id", "nightly report"), holder);
             tellsTheWholeAnswer(holder, token);
             assertThat(cli.run("ls").out().lines().toList()).hasSize(2).satisfies(lines -> {
-                assertThat(lines.get(0)).matches("LOCK +HOLDER +TOKEN +LEFT");
-                assertThat(lines.get(1)).matches("nightly report +\\Q" + holder + "\\E +" + token + " +[0-9.]+m?s");
+                assertThat(lines.get(0)).matches("LOCK +USER +COMMAND +SINCE +WAITERS +LEFT +TOKEN +HOLDER");
+                assertThat(lines.get(1))
+                        .matches("nightly report +" + user() + " +sh +[-0-9:TZ]+ +- +[0-9.]+m?s +" + token + " +\\Q"
+                                + holder + "\\E");
             });
             assertThat(cli.run("ls", "--json", "night*").out())
-                    .matches("\\{\"lock\":\"nightly report\",\"holder\":\\{\"id\":\"\\Q" + holder + "\\E\".*}}\n");
+                    .matches("\\{\"lock\":\"nightly report\",\"holder\":\\{\"id\":\"\\Q" + holder
+                            + "\\E\".*\"user\":\"" + user() + "\",\"command\":\"sh\"},\"since\":\"[-0-9:.TZ]+\","
+                            + "\"waiters\":null}\n");
             assertSays(0, cli.run("ls", "--json", "other*"));
             StartedCli show = cli.run("show", "nightly report");
             assertThat(show.exitCode()).isZero();
@@ -92,21 +100,25 @@ class ListShowWhoTest {
                         "holder    " + holder + "\n",
                         "token     " + token + "\n",
                         "left      ",
+                        "command   sh\n",
+                        "user      " + user() + "\n",
                         "since     ",
                         "renewals  ",
                         "waiters   not known: this store keeps no queue\n",
-                        "health    its client is alive",
+                        "health    alive: its client last reported ",
                         "leasehold wait 'nightly report'",
                         "leasehold release 'nightly report' --holder " + holder);
         assertThat(cli.run("who", "--json", "nightly report").out())
                 .matches("\\{\"id\":\"\\Q" + holder + "\\E\",\"fencingToken\":" + token
-                        + ",\"remainingTtlMs\":\\d+,\"ends\":\"by-ttl\",\"client\":\\{\"host\":.*,\"pid\":" + pid
+                        + ",\"remainingTtlMs\":\\d+,\"ends\":\"by-ttl\",\"user\":\"" + user()
+                        + "\",\"command\":\"sh\",\"client\":\\{\"host\":.*,\"pid\":" + pid
                         + ",.*},\"waiters\":null}\n");
         assertThat(cli.run("show", "nightly report").out()).contains("process   " + pid + " on ", "renewals  ");
     }
 
     @Test
     void exit1WhenNobodyEverHeldTheLock() {
+        assertThat(cli.run("run", "another", "--", "true").exitCode()).isZero();
         assertNobodyHolds("never");
     }
 

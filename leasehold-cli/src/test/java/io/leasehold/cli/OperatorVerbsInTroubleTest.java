@@ -160,7 +160,7 @@ class OperatorVerbsInTroubleTest {
                 Files.createFile(directory.resolve("end"));
 
                 assertThat(run.exitCode()).as(run::err).isZero();
-                assertThat(run.err()).contains("did not confirm the release; it is free within 20.0s");
+                assertThat(run.err()).contains("did not confirm the release; it is free within 20s");
             }
         }
     }

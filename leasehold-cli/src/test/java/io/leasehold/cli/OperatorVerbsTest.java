@@ -396,6 +396,7 @@ class OperatorVerbsTest {
             assertHarmless(program.out() + program.err());
         }
         Program sqlite = new Program().with("LEASEHOLD_STORE", "sqlite:" + directory.resolve("locks.db"));
+        assertThat(sqlite.run("doctor")).as("makes the store").isLessThanOrEqualTo(1);
         for (String evil : List.of("'; DROP TABLE leases; --", "%", "_", "[a]", "\\")) {
             assertThat(sqlite.run("ls", evil)).isZero();
             assertThat(sqlite.run("show", evil)).isEqualTo(1);

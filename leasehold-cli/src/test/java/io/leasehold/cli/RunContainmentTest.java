@@ -8,6 +8,10 @@ import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.cli.process.CommandLookup;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -50,7 +54,7 @@ class RunContainmentTest {
         void happensTo(StartedCli run, String store) {
             switch (this) {
                 case KILLED -> run.signal("KILL");
-                case STOPPED -> run.signal("STOP");
+                case STOPPED -> stopOutsideOfATransaction(run, store);
                 case RELEASED_BY_FORCE -> {
                     try (LockClient locks = Leasehold.connect(store)) {
                         assertThat(locks.admin().forceRelease(LockName.exactly("job"), null))
@@ -58,6 +62,27 @@ class RunContainmentTest {
                     }
                 }
             }
+        }
+    }
+
+    /** A process that is stopped within a transaction of SQLite keeps the file locked, and then there is no next holder. */
+    private static void stopOutsideOfATransaction(StartedCli run, String store) {
+        run.signal("STOP");
+        while (!canBeWritten(store)) {
+            run.signal("CONT");
+            run.signal("STOP");
+        }
+    }
+
+    private static boolean canBeWritten(String store) {
+        try (Connection connection = DriverManager.getConnection("jdbc:" + store);
+                Statement statement = connection.createStatement()) {
+            statement.execute("PRAGMA busy_timeout = 1000");
+            statement.execute("BEGIN IMMEDIATE");
+            statement.execute("ROLLBACK");
+            return true;
+        } catch (SQLException busy) {
+            return false;
         }
     }
 
@@ -116,7 +141,9 @@ class RunContainmentTest {
                 assertThat(second.exitCode()).as(second::err).isZero();
                 long next = event == Event.RELEASED_BY_FORCE ? endOfLease : beats("second")[0];
                 for (String name : escaped) {
-                    assertThat(lastBeat(name)).as(name + " beside the next holder").isLessThan(next);
+                    assertThat(lastBeat(name))
+                            .as(name + " beside the next holder")
+                            .isLessThan(next);
                 }
             }
             first.signal("CONT");

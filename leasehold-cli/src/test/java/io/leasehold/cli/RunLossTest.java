@@ -156,11 +156,29 @@ class RunLossTest {
         }
     }
 
+    /** An operator took the lock away, and the fence stands: the command may end in good order. */
+    @Test
+    void aForcedReleaseAsksTheCommandToEnd() {
+        String tidy = StartedCli.script(
+                directory, "tidy", "trap 'touch tidied; exit 5' TERM\ntouch ready\nwhile :; do sleep 0.05; done");
+        try (StartedCli run = cli.start("run", "--ttl=10m", "--json", "job", "--", tidy)) {
+            Await.until(run::err, () -> Files.exists(directory.resolve("ready")));
+            // Within the first second it would hear of it at its next renewal, from the store alone.
+            Await.until(run::err, () -> cli.run("who", "job").out().contains("renewals"));
+            assertThat(cli.run("release", "job", "--force", "--yes").exitCode()).isZero();
+
+            assertThat(run.exitCode()).isEqualTo(ExitCode.LEASE_LOST.code());
+            assertThat(directory.resolve("tidied")).exists();
+            assertThat(run.err())
+                    .contains("\"outcome\":\"lost\"", "\"commandExitCode\":5", "\"lossCause\":\"FORCE_RELEASED\"");
+        }
+    }
+
     @Test
     void anUnreachableStoreEndsTheCommandInTime() {
         try (RedisServer redis = RedisServer.start()) {
             cli.with("LEASEHOLD_STORE", redis.uri());
-            try (StartedCli run = cli.start("run", "--ttl=3s", "--grace=1s", "job", "--", command)) {
+            try (StartedCli run = cli.start("run", "--quiet", "--ttl=3s", "--grace=1s", "job", "--", command)) {
                 awaitBeats(run, "child", "grandchild");
                 redis.freeze();
 
@@ -197,13 +215,15 @@ class RunLossTest {
     void ignoringALossLetsTheCommandGoOn() {
         try (RedisServer redis = RedisServer.start()) {
             cli.with("LEASEHOLD_STORE", redis.uri());
-            try (StartedCli run = cli.start(
-                    "run", "--ttl=3s", "--on-lost=ignore", "job", "--", "sh", "-c", "touch ready; sleep 4; exit 3")) {
+            String command = "touch ready; until [ -e forced ]; do sleep 0.05; done; sleep 4; exit 3";
+            try (StartedCli run =
+                    cli.start("run", "--quiet", "--ttl=3s", "--on-lost=ignore", "job", "--", "sh", "-c", command)) {
                 Await.until(run::err, () -> Files.exists(directory.resolve("ready")));
                 try (LockClient locks = Leasehold.connect(redis.uri())) {
                     assertThat(locks.admin().forceRelease(LockName.exactly("job"), null))
                             .isTrue();
                 }
+                StartedCli.shell("touch '" + directory.resolve("forced") + "'");
 
                 assertThat(run.exitCode()).isEqualTo(ExitCode.LEASE_LOST.code());
                 assertThat(run.errLines()).singleElement().asString().contains("--on-lost=ignore", "exit code: 3");

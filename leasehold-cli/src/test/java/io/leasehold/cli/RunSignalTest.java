@@ -10,6 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Signals reach the command, and end a wait without leaving anything held. */
 @Tag("full")
@@ -46,6 +47,21 @@ class RunSignalTest {
         }
     }
 
+    /** As by {@code nohup}. */
+    @ParameterizedTest
+    @ValueSource(strings = {"INT", "TERM", "HUP", "USR1"})
+    void whatWasIgnoredStaysSoForTheCommandToo(String signal) {
+        String ignores = StartedCli.script(
+                directory,
+                "ignores",
+                "trap '' " + signal + "\nexec "
+                        + String.join(" ", StartedCli.javaCommand()).replaceFirst("^env --default-signal ", "")
+                        + " run job -- sh -c 'kill -" + signal + " $$; exit 3'");
+        try (StartedCli run = cli.startScript(ignores)) {
+            assertThat(run.exitCode()).as(run::err).isEqualTo(3);
+        }
+    }
+
     @Test
     void forwardsTermToEverythingTheCommandStarted() {
         String inner = StartedCli.script(
@@ -73,7 +89,9 @@ class RunSignalTest {
                 assertThat(waiter.errLines())
                         .singleElement()
                         .asString()
-                        .contains("SIG" + signal, "was not run, nothing is held");
+                        .contains(
+                                "stopped by SIG" + signal + " while waiting for lock \"job\"",
+                                "was not run and nothing is held");
                 assertThat(directory.resolve("ran")).doesNotExist();
                 holder.signal("TERM");
                 assertThat(next.exitCode()).isZero();

@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
+import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -40,50 +40,12 @@ class RunTerminalTest {
 
     @BeforeEach
     void needsScript() {
-        boolean there = StartedCli.shell("script --version 2>&1").contains("util-linux");
-        assumeTrue(
-                there, "util-linux's script(1), which makes a pseudo-terminal, is not here: apt-get install bsdutils");
+        Pty.needsScript();
         assumeTrue(Files.isExecutable(Path.of("/bin/bash")), "bash, whose job control is tested, is not here");
     }
 
-    /** A pseudo-terminal with a program in it. */
-    private final class Pty implements AutoCloseable {
-        private final Process process;
-        private final Path screen;
-
-        Pty(String command) throws IOException {
-            screen = Files.createTempFile(directory, "screen", ".txt");
-            // A shell that waits for the command would be interrupted, too, and answer for it with 130.
-            ProcessBuilder builder = new ProcessBuilder("script", "-qefc", "exec " + command, "/dev/null")
-                    .directory(directory.toFile())
-                    .redirectErrorStream(true)
-                    .redirectOutput(screen.toFile());
-            builder.environment().keySet().removeIf(name -> name.startsWith("LEASEHOLD"));
-            builder.environment().put("SHELL", "/bin/sh");
-            builder.environment().put("LEASEHOLD_STORE", "sqlite:" + directory.resolve("locks.db"));
-            process = builder.start();
-        }
-
-        void type(String keys) {
-            StartedCli.write(process.getOutputStream(), keys);
-        }
-
-        String screen() {
-            return StartedCli.read(screen);
-        }
-
-        int exitCode() throws InterruptedException {
-            assertThat(process.waitFor(StartedCli.PATIENCE.toSeconds(), TimeUnit.SECONDS))
-                    .as(this::screen)
-                    .isTrue();
-            return process.exitValue();
-        }
-
-        @Override
-        public void close() {
-            process.descendants().forEach(ProcessHandle::destroyForcibly);
-            process.destroyForcibly();
-        }
+    private Pty pty(String command) throws IOException {
+        return new Pty(directory, command, Map.of("LEASEHOLD_STORE", "sqlite:" + directory.resolve("locks.db")));
     }
 
     /** By a script, since a terminal takes no line of more than 4095 characters, and a class path is long. */
@@ -99,7 +61,7 @@ class RunTerminalTest {
     @Test
     void controlCInterruptsTheCommandOnce() throws Exception {
         String command = StartedCli.script(directory, "counts", COUNTS);
-        try (Pty pty = new Pty(run("job", "--", command))) {
+        try (Pty pty = pty(run("job", "--", command))) {
             awaitFile("ready", pty);
             pty.type(CTRL_C);
 
@@ -112,7 +74,7 @@ class RunTerminalTest {
     void andTheNextOnceMore() throws Exception {
         String command = StartedCli.script(directory, "counts", COUNTS);
         Path ints = directory.resolve("ints");
-        try (Pty pty = new Pty(run("job", "--", command))) {
+        try (Pty pty = pty(run("job", "--", command))) {
             awaitFile("ready", pty);
             pty.type(CTRL_C);
             awaitFile("ints", pty);
@@ -126,7 +88,7 @@ class RunTerminalTest {
     @Test
     void anInterruptForTheProgramAloneIsPassedOn() throws Exception {
         String command = StartedCli.script(directory, "counts", COUNTS);
-        try (Pty pty = new Pty(run("job", "--", command))) {
+        try (Pty pty = pty(run("job", "--", command))) {
             awaitFile("ready", pty);
             StartedCli.shell("kill -s INT $(pgrep -f '^[^ ]*/bin/java .*cli[.]Main run job -- " + command + "')");
 
@@ -140,7 +102,7 @@ class RunTerminalTest {
     void saysThatAProcessCouldGetLost() throws Exception {
         String run = StartedCli.script(
                 directory, "weak", "export LEASEHOLD_CONTAINMENT=remembered; exec " + run("job", "--", "true"));
-        try (Pty pty = new Pty(run)) {
+        try (Pty pty = pty(run)) {
             assertThat(pty.exitCode()).as(pty::screen).isZero();
             assertThat(pty.screen().split("--require-containment", -1)).hasSize(2);
         }
@@ -148,10 +110,28 @@ class RunTerminalTest {
     }
 
     @Test
+    void aWaiterSaysWhomItWaitsForAndClearsThat() throws Exception {
+        StartedCli.Setup cli =
+                new StartedCli.Setup(directory).with("LEASEHOLD_STORE", "sqlite:" + directory.resolve("locks.db"));
+        try (StartedCli holder =
+                cli.start("run", "job", "--", "sh", "-c", "touch ready; until [ -e end ]; do sleep 0.1; done")) {
+            Await.until(holder::err, () -> Files.exists(directory.resolve("ready")));
+            try (Pty pty = pty(run("job", "--", "echo", "done"))) {
+                Await.until(pty::screen, () -> pty.screen().contains("/" + holder.pid() + "/"));
+                assertThat(pty.screen()).contains("waiting for job: held by ");
+                Files.createFile(directory.resolve("end"));
+
+                assertThat(pty.exitCode()).as(pty::screen).isZero();
+                assertThat(pty.screen()).contains("\r\033[Kdone");
+            }
+        }
+    }
+
+    @Test
     void theCommandMayReadFromTheTerminal() throws Exception {
         String command =
                 StartedCli.script(directory, "asks", "touch ready; read -r word </dev/tty; echo \"got $word\"");
-        try (Pty pty = new Pty(run("job", "--", command))) {
+        try (Pty pty = pty(run("job", "--", command))) {
             awaitFile("ready", pty);
             pty.type("hello\r");
 
@@ -163,7 +143,7 @@ class RunTerminalTest {
     @Test
     void aStoppedJobGoesOnInTheForeground() throws Exception {
         String command = StartedCli.script(directory, "works", WAITS_TO_GO + "exit 5");
-        try (Pty pty = new Pty("bash --norc -i")) {
+        try (Pty pty = pty("bash --norc -i")) {
             pty.type(run("job", "--", command) + "\r");
             awaitFile("ready", pty);
             pty.type(CTRL_Z);
@@ -171,14 +151,45 @@ class RunTerminalTest {
             pty.type("(echo >go &); fg; echo code=$?; exit\r");
 
             pty.exitCode();
-            assertThat(pty.screen()).contains("code=5");
+            assertThat(pty.screen())
+                    .contains("code=5")
+                    .containsPattern("leasehold: stopped: the lease on \"job\" ends in [0-9.]+s, at [0-9:]+, unless");
+        }
+    }
+
+    @Test
+    void aStoppedJobThatIsQuietSaysNothing() throws Exception {
+        String command = StartedCli.script(directory, "works", WAITS_TO_GO + "exit 5");
+        try (Pty pty = pty("bash --norc -i")) {
+            pty.type(run("--quiet", "job", "--", command) + "\r");
+            awaitFile("ready", pty);
+            pty.type(CTRL_Z);
+            awaitStopped(command);
+            pty.type("(echo >go &); fg; echo code=$?; exit\r");
+
+            pty.exitCode();
+            assertThat(pty.screen()).contains("code=5").doesNotContain("leasehold: stopped");
+        }
+    }
+
+    /** As the command of a remote shell: nobody could let it go on, and the system stops nothing. */
+    @Test
+    void whatNobodyCouldLetGoOnIsNotStopped() throws Exception {
+        String command = StartedCli.script(directory, "works", WAITS_TO_GO + "exit 5");
+        try (Pty pty = pty(run("job", "--", command))) {
+            awaitFile("ready", pty);
+            pty.type(CTRL_Z);
+            Files.writeString(directory.resolve("go"), "go\n");
+
+            assertThat(pty.exitCode()).as(pty::screen).isEqualTo(5);
+            assertThat(pty.screen()).doesNotContain("leasehold: stopped");
         }
     }
 
     @Test
     void aStoppedJobDoesNotOutliveItsLease() throws Exception {
         String command = StartedCli.script(directory, "works", "trap '' TERM\n" + WAITS_TO_GO);
-        try (Pty pty = new Pty("bash --norc -i")) {
+        try (Pty pty = pty("bash --norc -i")) {
             pty.type(run("--ttl=3s", "job", "--", command) + "\r");
             awaitFile("ready", pty);
             pty.type(CTRL_Z);

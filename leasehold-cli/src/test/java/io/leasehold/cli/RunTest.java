@@ -186,6 +186,24 @@ class RunTest {
     }
 
     @Test
+    void refusesToWaitForItself() {
+        String program = String.join(" ", StartedCli.javaCommand()) + " run ";
+        StartedCli outer =
+                cli.run("run", "job", "--", "sh", "-c", program + "other -- " + program + "job -- touch ran");
+
+        assertThat(outer.exitCode()).as(outer::err).isEqualTo(ExitCode.USAGE.code());
+        assertThat(outer.errLines())
+                .singleElement()
+                .asString()
+                .contains("this run is inside a run that holds lock \"job\"");
+        assertThat(directory.resolve("ran")).doesNotExist();
+        assertThat(cli.run("run", "job", "--", "sh", "-c", program + "-n -E 9 job -- true")
+                        .exitCode())
+                .as("does not wait")
+                .isEqualTo(9);
+    }
+
+    @Test
     void keepsTheLockAtLeastAsLongAsAsked() {
         long startedAtNanos = System.nanoTime();
         StartedCli run = cli.run("run", "--at-least=1.5s", "--json", "job", "--", "true");

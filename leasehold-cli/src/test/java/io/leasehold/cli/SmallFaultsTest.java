@@ -12,10 +12,13 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a script would stumble over. */
 @Tag("full")
@@ -76,6 +79,46 @@ class SmallFaultsTest {
             assertThat(list.errLines()).singleElement().asString().contains("standard output cannot be written");
             assertThat(lease.isValid()).isTrue();
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--help", "-V", "run --help", "completion"})
+    void failsWhereHelpCannotBeWritten(String words) {
+        assumeTrue(Files.isWritable(Path.of("/dev/full")), "/dev/full is not here: this needs Linux");
+        try (StartedCli help = cli.startScript(program(words + " >/dev/full"))) {
+            assertThat(help.exitCode()).isEqualTo(ExitCode.INTERNAL.code());
+            assertThat(help.errLines()).singleElement().asString().contains("standard output cannot be written");
+        }
+    }
+
+    /** Nobody else knows it. */
+    @Test
+    void tellsThePortThatWasNotChosen() {
+        StartedCli run = cli.run("run", "--quiet", "--metrics", "0", "job", "--", "true");
+
+        assertThat(run.exitCode()).isZero();
+        assertThat(run.errLines())
+                .singleElement()
+                .asString()
+                .matches("leasehold: metrics at http://127\\.0\\.0\\.1:[1-9][0-9]+/metrics");
+    }
+
+    /** A mistyped path makes no second store in which every lock is free. */
+    @ParameterizedTest
+    @ValueSource(strings = {"ls", "show job", "who job", "watch --count 1", "wait job", "leaks"})
+    void aLookMakesNoStore(String words) throws IOException {
+        Path missing = directory.resolve("no/such/locks.db");
+        Path empty = Files.createFile(directory.resolve("empty.db"));
+        for (String uri :
+                List.of("sqlite:" + missing, "jdbc:sqlite:" + missing, "sqlite:" + empty + "?synchronous=full")) {
+            StartedCli look = cli.with("LEASEHOLD_STORE", uri).run(words.split(" "));
+
+            assertThat(look.exitCode()).as(look::err).isEqualTo(ExitCode.STORE_UNAVAILABLE.code());
+            assertThat(look.errLines()).singleElement().asString().contains("there is no store at " + directory);
+        }
+        assertThat(directory.resolve("no")).doesNotExist();
+        assertThat(empty).isEmptyFile();
+        assertThat(directory.resolve("empty.db-wal")).doesNotExist();
     }
 
     @Test

@@ -39,6 +39,7 @@ public final class StartedCli implements AutoCloseable {
     public static final class Setup {
         private final Path directory;
         private final Map<String, String> environment = new HashMap<>();
+        private List<String> before = List.of();
         private Path input = Path.of("/dev/null");
 
         public Setup(Path directory) {
@@ -55,8 +56,15 @@ public final class StartedCli implements AutoCloseable {
             return this;
         }
 
+        /** Starts it by these words, which run the words after them as a command. */
+        Setup by(List<String> words) {
+            before = words;
+            return this;
+        }
+
         public StartedCli start(String... arguments) {
-            List<String> command = javaCommand();
+            List<String> command = new ArrayList<>(before);
+            command.addAll(javaCommand());
             command.addAll(List.of(arguments));
             return startCommand(command);
         }
@@ -141,6 +149,21 @@ public final class StartedCli implements AutoCloseable {
         return err().lines().toList();
     }
 
+    /** The processes below the one that was started that have this word among their arguments, or as their title. */
+    List<ProcessHandle> below(String word) {
+        return process.descendants()
+                .filter(below -> readAll("/proc/" + below.pid() + "/cmdline").contains(word))
+                .toList();
+    }
+
+    private static String readAll(String file) {
+        try {
+            return Files.readString(Path.of(file), StandardCharsets.ISO_8859_1);
+        } catch (IOException ended) {
+            return "";
+        }
+    }
+
     /** Sends a signal to the program alone. */
     public void signal(String name) {
         shell("kill -s " + name + " " + pid());
@@ -192,7 +215,7 @@ public final class StartedCli implements AutoCloseable {
     }
 
     /** A search path that has everything that is in ours, but not this command. */
-    static String pathWithout(String command) {
+    public static String pathWithout(String command) {
         Path commands = Path.of(
                         "target",
                         "without-" + command + "-" + ProcessHandle.current().pid())

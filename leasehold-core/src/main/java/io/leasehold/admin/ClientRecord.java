@@ -1,11 +1,13 @@
 package io.leasehold.admin;
 
 import io.leasehold.LockName;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A client's description of itself for operators while it holds a lock for longer than a second. The store keeps it, if it
@@ -17,12 +19,25 @@ import java.util.Optional;
  * @param application its label, or empty
  * @param since when the client was made, by its own clock
  * @param holds its holds, the longest first, at most {@value #MAX_HOLDS}
+ * @param reportedAt when it reported this, by its own clock; null if it did not say
  */
 public record ClientRecord(
-        String holderId, String host, long pid, String application, Instant since, List<ClientHold> holds) {
+        String holderId,
+        String host,
+        long pid,
+        String application,
+        Instant since,
+        List<ClientHold> holds,
+        @Nullable Instant reportedAt) {
 
     /** The maximum number of listed holds. */
     public static final int MAX_HOLDS = 500;
+
+    /** A client that holds something reports this often. */
+    public static final Duration INTERVAL = Duration.ofSeconds(5);
+
+    /** A store keeps a report this long: long enough to bridge two that were lost. */
+    public static final Duration KEPT = Duration.ofSeconds(16);
 
     private static final String VERSION = "1";
 
@@ -52,6 +67,12 @@ public record ClientRecord(
         holds = List.copyOf(holds);
     }
 
+    /** A record that does not say when it was reported. */
+    public ClientRecord(
+            String holderId, String host, long pid, String application, Instant since, List<ClientHold> holds) {
+        this(holderId, host, pid, application, since, holds, null);
+    }
+
     /** The hold of this lock. */
     public Optional<ClientHold> holdOf(LockName name) {
         return holds.stream().filter(hold -> hold.lock().equals(name.text())).findFirst();
@@ -60,7 +81,12 @@ public record ClientRecord(
     /** The encoding at stores: fields separated by tabs, one line for the client and one for each hold. */
     public String encoded() {
         StringBuilder text = new StringBuilder();
-        line(text, VERSION, holderId, host, Long.toString(pid), application, Long.toString(since.toEpochMilli()));
+        List<String> head = new ArrayList<>(
+                List.of(VERSION, holderId, host, Long.toString(pid), application, Long.toString(since.toEpochMilli())));
+        if (reportedAt != null) {
+            head.add(Long.toString(reportedAt.toEpochMilli()));
+        }
+        line(text, head.toArray(String[]::new));
         for (ClientHold hold : holds) {
             line(
                     text,
@@ -96,8 +122,9 @@ public record ClientRecord(
                 String[] fields = line.split("\t", -1);
                 holds.add(new ClientHold(fields[0], fields[1], instant(fields[2]), Long.parseLong(fields[3])));
             }
-            return Optional.of(
-                    new ClientRecord(head[1], head[2], Long.parseLong(head[3]), head[4], instant(head[5]), holds));
+            Instant reportedAt = head.length > 6 ? instant(head[6]) : null;
+            return Optional.of(new ClientRecord(
+                    head[1], head[2], Long.parseLong(head[3]), head[4], instant(head[5]), holds, reportedAt));
         } catch (RuntimeException notOurs) {
             return Optional.empty();
         }

@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * the timer is armed, under the same guard as the decision, so that concurrent events cannot reorder them; calls to other
  * classes are made without it.
  */
-final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
+final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contender {
 
     /** The delay after a check that failed before it sent anything. */
     private static final long LOOK_AGAIN_NANOS = 100_000_000;
@@ -59,6 +59,8 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
 
     private LockRuntime.@Nullable Timer timer;
     private boolean closing;
+    /** Listeners have heard of its end. Only the thread that delivers the outcome uses it. */
+    private boolean endTold;
     /** The undos that are under way. */
     private CompletableFuture<?> undone = CompletableFuture.completedFuture(null);
     /** Nothing of this attempt is in flight, and all undos are answered. */
@@ -123,7 +125,7 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
             }
         }
         if (answer == AcquireMachine.Offer.ACCEPTED) {
-            Futures.guarded("leaving the queue", () -> queues.leave(this));
+            Futures.guarded("leaving the queue", this::leave);
             Futures.guarded("the news of an attempt", () -> tell(AttemptOutcome.ACQUIRED, waited()));
             try {
                 result.complete(new Attempt.Acquired<>(new LeaseHandle(lease, context.leaks(), asked)));
@@ -156,8 +158,9 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
         on(new AcquireMachine.GaveUp());
         CompletableFuture<Void> nothingLeft = new CompletableFuture<>();
         result.whenComplete((attempt, error) -> {
-            CompletableFuture<?> last =
-                    attempt instanceof Attempt.Acquired<Lease> acquired ? Unseen.giveBack(acquired.lease()) : settled;
+            CompletableFuture<?> last = attempt instanceof Attempt.Acquired<Lease> acquired
+                    ? UnseenHold.giveBack(acquired.lease())
+                    : settled;
             last.whenComplete((end, failure) -> nothingLeft.complete(null));
         });
         return nothingLeft;
@@ -194,7 +197,15 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
         // queue.
         steps.forEach(step -> Futures.guarded("a step of an attempt", step));
         if (over) {
+            leave();
+        }
+    }
+
+    /** Leaves the queue for good: a caller that withdraws the attempt now waits for its undos at most. */
+    private void leave() {
+        try {
             queues.leave(this);
+        } finally {
             undone().whenComplete((nothing, error) -> settled.complete(null));
         }
     }
@@ -252,9 +263,7 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
     }
 
     private AcquireRequest request(OwnerToken sender, long ballotSoFar) {
-        AcquireRequest request = AcquireRequest.exclusive(
-                        List.of(name), sender, context.holderId(), timings.toldNanos(), timings.answerNanos())
-                .nodeTimeout(settings.nodeTimeoutNanos())
+        AcquireRequest request = context.request(List.of(name), sender, settings)
                 .reserve(queues.reserve(name))
                 .seenToken(queues.seenToken(name))
                 .ballotSoFar(ballotSoFar);
@@ -302,10 +311,7 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
 
     private void undo(OwnerToken ended, long ballot) {
         CompletableFuture<Void> over = context.retrier()
-                .end(
-                        new ReleaseRequest(
-                                List.of(name), ended, ballot, ReleaseRequest.Kind.UNDO, timings.answerNanos()),
-                        timings.undoNanos())
+                .end(List.of(name), ended, ballot, ReleaseRequest.Kind.UNDO, timings)
                 .over();
         synchronized (this) {
             undone = CompletableFuture.allOf(undone, over);
@@ -316,6 +322,9 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
         try {
             finish(outcome);
         } catch (RuntimeException | Error e) {
+            if (!endTold) {
+                Futures.guarded("the news of an attempt", () -> tell(AttemptOutcome.ERROR, waited()));
+            }
             result.completeExceptionally(e);
             throw e;
         }
@@ -355,21 +364,14 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
         synchronized (this) {
             sentMark = mark;
         }
-        HeldGrant held = null;
-        LeaseHandle lease;
+        HeldGrant held;
         try {
             held = new HeldGrant(name, grant, acquired.ballot(), settings, context, queues);
-            queues.granted(name, held, grant.tokens().last());
-            lease = held.begin(sentMark, asked);
         } catch (RuntimeException | Error e) {
-            // No caller keeps it.
-            if (held != null) {
-                held.endAtClose();
-            } else {
-                undo(grant.owner(), acquired.ballot());
-            }
+            undo(grant.owner(), acquired.ballot());
             throw e;
         }
+        LeaseHandle lease = held.begin(sentMark, asked);
         Futures.guarded("the news of an attempt", () -> tell(AttemptOutcome.ACQUIRED, waited()));
         result.complete(new Attempt.Acquired<>(lease));
     }
@@ -379,6 +381,7 @@ final class AcquireAttempt implements Pending<Lease>, LocalQueues.Contender {
     }
 
     private void tell(AttemptOutcome outcome, Duration waited) {
+        endTold = true;
         if (recording != null) {
             recording.ended(name, outcome, context.store().description());
         }

@@ -350,8 +350,8 @@ final class ActiveLease implements LeakWatch.Watched {
         try {
             owner.giveBack(this);
         } catch (RuntimeException | Error e) {
-            // Also for a second caller, and for close().
-            released.complete(ReleaseOutcome.UNCONFIRMED);
+            // Also for a second caller, for close(), and for who waits for the end.
+            Futures.guarded("the news of an end", () -> released(ReleaseOutcome.UNCONFIRMED, List.of()));
             throw e;
         }
         return released;

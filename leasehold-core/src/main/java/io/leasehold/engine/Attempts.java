@@ -1,6 +1,5 @@
 package io.leasehold.engine;
 
-import io.leasehold.Lease;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.MultiLease;
@@ -11,8 +10,10 @@ import io.leasehold.spi.LockStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -23,7 +24,8 @@ final class Attempts {
     private final LocalQueues queues;
     private final Workers workers;
     private final ReentrantHolds reentrantHolds = new ReentrantHolds();
-    private final CloseEnds closeEnds = new CloseEnds();
+    /** Completes when the client is closed. */
+    private final CompletableFuture<Void> closed = new CompletableFuture<>();
     /** Attempts on several locks that are not over. */
     private final Set<MultiAcquire> several = ConcurrentHashMap.newKeySet();
     /** Calls that have checked whether the client is closed, and whose attempt may not be in a queue yet. */
@@ -45,8 +47,8 @@ final class Attempts {
         return workers;
     }
 
-    CloseEnds closeEnds() {
-        return closeEnds;
+    CompletableFuture<Void> closed() {
+        return closed;
     }
 
     ReentrantHolds reentrantHolds() {
@@ -80,56 +82,39 @@ final class Attempts {
     /** With the stack of the caller, if that is recorded. */
     AcquireAttempt enter(LockName name, WaitSettings settings, long maxWaitNanos, @Nullable Throwable asked) {
         accepted(settings.options(), context.store());
-        return entering(() -> {
-            AcquireAttempt attempt = new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked);
-            try {
-                queues.enter(attempt);
-            } catch (RuntimeException | Error e) {
-                // The caller receives this failure instead of a result: the attempt must not stay in the queue.
-                attempt.giveUp();
-                throw e;
-            }
-            if (closing) {
-                // The close may have checked before this attempt entered.
-                attempt.clientClosing();
-            }
-            return attempt;
-        });
+        return begun(() -> new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked), queues::enter);
     }
 
-    Pending<MultiLease> enterAll(List<LockName> names, WaitSettings settings, long maxWaitNanos) {
+    PendingAttempt<MultiLease> enterAll(List<LockName> names, WaitSettings settings, long maxWaitNanos) {
         accepted(settings.options(), context.store());
-        return entering(() -> {
-            MultiAcquire attempt = new MultiAcquire(
-                    names,
-                    settings,
-                    maxWaitNanos,
-                    this,
-                    context,
-                    context.leaks().captureStack());
+        Throwable asked = context.leaks().captureStack();
+        return begun(() -> new MultiAcquire(names, settings, maxWaitNanos, this, context, asked), attempt -> {
             several.add(attempt);
-            try {
-                attempt.start();
-            } catch (RuntimeException | Error e) {
-                attempt.giveUp();
-                throw e;
-            }
+            attempt.start();
             settled(attempt);
-            if (closing) {
-                attempt.clientClosing();
-            }
-            return attempt;
         });
     }
 
     /** Begins an attempt, unless the client is closed; the close waits until it can see it. */
-    private <T> T entering(Supplier<T> begin) {
+    private <A extends PendingAttempt<?>> A begun(Supplier<A> make, Consumer<A> start) {
         entering.incrementAndGet();
         try {
             if (closing) {
                 throw new IllegalStateException("lock client for " + storeDescription() + " is closed");
             }
-            return begin.get();
+            A attempt = make.get();
+            try {
+                start.accept(attempt);
+            } catch (RuntimeException | Error e) {
+                // The caller receives this failure instead of a result: the attempt must not go on.
+                attempt.giveUp();
+                throw e;
+            }
+            if (closing) {
+                // The close may have checked before this attempt could be seen.
+                attempt.clientClosing();
+            }
+            return attempt;
         } finally {
             entering.decrementAndGet();
         }
@@ -143,15 +128,8 @@ final class Attempts {
     }
 
     /** Holds a grant that was not obtained through a queue. */
-    Lease keep(LockName name, Grant grant, WaitSettings settings, long mark, @Nullable Throwable asked) {
-        HeldGrant held = new HeldGrant(name, grant, grant.tokens().last(), settings, context, queues);
-        queues.granted(name, held, grant.tokens().last());
-        try {
-            return held.begin(mark, asked);
-        } catch (RuntimeException | Error e) {
-            held.endAtClose();
-            throw e;
-        }
+    LeaseHandle keep(LockName name, Grant grant, WaitSettings settings, long mark, @Nullable Throwable asked) {
+        return new HeldGrant(name, grant, grant.tokens().last(), settings, context, queues).begin(mark, asked);
     }
 
     /**
@@ -165,6 +143,11 @@ final class Attempts {
                     + name + "\" and waits for it without limit: it would wait for itself. Release the lease first, use"
                     + " asReentrantLock(), or, if another thread is going to release it, wait with attempt(maxWait)");
         }
+    }
+
+    /** Whether the client is closed, or being closed. */
+    boolean isClosing() {
+        return closing;
     }
 
     /** Refuses new attempts from now on. */

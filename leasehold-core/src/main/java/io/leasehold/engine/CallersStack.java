@@ -1,12 +1,22 @@
 package io.leasehold.engine;
 
+import io.leasehold.StoreUnavailableException;
+import java.io.IOException;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Replaces the frames of a failure from another thread by those of the calling thread, which show the call that failed. The
  * original frames are kept in a suppressed {@link MadeElsewhere}.
  */
 public final class CallersStack {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+
+    /** Far more causes than any driver has: causes can form a circle. */
+    private static final int MAX_DEPTH = 20;
 
     private CallersStack() {}
 
@@ -35,6 +45,39 @@ public final class CallersStack {
         // Without the frame of this method.
         failure.setStackTrace(Arrays.copyOfRange(here, Math.min(1, here.length), here.length));
         return failure;
+    }
+
+    /**
+     * Returns what a caller is told of a store that cannot be reached: its message and the caller's frames. Where the network is at the root of
+     * it, that is the cause, in one line: the frames of drivers and of other threads say nothing that the message does not, and are logged at
+     * debug. Any other cause, such as a failure of the application's own credentials provider, stays whole.
+     */
+    public static StoreUnavailableException brief(StoreUnavailableException failure) {
+        LOG.debug("the store cannot be reached; in full:", failure);
+        Throwable cause = failure.getCause();
+        IOException network = root(cause) instanceof IOException io ? io : null;
+        if (network != null) {
+            network.setStackTrace(new StackTraceElement[0]);
+            cause = network;
+        }
+        StoreUnavailableException brief =
+                new StoreUnavailableException(String.valueOf(failure.getMessage()), failure.votes(), cause);
+        for (Throwable closing : failure.getSuppressed()) {
+            if (!(closing instanceof MadeElsewhere)) {
+                brief.addSuppressed(closing);
+            }
+        }
+        StackTraceElement[] here = new Throwable().getStackTrace();
+        brief.setStackTrace(Arrays.copyOfRange(here, Math.min(1, here.length), here.length));
+        return brief;
+    }
+
+    private static @Nullable Throwable root(@Nullable Throwable cause) {
+        Throwable root = cause;
+        for (int depth = 0; root != null && root.getCause() != null && depth < MAX_DEPTH; depth++) {
+            root = root.getCause();
+        }
+        return root;
     }
 
     /** Whether a stack passes through the method that called here, with the same callers. */

@@ -17,10 +17,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 final class ClientAnnouncer {
 
     private static final long FIRST_NANOS = 1_000_000_000L;
-    private static final long EVERY_NANOS = 5_000_000_000L;
-    /** Long enough to bridge two lost announcements. */
-    private static final long KEEP_NANOS = 16_000_000_000L;
+    private static final long EVERY_NANOS = ClientRecord.INTERVAL.toNanos();
+    private static final long KEEP_NANOS = ClientRecord.KEPT.toNanos();
 
+    private final LockRuntime runtime;
     private final TimerQueue timeline;
     private final LockStore store;
     private final HoldTable holds;
@@ -29,6 +29,7 @@ final class ClientAnnouncer {
     private final AtomicBoolean telling = new AtomicBoolean();
 
     ClientAnnouncer(LockRuntime runtime, TimerQueue timeline, LockStore store, HoldTable holds, String holderId) {
+        this.runtime = runtime;
         this.timeline = timeline;
         this.store = store;
         this.holds = holds;
@@ -89,6 +90,7 @@ final class ClientAnnouncer {
                         .map(HoldTable.Held::asClientHold)
                         .sorted(Comparator.comparing(ClientRecord.ClientHold::since))
                         .limit(ClientRecord.MAX_HOLDS)
-                        .toList());
+                        .toList(),
+                Instant.ofEpochMilli(runtime.wallMillis()));
     }
 }

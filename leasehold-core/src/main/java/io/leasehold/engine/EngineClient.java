@@ -1,6 +1,7 @@
 package io.leasehold.engine;
 
 import io.leasehold.DistributedLock;
+import io.leasehold.Election;
 import io.leasehold.Guarantees;
 import io.leasehold.LockClient;
 import io.leasehold.LockListener;
@@ -18,7 +19,6 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -130,6 +130,12 @@ public final class EngineClient implements LockClient {
     }
 
     @Override
+    public Election election(LockName name) {
+        LockOptions unlimited = defaults.options().maxHold(NamedElection.WITHOUT_LIMIT);
+        return new NamedElection(Objects.requireNonNull(name, "name"), attempts.settings(unlimited), attempts, context);
+    }
+
+    @Override
     public LockAdmin admin() {
         return new EngineAdmin(context.runtime(), context.store(), defaults.options(), context.holderId());
     }
@@ -173,7 +179,8 @@ public final class EngineClient implements LockClient {
             }
         }
         if (!isFirst && closer != caller) {
-            awaitClosed(patienceNanos);
+            // Another thread closes it: this one waits for that.
+            Futures.joinAtMost(context.runtime(), attempts.closed(), patienceNanos);
         }
     }
 
@@ -182,23 +189,10 @@ public final class EngineClient implements LockClient {
         long patienceNanos = Timings.saturatedNanos(atMost);
         exit = context.runtime().onExit(() -> {
             if (!close(patienceNanos, HoldTable.Held::awaitsAnyThread)) {
-                awaitClosed(patienceNanos);
+                Futures.joinAtMost(context.runtime(), attempts.closed(), patienceNanos);
             }
         });
         return this;
-    }
-
-    /** Another thread closes the client: this one waits until it is closed. */
-    private void awaitClosed(long patienceNanos) {
-        if (attempts.closeEnds().isClosed()) {
-            return;
-        }
-        CompletableFuture<Void> waited = new CompletableFuture<>();
-        LockRuntime.Timer limit = context.runtime().schedule(patienceNanos, () -> waited.complete(null));
-        Runnable forget = attempts.closeEnds().ends(waited);
-        Futures.join(context.runtime(), waited);
-        limit.cancel();
-        forget.run();
     }
 
     /** Closes the client; false if another call has begun that. */
@@ -212,10 +206,10 @@ public final class EngineClient implements LockClient {
         }
         attempts.refuse();
         try {
-            new OrderlyClose(context, attempts).end(patienceNanos, isAwaited);
+            new ClientClose(context, attempts).end(patienceNanos, isAwaited);
         } finally {
             closer = null;
-            attempts.closeEnds().closed();
+            attempts.closed().complete(null);
         }
         return true;
     }

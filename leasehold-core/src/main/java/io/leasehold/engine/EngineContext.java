@@ -1,7 +1,11 @@
 package io.leasehold.engine;
 
+import io.leasehold.LockName;
+import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.OwnerToken;
+import java.util.List;
 
 /**
  * The context that the parts of one client share.
@@ -30,6 +34,13 @@ record EngineContext(
         LeakWatch leaks,
         ClientAnnouncer announcer,
         String holderId) {
+
+    /** A request for these locks, with what is the same in each. */
+    AcquireRequest request(List<LockName> names, OwnerToken owner, WaitSettings settings) {
+        Timings timings = settings.timings();
+        return AcquireRequest.exclusive(names, owner, holderId, timings.toldNanos(), timings.answerNanos())
+                .nodeTimeout(settings.nodeTimeoutNanos());
+    }
 
     long random() {
         return runtime.randomBelow(WaitPolicy.ONE);

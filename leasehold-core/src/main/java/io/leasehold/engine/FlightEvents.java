@@ -8,6 +8,7 @@ import java.time.Duration;
 import jdk.jfr.Category;
 import jdk.jfr.Description;
 import jdk.jfr.Event;
+import jdk.jfr.FlightRecorder;
 import jdk.jfr.Label;
 import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
@@ -27,15 +28,23 @@ final class FlightEvents {
     private FlightEvents() {}
 
     static @Nullable Wait waitBegun() {
-        return begun(new Wait());
+        return isRecorderInUse() ? begun(new Wait()) : null;
     }
 
     static @Nullable Hold holdBegun() {
-        return begun(new Hold());
+        return isRecorderInUse() ? begun(new Hold()) : null;
     }
 
     static @Nullable Renewal renewalBegun() {
-        return begun(new Renewal());
+        return isRecorderInUse() ? begun(new Renewal()) : null;
+    }
+
+    /**
+     * Whether this JVM has had a recording or a stream. The first event of any class, even a disabled one, makes the recorder read the
+     * descriptions of all events of the JVM, which a short program need not wait for.
+     */
+    private static boolean isRecorderInUse() {
+        return FlightRecorder.isInitialized();
     }
 
     private static <E extends Event> @Nullable E begun(E event) {
@@ -47,6 +56,9 @@ final class FlightEvents {
     }
 
     static void lost(LockName name, long fencingToken, LossCause cause, Duration held, String store) {
+        if (!isRecorderInUse()) {
+            return;
+        }
         Loss event = new Loss();
         if (event.isEnabled()) {
             event.lock = name.text();
@@ -58,7 +70,7 @@ final class FlightEvents {
         }
     }
 
-    /** From the call to the outcome of one attempt. */
+    /** The time from the call to the outcome of one attempt. */
     @Name("io.leasehold.Wait")
     @Label("Lock Wait")
     @Description("From the call to the outcome of one attempt on a lock")
@@ -86,7 +98,7 @@ final class FlightEvents {
         }
     }
 
-    /** From the grant of one lease to its end. */
+    /** The time from the grant of one lease to its end. */
     @Name("io.leasehold.Hold")
     @Label("Lock Hold")
     @Description("From the grant of one lease to its end")
@@ -115,7 +127,7 @@ final class FlightEvents {
         }
     }
 
-    /** From the sending of one renewal to its answer. */
+    /** The time from the sending of one renewal to its answer. */
     @Name("io.leasehold.Renewal")
     @Label("Lease Renewal")
     @Description("From the sending of one renewal to its answer")

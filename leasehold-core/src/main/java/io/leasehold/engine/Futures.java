@@ -18,21 +18,19 @@ final class Futures {
 
     /** Waits for a result that comes within a bounded time; an interrupt is kept for later. */
     static <T> T join(LockRuntime runtime, CompletableFuture<T> future) {
-        boolean interrupted = false;
-        try {
-            while (true) {
-                try {
-                    runtime.await(future);
-                    return result(future);
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
+        runtime.awaitUninterruptibly(future);
+        return result(future);
+    }
+
+    /** Waits until it is done, or for so long; an interrupt is kept for later. */
+    static void joinAtMost(LockRuntime runtime, CompletableFuture<?> future, long patienceNanos) {
+        if (future.isDone()) {
+            return;
         }
+        CompletableFuture<Void> late = new CompletableFuture<>();
+        LockRuntime.Timer limit = runtime.schedule(patienceNanos, () -> late.complete(null));
+        join(runtime, CompletableFuture.anyOf(future, late));
+        limit.cancel();
     }
 
     /** The result of a future that is done; its failure is thrown with the stack of the caller. */
@@ -88,12 +86,18 @@ final class Futures {
         }
     }
 
+    /** The failure of a stage without the exception in which it wraps that of an earlier one. */
+    static Throwable unwrapped(Throwable error) {
+        Throwable cause = error instanceof CompletionException ? error.getCause() : null;
+        return cause != null ? cause : error;
+    }
+
     /** The same result, completed on a callback thread: dependent stages may block. */
     static <T> CompletableFuture<T> onCallbackExecutor(LockRuntime runtime, CompletableFuture<T> source) {
         CompletableFuture<T> handed = new CompletableFuture<>();
         source.whenComplete((value, error) -> execute(runtime, () -> {
             if (error != null) {
-                handed.completeExceptionally(error instanceof CompletionException ? error.getCause() : error);
+                handed.completeExceptionally(unwrapped(error));
             } else {
                 handed.complete(value);
             }

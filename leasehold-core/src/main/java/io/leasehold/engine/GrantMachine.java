@@ -33,7 +33,7 @@ final class GrantMachine {
         RELEASED
     }
 
-    /** The delay between attempts to confirm a lease after a suspension if nothing else renews it: doubled each time. */
+    /** The delay between attempts to confirm a lease in doubt if nothing else renews it: doubled each time. */
     private static final long FIRST_CONFIRM_NANOS = 100_000_000;
 
     private static final long MIN_RETRY_NANOS = 1_000_000;
@@ -117,7 +117,7 @@ final class GrantMachine {
         } else if (event instanceof GrantEvent.Suspended) {
             suspended(nowNanos, actions);
         } else if (event instanceof GrantEvent.ContactLost) {
-            contactLost(nowNanos, actions);
+            tellAtRisk(nowNanos, actions);
         } else if (state == State.HELD) {
             actions.add(new ArmEnd(validUntilAtNanos));
         }
@@ -129,13 +129,12 @@ final class GrantMachine {
         if (state != State.HELD || renewing) {
             return;
         }
-        if (!due.byHand() && !unconfirmed && !timings.renewed()) {
+        if (!due.byHand() && !isInDoubt() && !timings.renewed()) {
             // The timer of a confirmation; a renewal by hand has confirmed the lease meanwhile.
             return;
         }
-        if (unconfirmed && mayConfirm()) {
-            // Until it is answered no caller may rely on it: neither the tries nor maxHold, which caps the answer, end
-            // that.
+        if (isInDoubt() && mayConfirm()) {
+            // Until the store has answered: neither the tries nor maxHold, which caps the answer, end that.
             renew(due.byHand(), actions);
             return;
         }
@@ -214,9 +213,10 @@ final class GrantMachine {
         }
     }
 
-    /** Even at its cap, which the answer does not move: otherwise the holder would rely on it for a whole validity. */
+    /** Asks the store, even at the cap: otherwise the holder would rely on the lease for its whole validity. */
     private void suspectedForce(List<GrantAction> actions) {
         suspectedForce = true;
+        confirmTries = 0;
         askAgain = renewing;
         if (state == State.HELD && !renewing && mayConfirm()) {
             renew(true, actions);
@@ -230,7 +230,7 @@ final class GrantMachine {
         if (state != State.HELD) {
             return;
         }
-        if (unconfirmed) {
+        if (isInDoubt()) {
             armConfirmation(nowNanos, actions);
         } else if (timings.renewed() && !(armed && renewingByHand)) {
             // A renewal that the holder asked for does not delay the next automatic one.
@@ -261,14 +261,8 @@ final class GrantMachine {
         }
     }
 
-    private void contactLost(long nowNanos, List<GrantAction> actions) {
-        if (state == State.HELD) {
-            tellAtRisk(nowNanos, actions);
-        }
-    }
-
     private void tellAtRisk(long nowNanos, List<GrantAction> actions) {
-        if (!atRisk) {
+        if (state == State.HELD && !atRisk) {
             atRisk = true;
             actions.add(new TellAtRisk(validUntilAtNanos - nowNanos));
         }
@@ -370,6 +364,11 @@ final class GrantMachine {
     @Nullable
     LossCause cause() {
         return cause;
+    }
+
+    /** Whether only the store can say if it is held: after a suspension, or a signal that an operator took it. */
+    private boolean isInDoubt() {
+        return unconfirmed || suspectedForce;
     }
 
     /** Whether it is held, and no renewal has confirmed it since a suspension. */

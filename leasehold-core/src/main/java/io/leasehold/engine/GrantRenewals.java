@@ -67,7 +67,22 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         timer = TimerQueue.cancelled(timer);
     }
 
+    /** This check arms the next renewal, so a failed check is repeated. */
     private void due() {
+        try {
+            check();
+        } catch (RuntimeException | Error e) {
+            synchronized (this) {
+                if (grant.isHeld()) {
+                    TimerQueue.cancelled(timer);
+                    timer = grant.context().timeline().schedule(HeldGrant.CHECK_AGAIN_NANOS, this::due);
+                }
+            }
+            throw e;
+        }
+    }
+
+    private void check() {
         Futures.guarded("the check for leaks", grant.context().leaks()::report);
         Thread thread = holdingThread;
         if (thread != null && !thread.isAlive()) {

@@ -34,7 +34,7 @@ final class GrantTokens {
         return passableNanos(nowNanos) > 0 && remainingNanos >= minimumValidityNanos;
     }
 
-    /** For how long the grant may still be passed to the next attempt in the process; zero or less if not at all. */
+    /** How long the grant may still be passed to the next attempt in the process; zero or less if not at all. */
     long passableNanos(long nowNanos) {
         return nextToken <= lastToken ? passableUntilAtNanos - nowNanos : 0;
     }

@@ -23,12 +23,15 @@ import org.slf4j.LoggerFactory;
 /**
  * A grant that this process holds, with its current lease: performs the actions of its {@link GrantMachine}.
  *
- * <p>All fields that change are guarded by {@code this}; actions are performed outside of it. The lock order is queues
- * → nothing; grant → nothing; renewals, lease → grant.
+ * <p>All fields that change are guarded by {@code this}; actions are performed outside of it. The lock order is renewals
+ * → grant → queue, timeline.
  */
 final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passable {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+
+    /** The delay after a check of a timer that failed. */
+    static final long CHECK_AGAIN_NANOS = 100_000_000;
 
     private final LockName name;
     private final Grant grant;
@@ -79,22 +82,35 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     }
 
     /**
-     * Arms the timers and registers the grant with the client. If the machine was suspended since the request was sent, the first lease
-     * begins unconfirmed.
+     * Registers the grant with the client and the queue, and arms its timers; it is ended if that fails. If the machine was
+     * suspended since the request was sent, the first lease begins unconfirmed.
      *
      * @param mark taken from the {@link SuspendWatch} before the request was sent
      * @param asked the stack of the caller, if that is recorded
      */
     LeaseHandle begin(long mark, @Nullable Throwable asked) {
         ActiveLease first = currentLease();
-        context.holds().add(grant.owner(), this);
-        context.suspensions().watch();
-        context.announcer().watch();
-        perform(machine.begin(grant.sentAtNanos(), context.random()));
-        if (context.suspensions().wasSuspendedSince(mark)) {
-            on(new GrantEvent.Suspended());
+        try {
+            List<GrantAction> actions = registered();
+            context.suspensions().watch();
+            context.announcer().watch();
+            perform(actions);
+            if (context.suspensions().wasSuspendedSince(mark)) {
+                on(new GrantEvent.Suspended());
+            }
+            return new LeaseHandle(first, context.leaks(), asked);
+        } catch (RuntimeException | Error e) {
+            // No caller keeps it.
+            endAtClose();
+            throw e;
         }
-        return new LeaseHandle(first, context.leaks(), asked);
+    }
+
+    /** In one step, so that no event ends the grant while one of the two does not have it yet, and would keep it. */
+    private synchronized List<GrantAction> registered() {
+        context.holds().add(grant.owner(), this);
+        queues.granted(name, this, grant.tokens().last());
+        return machine.begin(grant.sentAtNanos(), context.random());
     }
 
     @Override
@@ -160,7 +176,22 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     private synchronized void armEnd(long atNanos) {
         if (machine.isHeld()) {
             TimerQueue.cancelled(endTimer);
-            endTimer = context.timeline().scheduleAt(atNanos, () -> on(new GrantEvent.EndDue()));
+            endTimer = context.timeline().scheduleAt(atNanos, this::endDue);
+        }
+    }
+
+    /** Only this check tells of an end that no caller finds, so a failed check is repeated. */
+    private void endDue() {
+        try {
+            on(new GrantEvent.EndDue());
+        } catch (RuntimeException | Error e) {
+            synchronized (this) {
+                if (machine.isHeld()) {
+                    TimerQueue.cancelled(endTimer);
+                    endTimer = context.timeline().schedule(CHECK_AGAIN_NANOS, this::endDue);
+                }
+            }
+            throw e;
         }
     }
 
@@ -217,8 +248,9 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
             if (noticed == suspensionsSeen) {
                 return;
             }
-            suspensionsSeen = noticed;
             actions = machine.on(new GrantEvent.Suspended(), now());
+            // Last: if the machine could not be told, the next check tells it.
+            suspensionsSeen = noticed;
         }
         perform(actions);
     }
@@ -321,7 +353,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         finish(ReleaseOutcome.ALREADY_LOST, List.of());
     }
 
-    /** The retrier has it before the table of holds removes it: a client that closes waits for both. */
+    /** Sends the release before the table of holds removes the grant: a client that closes waits for both. */
     private void sendRelease() {
         try {
             send(ReleaseRequest.Kind.RELEASE).thenAccept(reply -> finish(outcome(reply), reply.votes()));
@@ -333,12 +365,12 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     }
 
     private CompletableFuture<ReleaseReply> send(ReleaseRequest.Kind kind) {
-        ReleaseRequest request =
-                new ReleaseRequest(List.of(name), grant.owner(), highestBallot, kind, timings.answerNanos());
-        return context.retrier().end(request, timings.undoNanos()).firstReply();
+        return context.retrier()
+                .end(List.of(name), grant.owner(), highestBallot, kind, timings)
+                .firstReply();
     }
 
-    /** Never throws, since the holder waits for an outcome. */
+    /** The outcome for the holder, who waits for one: never throws. */
     private synchronized ReleaseOutcome outcome(ReleaseReply reply) {
         try {
             return machine.outcome(reply, now());

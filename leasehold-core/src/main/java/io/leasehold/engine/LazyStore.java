@@ -89,10 +89,11 @@ public final class LazyStore implements LockStore {
                     told = true;
                 }
             } catch (RuntimeException | Error e) {
-                kind = FailureKind.PERMANENT;
                 failure = e instanceof LockStoreException known
                         ? known
                         : new LockStoreException("store " + shown + " cannot be opened: " + e.getMessage(), e);
+                // Last: who reads it must not be told for good that the store has not been reached yet.
+                kind = FailureKind.PERMANENT;
                 LOG.error("the store {} cannot be opened, and trying again would not help", shown, e);
                 signals.reconnected();
                 return;
@@ -105,7 +106,13 @@ public final class LazyStore implements LockStore {
 
     /** Whether it is wanted still. */
     private boolean keep(LockStore store, StoreSignals signals) {
-        store.listen(signals);
+        try {
+            store.listen(signals);
+        } catch (RuntimeException | Error e) {
+            // Nobody else knows it, and perhaps the next is opened.
+            Futures.guarded("closing a store that cannot be listened to", store::close);
+            throw e;
+        }
         synchronized (this) {
             if (!closed.isDone()) {
                 opened = store;

@@ -18,18 +18,23 @@ import org.slf4j.LoggerFactory;
  * The caller's reference to an {@link ActiveLease}. The engine holds no strong reference to it, so that {@link LeakWatch}
  * detects when the caller has dropped it.
  */
-final class LeaseHandle implements Lease, Unseen {
+final class LeaseHandle implements Lease, UnseenHold {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
     private final ActiveLease state;
     private final LeakWatch.Trace trace;
-    /** Only close() sees the outcome of the release. */
+    /** Whether {@link #close()} has begun the release, and alone sees its outcome. */
     private volatile boolean closing;
 
     LeaseHandle(ActiveLease state, LeakWatch leaks, @Nullable Throwable asked) {
         this.state = state;
         this.trace = leaks.trace(this, state, asked);
+    }
+
+    /** A lease of this engine, as which it knows it. */
+    static LeaseHandle of(Lease lease) {
+        return (LeaseHandle) lease;
     }
 
     ActiveLease state() {
@@ -110,7 +115,8 @@ final class LeaseHandle implements Lease, Unseen {
         }
     }
 
-    private CompletableFuture<ReleaseOutcome> give() {
+    /** As {@link #releaseAsync}, but completes on any thread. */
+    CompletableFuture<ReleaseOutcome> give() {
         trace.forget();
         return state.release();
     }

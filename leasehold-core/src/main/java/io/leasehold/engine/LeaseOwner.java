@@ -13,7 +13,7 @@ interface LeaseOwner {
 
     EngineContext context();
 
-    /** For how long other clients must not have the lock, however soon the lease is released. */
+    /** How long other clients must not have the lock, however soon the lease is released. */
     long atLeastNanos();
 
     /** The validity left for this lease, which must be the current one; checks for a suspension first. */

@@ -14,6 +14,7 @@ import org.slf4j.LoggerFactory;
 final class LeaseReturn {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
+    private static final long AGAIN_NANOS = 1_000_000_000L;
 
     private final HeldGrant grant;
     private final ActiveLease lease;
@@ -28,19 +29,26 @@ final class LeaseReturn {
     }
 
     void begin() {
-        if (options.atLeast().isZero() || !tested("kept for " + options.atLeast(), this::keep)) {
+        if (options.atLeast().isZero() || !succeeds("kept for " + options.atLeast(), this::keep)) {
             giveBack();
         }
     }
 
     private void giveBack() {
-        if (!tested("passed on within the process", this::passOn)) {
+        if (succeeds("passed on within the process", this::passOn)) {
+            return;
+        }
+        try {
             grant.release(lease);
+        } catch (RuntimeException | Error e) {
+            // Otherwise it would be renewed for as long as the client lives.
+            grant.context().timeline().schedule(AGAIN_NANOS, this::giveBack);
+            throw e;
         }
     }
 
     /** An Error in the step does not prevent the release at the store. */
-    private boolean tested(String what, BooleanSupplier step) {
+    private boolean succeeds(String what, BooleanSupplier step) {
         try {
             return step.getAsBoolean();
         } catch (RuntimeException | Error e) {

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -47,7 +48,7 @@ final class LocalQueues {
     /** A grant that is held here. */
     interface Passable {
 
-        /** For how long a hand-over to an attempt with these options is still possible; zero or less if it is not. */
+        /** How long a hand-over to an attempt with these options is still possible; zero or less if it is not. */
         long passableNanos(LockOptions wanted);
 
         void on(GrantEvent event);
@@ -89,13 +90,13 @@ final class LocalQueues {
         return null;
     }
 
-    /** As {@link #find}, with a default if there is no queue. */
+    /** Asks the queue of this name; the default if there is none. */
     private <R> R ask(LockName name, R otherwise, Question<R> question) {
         R answer = find(name, question);
         return answer == null ? otherwise : answer;
     }
 
-    /** As {@link #ask}, but creates the queue if there is none. */
+    /** Changes the queue of this name, which is created if there is none. */
     private boolean fill(LockName name, Function<LocalQueue<Contender, Passable>, Boolean> change) {
         while (true) {
             LocalQueue<Contender, Passable> queue = queues.computeIfAbsent(name, n -> new LocalQueue<>());
@@ -117,12 +118,17 @@ final class LocalQueues {
         }
     }
 
+    /** Changes the queue of this name, if there is one. */
+    private void change(LockName name, Consumer<LocalQueue<Contender, Passable>> change) {
+        find(name, queue -> {
+            change.accept(queue);
+            return null;
+        });
+    }
+
     /** The attempt is done. */
     void leave(Contender attempt) {
-        ask(attempt.name(), false, queue -> {
-            queue.leave(attempt);
-            return true;
-        });
+        change(attempt.name(), queue -> queue.leave(attempt));
         settle(attempt.name());
     }
 
@@ -136,18 +142,14 @@ final class LocalQueues {
 
     /** The grant is over. */
     void ended(LockName name, Passable grant) {
-        ask(name, false, queue -> {
-            queue.ended(grant);
-            return true;
-        });
+        change(name, queue -> queue.ended(grant));
         settle(name);
     }
 
     /** Starts the first attempt, unless it may still be handed the grant that is held. */
     private void settle(LockName name) {
-        // A loop: at a store that answers at once, an attempt that starts is done at once and calls this again; ten
-        // thousand
-        // nested calls would exhaust the stack.
+        // A loop: at a store that answers at once, an attempt that starts is done at once and calls this again, and ten
+        // thousand nested calls would exhaust the stack.
         boolean isMine = ask(name, false, LocalQueue::beginSettling);
         while (isMine) {
             boolean settled = false;

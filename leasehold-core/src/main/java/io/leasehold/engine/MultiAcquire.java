@@ -18,7 +18,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Fields that change are guarded by {@code this}; nothing is called inside.
  */
-final class MultiAcquire implements Pending<MultiLease> {
+final class MultiAcquire implements PendingAttempt<MultiLease> {
 
     private final List<LockName> names;
     private final WaitSettings settings;
@@ -41,7 +40,7 @@ final class MultiAcquire implements Pending<MultiLease> {
 
     private final CompletableFuture<Attempt<MultiLease>> result = new CompletableFuture<>();
 
-    private final List<Lease> acquired = new ArrayList<>();
+    private final List<LeaseHandle> acquired = new ArrayList<>();
     private @Nullable AcquireAttempt current;
     private boolean givenUp;
     /** A thread acquires the parts, one after the other, and goes on with the next while {@code takeAnother} is set. */
@@ -94,11 +93,8 @@ final class MultiAcquire implements Pending<MultiLease> {
     // ---- all at once
 
     private void acquireAtomically() {
-        Timings timings = settings.timings();
         OwnerToken owner = OwnerToken.draw(context.runtime());
-        AcquireRequest request = AcquireRequest.exclusive(
-                        names, owner, context.holderId(), timings.toldNanos(), timings.answerNanos())
-                .nodeTimeout(settings.nodeTimeoutNanos());
+        AcquireRequest request = context.request(names, owner, settings);
         long mark = context.suspensions().mark();
         CompletableFuture<Void> requestDone = new CompletableFuture<>();
         synchronized (this) {
@@ -154,15 +150,12 @@ final class MultiAcquire implements Pending<MultiLease> {
     }
 
     private void undo(OwnerToken owner, long ballot) {
-        Timings timings = settings.timings();
         leaves(context.retrier()
-                .end(
-                        new ReleaseRequest(names, owner, ballot, ReleaseRequest.Kind.UNDO, timings.answerNanos()),
-                        timings.undoNanos())
+                .end(names, owner, ballot, ReleaseRequest.Kind.UNDO, settings.timings())
                 .over());
     }
 
-    /** However it ends. */
+    /** Counts an undo or a release as unanswered until it ends, however it ends. */
     private synchronized void leaves(CompletableFuture<?> undoOrRelease) {
         leaving = CompletableFuture.allOf(leaving, undoOrRelease.handle((end, error) -> end));
     }
@@ -219,14 +212,7 @@ final class MultiAcquire implements Pending<MultiLease> {
             finishIfAllAreHeld();
             return;
         }
-        AcquireAttempt waiter;
-        try {
-            waiter = attempts.enter(next, settings, patienceLeft(), asked);
-        } catch (IllegalStateException e) {
-            giveBack(true);
-            result.completeExceptionally(e);
-            return;
-        }
+        AcquireAttempt waiter = attempts.enter(next, settings, patienceLeft(), asked);
         boolean tooLate;
         synchronized (this) {
             current = waiter;
@@ -244,7 +230,7 @@ final class MultiAcquire implements Pending<MultiLease> {
 
     private void answered(@Nullable Attempt<Lease> attempt, @Nullable Throwable error) {
         if (attempt instanceof Attempt.Acquired<Lease> one) {
-            if (keep(one.lease())) {
+            if (keep(LeaseHandle.of(one.lease()))) {
                 acquireNext();
             }
             return;
@@ -253,29 +239,27 @@ final class MultiAcquire implements Pending<MultiLease> {
         if (attempt instanceof Attempt.Busy<Lease> busy) {
             result.complete(new Attempt.Busy<>(busy.lockName(), waited(), busy.holder(), busy.votes()));
         } else if (error != null) {
-            Throwable cause = error.getCause();
-            result.completeExceptionally(error instanceof CompletionException && cause != null ? cause : error);
+            result.completeExceptionally(Futures.unwrapped(error));
         }
     }
 
     /** Keeps a part, or gives it back at once if the caller has gone. */
-    private boolean keep(Lease lease) {
+    private boolean keep(LeaseHandle lease) {
         synchronized (this) {
             if (!givenUp) {
                 acquired.add(lease);
                 return true;
             }
         }
-        leaves(Unseen.giveBack(lease));
+        leaves(UnseenHold.giveBack(lease));
         return false;
     }
 
     /** The first part may have ended during the wait for the last: then none is handed out. */
     private void finishIfAllAreHeld() {
         LockName ended = null;
-        for (Lease part : parts()) {
-            if (part instanceof LeaseHandle handle
-                    && !machine.isWorthKeeping(handle.state().remaining().toNanos())) {
+        for (LeaseHandle part : parts()) {
+            if (!machine.isWorthKeeping(part.state().remaining().toNanos())) {
                 ended = part.lockName();
                 break;
             }
@@ -294,13 +278,13 @@ final class MultiAcquire implements Pending<MultiLease> {
     }
 
     private void finishAcquired() {
-        List<Lease> all = parts();
+        List<LeaseHandle> all = parts();
         if (all.size() == names.size()) {
             result.complete(new Attempt.Acquired<>(new MultiLeaseHandle(all)));
         }
     }
 
-    private synchronized List<Lease> parts() {
+    private synchronized List<LeaseHandle> parts() {
         return List.copyOf(acquired);
     }
 
@@ -327,7 +311,8 @@ final class MultiAcquire implements Pending<MultiLease> {
     }
 
     /** Fails the result before the current part fails; parts that it holds are ended as every other lease. */
-    void clientClosing() {
+    @Override
+    public void clientClosing() {
         if (result.completeExceptionally(
                 new IllegalStateException("lock client is closed; the attempt on " + names + " was withdrawn"))) {
             withdraw();
@@ -347,13 +332,13 @@ final class MultiAcquire implements Pending<MultiLease> {
     }
 
     private void giveBack(boolean forGood) {
-        List<Lease> parts;
+        List<LeaseHandle> parts;
         synchronized (this) {
             parts = List.copyOf(acquired);
             acquired.clear();
             givenUp |= forGood;
         }
-        parts.forEach(part -> leaves(Unseen.giveBack(part)));
+        parts.forEach(part -> leaves(UnseenHold.giveBack(part)));
     }
 
     private Duration waited() {

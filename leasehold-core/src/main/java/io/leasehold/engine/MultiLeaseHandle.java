@@ -1,7 +1,6 @@
 package io.leasehold.engine;
 
 import io.leasehold.HoldEnd;
-import io.leasehold.Lease;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.MultiLease;
@@ -15,46 +14,38 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Leases of several locks as one: delegates to each part, and ends with the first that ends. */
-final class MultiLeaseHandle implements MultiLease, Unseen {
+final class MultiLeaseHandle implements MultiLease, UnseenHold {
 
     private static final List<ReleaseOutcome> WORST_FIRST = List.of(
             ReleaseOutcome.ALREADY_LOST, ReleaseOutcome.UNCONFIRMED, ReleaseOutcome.KEPT, ReleaseOutcome.RELEASED);
 
-    private final List<Lease> parts;
+    private final List<LeaseHandle> parts;
     private volatile @Nullable Interruption interruption;
 
     /** The parts in the order in which they were acquired, that of their names. */
-    MultiLeaseHandle(List<Lease> parts) {
+    MultiLeaseHandle(List<LeaseHandle> parts) {
         this.parts = List.copyOf(parts);
     }
 
     /** The thread that waited for it. */
     void openedBy(Thread thread) {
-        for (Lease part : parts) {
-            if (part instanceof LeaseHandle handle) {
-                handle.state().openedBy(thread);
-            }
-        }
+        parts.forEach(part -> part.state().openedBy(thread));
     }
 
     @Override
     public CompletableFuture<ReleaseOutcome> giveBackUnseen() {
-        for (Lease part : parts) {
-            if (part instanceof LeaseHandle handle) {
-                handle.state().unseen();
-            }
-        }
+        parts.forEach(part -> part.state().unseen());
         return Futures.ask(this::releaseAsync);
     }
 
     @Override
     public List<LockName> lockNames() {
-        return parts.stream().map(Lease::lockName).toList();
+        return parts.stream().map(LeaseHandle::lockName).toList();
     }
 
     @Override
     public long fencingToken(LockName name) {
-        for (Lease part : parts) {
+        for (LeaseHandle part : parts) {
             if (part.lockName().equals(name)) {
                 return part.fencingToken();
             }
@@ -65,14 +56,14 @@ final class MultiLeaseHandle implements MultiLease, Unseen {
     @Override
     public Duration remainingValidity() {
         return parts.stream()
-                .map(Lease::remainingValidity)
+                .map(LeaseHandle::remainingValidity)
                 .min(Duration::compareTo)
                 .orElseThrow();
     }
 
     @Override
     public boolean isValid() {
-        return parts.stream().allMatch(Lease::isValid);
+        return parts.stream().allMatch(LeaseHandle::isValid);
     }
 
     @Override
@@ -83,12 +74,13 @@ final class MultiLeaseHandle implements MultiLease, Unseen {
     /** Part by part, without the asynchronous form, which completes on another thread. */
     @Override
     public void renew() {
-        parts.forEach(Lease::renew);
+        parts.forEach(LeaseHandle::renew);
     }
 
     @Override
     public CompletableFuture<Void> renewAsync() {
-        return CompletableFuture.allOf(parts.stream().map(Lease::renewAsync).toArray(CompletableFuture[]::new));
+        return CompletableFuture.allOf(
+                parts.stream().map(LeaseHandle::renewAsync).toArray(CompletableFuture[]::new));
     }
 
     @Override
@@ -119,11 +111,7 @@ final class MultiLeaseHandle implements MultiLease, Unseen {
     @Override
     public void close() {
         callOffInterruption();
-        for (Lease part : parts) {
-            if (part instanceof LeaseHandle handle) {
-                Futures.guarded("the release of one of several locks", handle::beginClose);
-            }
-        }
+        parts.forEach(part -> Futures.guarded("the release of one of several locks", part::beginClose));
         for (int i = parts.size() - 1; i >= 0; i--) {
             Futures.guarded("closing one of several leases", parts.get(i)::close);
         }
@@ -135,7 +123,7 @@ final class MultiLeaseHandle implements MultiLease, Unseen {
         CompletableFuture<HoldEnd> lost = new CompletableFuture<>();
         CompletableFuture<HoldEnd> all =
                 CompletableFuture.completedFuture(new HoldEnd.Released(ReleaseOutcome.RELEASED));
-        for (Lease part : parts) {
+        for (LeaseHandle part : parts) {
             CompletableFuture<HoldEnd> end = part.whenEnded().toCompletableFuture();
             end.thenAccept(how -> {
                 if (how instanceof HoldEnd.Lost) {
@@ -172,14 +160,10 @@ final class MultiLeaseHandle implements MultiLease, Unseen {
     public void interruptOnLoss() {
         Interruption wanted = new Interruption();
         interruption = wanted;
-        for (Lease part : parts) {
-            if (part instanceof LeaseHandle handle) {
-                handle.state().interruptOnLoss(wanted);
-            }
-        }
+        parts.forEach(part -> part.state().interruptOnLoss(wanted));
     }
 
-    /** Before the first part is released: no part that turns out to be lost interrupts what comes after. */
+    /** Cancels the interruption before the first part is released: no part that turns out to be lost interrupts what comes after. */
     private void callOffInterruption() {
         Interruption wanted = interruption;
         if (wanted != null) {

@@ -5,19 +5,16 @@ import io.leasehold.Lease;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.ReentrantLockView;
-import java.util.Objects;
 import java.util.function.UnaryOperator;
 
 /** A lock by its name: stateless; each acquiring method starts one {@link AcquireAttempt}. */
-final class NamedLock extends Acquiring<Lease> implements DistributedLock {
+final class NamedLock extends AbstractLock<Lease> implements DistributedLock {
 
     private final LockName name;
-    private final WaitSettings settings;
 
     NamedLock(LockName name, WaitSettings settings, Attempts attempts) {
-        super(attempts);
+        super(settings, attempts);
         this.name = name;
-        this.settings = settings;
     }
 
     @Override
@@ -26,16 +23,14 @@ final class NamedLock extends Acquiring<Lease> implements DistributedLock {
     }
 
     @Override
-    Pending<Lease> enter(long maxWaitNanos) {
+    PendingAttempt<Lease> enter(long maxWaitNanos) {
         return attempts.enter(name, settings, maxWaitNanos);
     }
 
     /** Records the thread that waited for the lease: it must not wait for it again without limit. */
     @Override
     void opened(Lease lease) {
-        if (lease instanceof LeaseHandle handle) {
-            handle.state().openedBy(Thread.currentThread());
-        }
+        LeaseHandle.of(lease).state().openedBy(Thread.currentThread());
     }
 
     @Override
@@ -49,14 +44,8 @@ final class NamedLock extends Acquiring<Lease> implements DistributedLock {
     }
 
     @Override
-    public LockOptions options() {
-        return settings.options();
-    }
-
-    @Override
     public DistributedLock with(UnaryOperator<LockOptions> change) {
-        LockOptions changed = Objects.requireNonNull(change.apply(settings.options()), "options");
-        return new NamedLock(name, attempts.settings(changed), attempts);
+        return new NamedLock(name, changed(change), attempts);
     }
 
     @Override

@@ -5,19 +5,16 @@ import io.leasehold.LockOptions;
 import io.leasehold.MultiLease;
 import io.leasehold.MultiLock;
 import java.util.List;
-import java.util.Objects;
 import java.util.function.UnaryOperator;
 
 /** Several locks by their names: stateless; each acquiring method starts one {@link MultiAcquire}. */
-final class NamedLocks extends Acquiring<MultiLease> implements MultiLock {
+final class NamedLocks extends AbstractLock<MultiLease> implements MultiLock {
 
     private final List<LockName> names;
-    private final WaitSettings settings;
 
     NamedLocks(List<LockName> names, WaitSettings settings, Attempts attempts) {
-        super(attempts);
+        super(settings, attempts);
         this.names = names.stream().sorted().distinct().toList();
-        this.settings = settings;
     }
 
     @Override
@@ -26,16 +23,14 @@ final class NamedLocks extends Acquiring<MultiLease> implements MultiLock {
     }
 
     @Override
-    Pending<MultiLease> enter(long maxWaitNanos) {
+    PendingAttempt<MultiLease> enter(long maxWaitNanos) {
         return attempts.enterAll(names, settings, maxWaitNanos);
     }
 
     /** Records the thread that waited for the leases: it must not wait for them again without limit. */
     @Override
     void opened(MultiLease lease) {
-        if (lease instanceof MultiLeaseHandle handle) {
-            handle.openedBy(Thread.currentThread());
-        }
+        ((MultiLeaseHandle) lease).openedBy(Thread.currentThread());
     }
 
     @Override
@@ -49,14 +44,8 @@ final class NamedLocks extends Acquiring<MultiLease> implements MultiLock {
     }
 
     @Override
-    public LockOptions options() {
-        return settings.options();
-    }
-
-    @Override
     public MultiLock with(UnaryOperator<LockOptions> change) {
-        LockOptions changed = Objects.requireNonNull(change.apply(settings.options()), "options");
-        return new NamedLocks(names, attempts.settings(changed), attempts);
+        return new NamedLocks(names, changed(change), attempts);
     }
 
     @Override

@@ -1,6 +1,5 @@
 package io.leasehold.engine;
 
-import io.leasehold.Lease;
 import io.leasehold.LockName;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
@@ -21,22 +20,20 @@ final class ReentrantHolds {
 
     /** A lease and the lock count of its thread; only that thread changes it. */
     static final class Counted {
-        final Lease lease;
+        final LeaseHandle lease;
         final int limit;
         int count = 1;
         /** Its thread was told of the end, and may have left its section without an unlock(). */
         volatile boolean endReported;
 
-        Counted(Lease lease, int limit) {
+        Counted(LeaseHandle lease, int limit) {
             this.lease = lease;
             this.limit = limit;
         }
 
         /** Whether it is lost and its thread knows: an unlock has no effect then. */
         private boolean isAbandoned() {
-            return endReported
-                    && lease instanceof LeaseHandle handle
-                    && handle.state().cause() != null;
+            return endReported && lease.state().cause() != null;
         }
     }
 
@@ -46,12 +43,10 @@ final class ReentrantHolds {
     }
 
     /** The options of the outermost hold count, so its limit is kept with it. */
-    void begin(LockName name, Lease lease, int limit) {
+    void begin(LockName name, LeaseHandle lease, int limit) {
         Thread thread = Thread.currentThread();
         holds.put(new Key(name, thread), new Counted(lease, limit));
-        if (lease instanceof LeaseHandle handle) {
-            handle.state().owner().bindTo(thread);
-        }
+        lease.state().owner().bindTo(thread);
         if (holds.size() > sweepAbove) {
             holds.entrySet()
                     .removeIf(hold ->

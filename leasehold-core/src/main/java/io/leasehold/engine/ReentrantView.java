@@ -67,7 +67,7 @@ final class ReentrantView implements ReentrantLockView {
     }
 
     private void begin(Lease lease) {
-        holds.begin(name, lease, lock.options().reentryLimit());
+        holds.begin(name, LeaseHandle.of(lease), lock.options().reentryLimit());
     }
 
     private boolean reentered() {
@@ -114,8 +114,7 @@ final class ReentrantView implements ReentrantLockView {
         ReentrantHolds.Counted held = currentHold();
         ReleaseOutcome outcome = unlockOneLevel(held);
         if (outcome == ReleaseOutcome.ALREADY_LOST) {
-            LossCause cause =
-                    held.lease instanceof LeaseHandle handle ? handle.state().cause() : null;
+            LossCause cause = held.lease.state().cause();
             throw new LeaseLostException(
                     name,
                     cause != null ? cause : LossCause.NOT_OURS,
@@ -202,9 +201,7 @@ final class ReentrantView implements ReentrantLockView {
             // Including a hold that was not confirmed or is no longer renewed: this thread may leave its section
             // without an unlock().
             held.endReported = true;
-            if (held.lease instanceof LeaseHandle handle) {
-                handle.loseUnconfirmed();
-            }
+            held.lease.loseUnconfirmed();
         }
         return !held.endReported;
     }

@@ -1,9 +1,11 @@
 package io.leasehold.engine;
 
+import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.toolkit.Repetition;
@@ -43,16 +45,17 @@ final class ReleaseRetrier {
      * @param firstReply the first answer
      * @param over completes once it is finally answered or given up
      */
-    record Told(CompletableFuture<ReleaseReply> firstReply, CompletableFuture<Void> over) {}
+    record Progress(CompletableFuture<ReleaseReply> firstReply, CompletableFuture<Void> over) {}
 
-    /** Sends the request and repeats it until it is answered, for at most {@code forNanos}. */
-    Told end(ReleaseRequest request, long forNanos) {
-        Ending ending = new Ending(request, runtime.nanoTime() + forNanos);
+    /** Ends the owner token at the store: repeats that until it is answered, for as long as the store may know the token. */
+    Progress end(List<LockName> names, OwnerToken owner, long ballot, ReleaseRequest.Kind kind, Timings timings) {
+        ReleaseRequest request = new ReleaseRequest(names, owner, ballot, kind, timings.answerNanos());
+        Ending ending = new Ending(request, runtime.nanoTime() + timings.undoNanos());
         synchronized (pending) {
             pending.add(ending);
         }
         ending.send();
-        return new Told(ending.firstReply, ending.ended);
+        return new Progress(ending.firstReply, ending.ended);
     }
 
     /** The store can be reached again: repeats the unanswered requests at once. */

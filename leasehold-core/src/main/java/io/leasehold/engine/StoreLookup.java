@@ -5,27 +5,11 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreProvider;
 import io.leasehold.spi.StoreUri;
-import java.util.Map;
 import java.util.ServiceLoader;
 import org.jspecify.annotations.Nullable;
 
 /** Finds the provider for a URI's scheme among those on the class path or module path. */
 public final class StoreLookup {
-
-    private static final Map<String, String> ARTEFACTS = Map.ofEntries(
-            Map.entry("redis", "leasehold-redis"),
-            Map.entry("rediss", "leasehold-redis"),
-            Map.entry("redlock", "leasehold-redis"),
-            Map.entry("redis-replicated", "leasehold-redis"),
-            Map.entry("redis-sentinel", "leasehold-redis"),
-            Map.entry("redis-cluster", "leasehold-redis"),
-            Map.entry("rediss-replicated", "leasehold-redis"),
-            Map.entry("rediss-sentinel", "leasehold-redis"),
-            Map.entry("rediss-cluster", "leasehold-redis"),
-            Map.entry("sqlite", "leasehold-jdbc"),
-            Map.entry("jdbc", "leasehold-jdbc"),
-            Map.entry("zk", "leasehold-zookeeper"),
-            Map.entry("etcd", "leasehold-etcd"));
 
     private StoreLookup() {}
 
@@ -51,10 +35,23 @@ public final class StoreLookup {
                 return provider;
             }
         }
-        String artefact = ARTEFACTS.get(uri.scheme());
+        String artefact = artefact(uri.scheme());
         throw new IllegalArgumentException("store URI \"" + uri.redacted() + "\": "
                 + (artefact == null
-                        ? "the scheme \"" + uri.scheme() + "\" is not known"
+                        ? "the scheme \"" + uri.scheme() + "\" is not known" + SchemeSuggestion.after(uri.scheme())
                         : "add the artefact io.leasehold:" + artefact + " for the scheme \"" + uri.scheme() + "\""));
+    }
+
+    /** The artefact that knows the scheme; null if none of this project does. */
+    private static @Nullable String artefact(String scheme) {
+        return switch (scheme) {
+            case "redis", "rediss", "redlock" -> "leasehold-redis";
+            case "redis-replicated", "redis-sentinel", "redis-cluster" -> "leasehold-redis";
+            case "rediss-replicated", "rediss-sentinel", "rediss-cluster" -> "leasehold-redis";
+            case "sqlite", "jdbc" -> "leasehold-jdbc";
+            case "zk" -> "leasehold-zookeeper";
+            case "etcd" -> "leasehold-etcd";
+            default -> null;
+        };
     }
 }

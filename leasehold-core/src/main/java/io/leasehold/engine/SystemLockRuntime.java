@@ -68,7 +68,7 @@ public final class SystemLockRuntime implements LockRuntime {
         return new ThreadPoolExecutor(0, Integer.MAX_VALUE, 10, TimeUnit.SECONDS, new SynchronousQueue<>(), threads);
     }
 
-    /** By reflection, since this class is compiled for a JDK without them; null there. */
+    /** The virtual threads of this JDK, by reflection, since this class is compiled for one without them; null there. */
     private static @Nullable ThreadFactory virtualThreads(String name) {
         try {
             Class<?> builder = Class.forName("java.lang.Thread$Builder");
@@ -196,7 +196,7 @@ public final class SystemLockRuntime implements LockRuntime {
         }
     }
 
-    /** False after close(), which has processed them. */
+    /** Puts a task back; false after close(), which has processed them. */
     private boolean putBack(Unstarted task) {
         synchronized (unstarted) {
             if (!closed) {
@@ -206,7 +206,7 @@ public final class SystemLockRuntime implements LockRuntime {
         }
     }
 
-    /** After close(): runs the task on a new thread, or here if none can be started, since a future may depend on it. */
+    /** Runs a task after close(): on a new thread, or here if none can be started, since a future may depend on it. */
     private void runLate(Runnable task) {
         try {
             lateCallbacks.newThread(() -> guarded(task)).start();

@@ -39,11 +39,7 @@ record Timings(
     private static final long MAX_SECONDS = Long.MAX_VALUE / 1_000_000_000L - 1;
     private static final long MAX_BATCHING_NANOS = Duration.ofMillis(50).toNanos();
 
-    /** At a store that is one node. */
-    static Timings of(LockOptions options) {
-        return of(options, false);
-    }
-
+    /** The durations that follow from the options, at a store of one node or of several. */
     static Timings of(LockOptions options, boolean ofNodes) {
         Duration interval = options.renewalInterval();
         long ttlNanos = options.ttl().toNanos();
@@ -59,7 +55,7 @@ record Timings(
                 answerNanos(options, ofNodes));
     }
 
-    /** A round over nodes may take two of their timeouts. */
+    /** How long a store may take to complete a reply: a round over nodes may take two of their timeouts. */
     private static long answerNanos(LockOptions options, boolean ofNodes) {
         long usual = Math.max(
                 MIN_ANSWER_NANOS, Math.min(MAX_ANSWER_NANOS, options.ttl().toNanos() / 10));

@@ -16,18 +16,18 @@ record WaitPolicy(long recheckNanos, Backoff retry) {
     /** The bound of random numbers: parts per million. */
     static final long ONE = 1_000_000;
 
-    /** At a store that wakes waiters: min(holder's remaining ttl, recheck) + 0…20 %. */
+    /** The delay at a store that wakes waiters: min(holder's remaining ttl, recheck) + 0…20 %. */
     long queuedNanos(@Nullable Holder holder, long random) {
         long base = Math.min(recheckNanos, remainingNanos(holder));
         return base + scaled(base / 5, random);
     }
 
-    /** At a store that can only be polled: the backoff, but not past the end of the holder's ttl. */
+    /** The delay at a store that can only be polled: the backoff, but not past the end of the holder's ttl. */
     long polledNanos(@Nullable Holder holder, int triesBefore, long random) {
         return Math.min(retryNanos(triesBefore, random), queuedNanos(holder, random));
     }
 
-    /** After a transient failure. */
+    /** The delay after a transient failure. */
     long retryNanos(int triesBefore, long random) {
         if (retry instanceof Backoff.Fixed fixed) {
             return Timings.saturatedNanos(fixed.delay());

@@ -77,7 +77,7 @@ public final class FencedFile {
     /**
      * The file at this path, with an observer of each answer: to count rejections, or to log them.
      *
-     * @param observer called by the asking thread; must not block
+     * @param observer called by the asking thread, after the use and with no lock held, so by several threads at once if several ask
      * @throws IOException if the directory does not exist
      */
     public static FencedFile at(Path path, Consumer<? super Admission> observer) throws IOException {
@@ -138,6 +138,7 @@ public final class FencedFile {
 
     private <T> T underLock(long token, Use<T> use) throws IOException {
         FencingToken.require(token);
+        Admission admission = null;
         lock.lock();
         try (FileChannel channel = openFence();
                 FileLock held = channel.lock()) {
@@ -145,12 +146,15 @@ public final class FencedFile {
                 throw new IOException("\"" + file
                         + "\" has become a symbolic link, and what it leads to has a fence of its own: open it anew");
             }
-            Admission admission = admit(channel, token);
-            observer.accept(admission);
+            admission = admit(channel, token);
             admission.orElseThrow();
             return use.now();
         } finally {
             lock.unlock();
+            if (admission != null) {
+                // Outside of both locks: nobody waits for what the user does here.
+                observer.accept(admission);
+            }
         }
     }
 

@@ -54,7 +54,7 @@ public interface LockNode extends AutoCloseable {
         return "";
     }
 
-    /** As {@link #probe(long)}, for the part that serves this lock. */
+    /** Reads the incarnation and the clock of the part that serves this lock: see {@link #probe(long)}. */
     default CompletableFuture<NodeReply> probe(LockName name, long timeoutNanos) {
         return probe(timeoutNanos);
     }

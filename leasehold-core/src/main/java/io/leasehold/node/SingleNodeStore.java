@@ -57,7 +57,7 @@ public final class SingleNodeStore implements LockStore {
     /** The floors that the node reported to waiters, if they are far ahead of its clock; bounded. */
     private final Map<OwnerToken, NodeReply.Stale> floors = new ConcurrentHashMap<>();
 
-    private volatile @Nullable StoreSignals ear;
+    private volatile @Nullable StoreSignals listener;
 
     /** Creates a store from a node, which is closed with it. */
     public SingleNodeStore(LockNode node, LockRuntime runtime) {
@@ -89,9 +89,9 @@ public final class SingleNodeStore implements LockStore {
      * @param startAtNanos when the first ballot began
      * @param stale the number of stale ballots
      */
-    private record Effort(AcquireRequest request, long startAtNanos, int stale) {
-        Effort afterStale() {
-            return new Effort(request, startAtNanos, stale + 1);
+    private record BallotSeries(AcquireRequest request, long startAtNanos, int stale) {
+        BallotSeries afterStale() {
+            return new BallotSeries(request, startAtNanos, stale + 1);
         }
     }
 
@@ -109,11 +109,11 @@ public final class SingleNodeStore implements LockStore {
         // The seen token is a hint; the node reports a floor that is really above the clock.
         long seen = request.seenToken() < most ? request.seenToken() : 0;
         long candidate = Math.max(Math.max(1, estimate), Math.max(seen, request.ballotSoFar()) + 1);
-        return propose(new Effort(request, startAtNanos, 0), candidate);
+        return propose(new BallotSeries(request, startAtNanos, 0), candidate);
     }
 
-    private CompletableFuture<AcquireReply> propose(Effort effort, long candidate) {
-        AcquireRequest request = effort.request();
+    private CompletableFuture<AcquireReply> propose(BallotSeries series, long candidate) {
+        AcquireRequest request = series.request();
         if (candidate >= TokenRange.LIMIT - request.reserve()) {
             return CompletableFuture.completedFuture(tokensExhausted(candidate));
         }
@@ -129,11 +129,11 @@ public final class SingleNodeStore implements LockStore {
                     if (reply instanceof NodeReply.Yes) {
                         floors.remove(request.owner());
                     }
-                    if (reply instanceof NodeReply.Stale stale && mayGoOn(effort)) {
+                    if (reply instanceof NodeReply.Stale stale && mayGoOn(series)) {
                         remember(request, stale);
                         long floor = Math.max(stale.floor(), estimate(clock).orElse(0));
-                        long lead = (long) request.reserve() << effort.stale();
-                        return propose(effort.afterStale(), Math.max(candidate, floor) + lead);
+                        long lead = (long) request.reserve() << series.stale();
+                        return propose(series.afterStale(), Math.max(candidate, floor) + lead);
                     }
                     return CompletableFuture.completedFuture(answer(ballot, sentAtNanos, reply));
                 });
@@ -169,9 +169,9 @@ public final class SingleNodeStore implements LockStore {
                         error));
     }
 
-    private boolean mayGoOn(Effort effort) {
-        return effort.stale() < MAX_BALLOTS
-                && runtime.nanoTime() - effort.startAtNanos() < effort.request().timeoutNanos();
+    private boolean mayGoOn(BallotSeries series) {
+        return series.stale() < MAX_BALLOTS
+                && runtime.nanoTime() - series.startAtNanos() < series.request().timeoutNanos();
     }
 
     private AcquireReply answer(Ballot ballot, long sentAtNanos, NodeReply reply) {
@@ -245,7 +245,7 @@ public final class SingleNodeStore implements LockStore {
 
     @Override
     public void listen(StoreSignals signals) {
-        ear = signals;
+        listener = signals;
         node.listen(signals);
     }
 
@@ -272,7 +272,7 @@ public final class SingleNodeStore implements LockStore {
 
     @Override
     public void close() {
-        StoreSignals signals = ear;
+        StoreSignals signals = listener;
         if (signals != null) {
             node.unlisten(signals);
         }

@@ -24,7 +24,7 @@ final class BirthMarkers {
     }
 
     /** A birth for one life of one node. */
-    record Told(int node, String nonce, long bornMicros) {}
+    record BirthToSend(int node, String nonce, long bornMicros) {}
 
     private final Standing[] standings;
     /** The lives that wait for a birth, by node. */
@@ -80,19 +80,19 @@ final class BirthMarkers {
      *
      * @return the births to send
      */
-    List<Told> sampled(List<NodeReply> replies) {
+    List<BirthToSend> sampled(List<NodeReply> replies) {
         List<Long> clocks = new ArrayList<>();
         for (NodeReply reply : replies) {
             if (reply instanceof NodeReply.Answered answered) {
                 clocks.add(answered.serverMicros());
             }
         }
-        List<Told> told = new ArrayList<>();
+        List<BirthToSend> births = new ArrayList<>();
         if (clocks.size() >= Quorum.majority(standings.length)) {
             long born = Quorum.upperMedian(clocks);
-            sampling.forEach((node, nonce) -> told.add(new Told(node, nonce, born)));
+            sampling.forEach((node, nonce) -> births.add(new BirthToSend(node, nonce, born)));
         }
-        return told;
+        return births;
     }
 
     /** The births were sent: returns whether to sample the clocks again, for lives that were named meanwhile. */

@@ -94,7 +94,7 @@ final class ContentionBackoff {
         if (closed) {
             return;
         }
-        LockRuntime.Timer before = pending.get(name);
+        LockRuntime.Timer before = pending.remove(name);
         if (before != null) {
             before.cancel();
         }

@@ -15,16 +15,17 @@ import java.util.function.Function;
 /** Combines the nodes' answers for an operator: a lock is held if one holder has it at a quorum of nodes. */
 final class NodeAnswers {
 
+    private static final long ANSWER_NANOS = 5_000_000_000L;
+
     private NodeAnswers() {}
 
     /**
-     * Asks all nodes; done when all have answered, or at the end of the time if a quorum has.
+     * Asks all nodes; done when all have answered, or after 5 s if a quorum has.
      *
      * @return completes exceptionally with {@link StoreUnavailableException} if no quorum has
      */
-    static <T> CompletableFuture<List<T>> gather(
-            NodeSet nodes, Function<LockNode, CompletableFuture<T>> question, long timeoutNanos) {
-        return nodes.<Optional<T>>gather(timeoutNanos, node -> ask(nodes.link(node), question), answers -> false)
+    static <T> CompletableFuture<List<T>> gather(NodeSet nodes, Function<LockNode, CompletableFuture<T>> question) {
+        return nodes.<Optional<T>>gather(ANSWER_NANOS, node -> ask(nodes.link(node), question), answers -> false)
                 .thenApply(answers -> {
                     List<T> told = answers.stream().flatMap(Optional::stream).toList();
                     if (told.size() < nodes.quorum()) {

@@ -30,7 +30,7 @@ final class NodeClocks {
     private final int quorum;
     private final long exclusionNanos;
     private final long maxSkewMicros;
-    private final Watch[] watches;
+    private final ClockSamples[] samples;
 
     /**
      * Creates nodes without any sample yet.
@@ -43,14 +43,14 @@ final class NodeClocks {
         this.quorum = Quorum.majority(nodes.size());
         this.exclusionNanos = exclusionNanos;
         this.maxSkewMicros = boundMicros / 2;
-        this.watches = new Watch[nodes.size()];
-        for (int node = 0; node < watches.length; node++) {
-            watches[node] = new Watch();
+        this.samples = new ClockSamples[nodes.size()];
+        for (int node = 0; node < samples.length; node++) {
+            samples[node] = new ClockSamples();
         }
     }
 
     /** The samples of one node's clock. */
-    private static final class Watch {
+    private static final class ClockSamples {
         private final BallotClock clock = new BallotClock();
         private @Nullable Incarnation incarnation;
         private long sampledAtNanos;
@@ -72,84 +72,82 @@ final class NodeClocks {
 
     /** Processes an answer of a node: S is {@code serverMicros}. */
     void answered(int node, Incarnation from, long serverMicros, long sentAtNanos, long receivedAtNanos) {
-        Watch watch = watches[node];
+        ClockSamples one = samples[node];
         long most = serverMicros - sentAtNanos / 1_000;
         long least = serverMicros - receivedAtNanos / 1_000;
-        long sinceNanos = receivedAtNanos - watch.sampledAtNanos;
+        long sinceNanos = receivedAtNanos - one.sampledAtNanos;
         // Also across a restart: a clock that was set meanwhile has ended keys early, if the node kept them.
-        if (watch.incarnation == null || sinceNanos > 2 * exclusionNanos) {
-            watch.minMicros = least;
-            watch.maxMicros = most;
+        if (one.incarnation == null || sinceNanos > 2 * exclusionNanos) {
+            one.minMicros = least;
+            one.maxMicros = most;
         } else {
-            compare(watch, least, most, receivedAtNanos, Math.max(0, sinceNanos) / 1_000 / RATE_PARTS);
+            compare(one, least, most, receivedAtNanos, Math.max(0, sinceNanos) / 1_000 / RATE_PARTS);
         }
-        watch.incarnation = from;
-        watch.sampledAtNanos = receivedAtNanos;
-        watch.clock.answered(from, serverMicros, sentAtNanos, receivedAtNanos);
+        one.incarnation = from;
+        one.sampledAtNanos = receivedAtNanos;
+        one.clock.answered(from, serverMicros, sentAtNanos, receivedAtNanos);
         checkSkew(receivedAtNanos);
     }
 
-    private static void compare(Watch watch, long least, long most, long nowNanos, long rateMicros) {
-        long lowest = watch.minMicros - rateMicros;
-        long highest = watch.maxMicros + rateMicros;
+    private static void compare(ClockSamples one, long least, long most, long nowNanos, long rateMicros) {
+        long lowest = one.minMicros - rateMicros;
+        long highest = one.maxMicros + rateMicros;
         boolean forwards = least > highest + JUMP_TOLERANCE_MICROS;
         boolean backwards = most < lowest - JUMP_TOLERANCE_MICROS;
         if (forwards || backwards) {
-            watch.jumped = true;
-            watch.jumpedAtNanos = nowNanos;
-            watch.jumpMicros = (least + most) / 2 - watch.offsetMicros();
-            watch.minMicros = least;
-            watch.maxMicros = most;
+            one.jumped = true;
+            one.jumpedAtNanos = nowNanos;
+            one.jumpMicros = (least + most) / 2 - one.offsetMicros();
+            one.minMicros = least;
+            one.maxMicros = most;
             return;
         }
         // The range that both answers allow. If it is empty, part of the tolerance is used up, until the clock has come
-        // back
-        // by less than ρ: otherwise a clock that runs too fast would be excused a little at each of many answers.
-        watch.minMicros = Math.min(Math.max(lowest, least), highest);
-        watch.maxMicros = Math.max(Math.min(highest, most), lowest);
+        // back by less than ρ: otherwise a clock that runs too fast would be excused a little at each of many answers.
+        one.minMicros = Math.min(Math.max(lowest, least), highest);
+        one.maxMicros = Math.max(Math.min(highest, most), lowest);
     }
 
     private void checkSkew(long nowNanos) {
-        List<Watch> comparable = comparable(nowNanos);
+        List<ClockSamples> comparable = comparable(nowNanos);
         if (comparable.size() < quorum) {
             return;
         }
-        long median =
-                Quorum.lowerMedian(comparable.stream().map(Watch::offsetMicros).toList());
-        for (Watch watch : comparable) {
-            long skew = watch.offsetMicros() - median;
+        long median = Quorum.lowerMedian(
+                comparable.stream().map(ClockSamples::offsetMicros).toList());
+        for (ClockSamples one : comparable) {
+            long skew = one.offsetMicros() - median;
             if (Math.abs(skew) > maxSkewMicros) {
-                watch.skewed = true;
-                watch.skewedAtNanos = nowNanos;
-                watch.skewMicros = skew;
+                one.skewed = true;
+                one.skewedAtNanos = nowNanos;
+                one.skewMicros = skew;
             }
         }
     }
 
     /** Nodes with comparable offsets: measured since the last pause of our clock, and without a jump of their own. */
-    private List<Watch> comparable(long nowNanos) {
-        List<Watch> found = new ArrayList<>();
+    private List<ClockSamples> comparable(long nowNanos) {
+        List<ClockSamples> found = new ArrayList<>();
         boolean stoodStill = false;
         long sinceAtNanos = 0;
-        for (Watch watch : watches) {
-            if (isRecent(watch.jumped, watch.jumpedAtNanos, nowNanos) && ownClockPaused(watch, nowNanos)) {
-                sinceAtNanos =
-                        stoodStill && watch.jumpedAtNanos - sinceAtNanos > 0 ? sinceAtNanos : watch.jumpedAtNanos;
+        for (ClockSamples one : samples) {
+            if (isRecent(one.jumped, one.jumpedAtNanos, nowNanos) && ownClockPaused(one, nowNanos)) {
+                sinceAtNanos = stoodStill && one.jumpedAtNanos - sinceAtNanos > 0 ? sinceAtNanos : one.jumpedAtNanos;
                 stoodStill = true;
             }
         }
-        for (Watch watch : watches) {
-            boolean ownJump = isRecent(watch.jumped, watch.jumpedAtNanos, nowNanos) && !ownClockPaused(watch, nowNanos);
-            boolean before = stoodStill && watch.sampledAtNanos - sinceAtNanos < 0;
-            if (isFresh(watch, nowNanos) && !ownJump && !before) {
-                found.add(watch);
+        for (ClockSamples one : samples) {
+            boolean ownJump = isRecent(one.jumped, one.jumpedAtNanos, nowNanos) && !ownClockPaused(one, nowNanos);
+            boolean before = stoodStill && one.sampledAtNanos - sinceAtNanos < 0;
+            if (isFresh(one, nowNanos) && !ownJump && !before) {
+                found.add(one);
             }
         }
         return found;
     }
 
-    private boolean isFresh(Watch watch, long nowNanos) {
-        return watch.incarnation != null && nowNanos - watch.sampledAtNanos < exclusionNanos;
+    private boolean isFresh(ClockSamples one, long nowNanos) {
+        return one.incarnation != null && nowNanos - one.sampledAtNanos < exclusionNanos;
     }
 
     /** The clock of the set, in µs, or empty while fewer than a quorum of nodes have answered. */
@@ -173,41 +171,41 @@ final class NodeClocks {
 
     /** One node's clock, in µs, at most one shortest one-way delay ahead of it. */
     OptionalLong nodeEstimateMicros(int node, long nowNanos) {
-        OptionalLong estimate = watches[node].clock.estimateMicros(nowNanos);
+        OptionalLong estimate = samples[node].clock.estimateMicros(nowNanos);
         if (estimate.isEmpty()) {
             return estimate;
         }
-        long sinceMicros = Math.max(0, nowNanos - watches[node].sampledAtNanos) / 1_000;
+        long sinceMicros = Math.max(0, nowNanos - samples[node].sampledAtNanos) / 1_000;
         return OptionalLong.of(estimate.getAsLong() - sinceMicros / RATE_PARTS);
     }
 
     /** The reason why this node's vote does not count now, or null if it does. */
     @Nullable
     Distrust distrust(int node, long nowNanos) {
-        Watch watch = watches[node];
+        ClockSamples one = samples[node];
         for (int other = 0; other < node; other++) {
-            if (watch.incarnation != null && Objects.equals(watch.incarnation, watches[other].incarnation)) {
+            if (one.incarnation != null && Objects.equals(one.incarnation, samples[other].incarnation)) {
                 return new Distrust.SameServer(nodes[other]);
             }
         }
-        if (isRecent(watch.jumped, watch.jumpedAtNanos, nowNanos) && !ownClockPaused(watch, nowNanos)) {
-            return new Distrust.Jumped(watch.jumpMicros, leftNanos(watch.jumpedAtNanos, nowNanos));
+        if (isRecent(one.jumped, one.jumpedAtNanos, nowNanos) && !ownClockPaused(one, nowNanos)) {
+            return new Distrust.Jumped(one.jumpMicros, leftNanos(one.jumpedAtNanos, nowNanos));
         }
-        if (isRecent(watch.skewed, watch.skewedAtNanos, nowNanos)) {
-            return new Distrust.Skewed(watch.skewMicros, leftNanos(watch.skewedAtNanos, nowNanos));
+        if (isRecent(one.skewed, one.skewedAtNanos, nowNanos)) {
+            return new Distrust.Skewed(one.skewMicros, leftNanos(one.skewedAtNanos, nowNanos));
         }
         return null;
     }
 
     /** The least time until {@link #distrust} can end. */
     long excludedNanos(int node, long nowNanos) {
-        Watch watch = watches[node];
+        ClockSamples one = samples[node];
         long left = 0;
-        if (isRecent(watch.jumped, watch.jumpedAtNanos, nowNanos)) {
-            left = leftNanos(watch.jumpedAtNanos, nowNanos);
+        if (isRecent(one.jumped, one.jumpedAtNanos, nowNanos)) {
+            left = leftNanos(one.jumpedAtNanos, nowNanos);
         }
-        if (isRecent(watch.skewed, watch.skewedAtNanos, nowNanos)) {
-            left = Math.max(left, leftNanos(watch.skewedAtNanos, nowNanos));
+        if (isRecent(one.skewed, one.skewedAtNanos, nowNanos)) {
+            left = Math.max(left, leftNanos(one.skewedAtNanos, nowNanos));
         }
         return left;
     }
@@ -220,11 +218,11 @@ final class NodeClocks {
         return happened && nowNanos - atNanos < exclusionNanos;
     }
 
-    private boolean ownClockPaused(Watch jumper, long nowNanos) {
+    private boolean ownClockPaused(ClockSamples jumper, long nowNanos) {
         int same = 0;
-        for (Watch watch : watches) {
-            long difference = Math.abs(watch.jumpMicros - jumper.jumpMicros);
-            if (isRecent(watch.jumped, watch.jumpedAtNanos, nowNanos)
+        for (ClockSamples one : samples) {
+            long difference = Math.abs(one.jumpMicros - jumper.jumpMicros);
+            if (isRecent(one.jumped, one.jumpedAtNanos, nowNanos)
                     && difference <= 2 * JUMP_TOLERANCE_MICROS + Math.abs(jumper.jumpMicros) / RATE_PARTS) {
                 same++;
             }

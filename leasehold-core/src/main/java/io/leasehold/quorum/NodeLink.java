@@ -4,11 +4,11 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.node.LockNode;
 import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.toolkit.Failure;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiFunction;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The connection to one node: failures are replies, and the number of unanswered requests is bounded. Safe for all threads.
@@ -29,11 +29,6 @@ final class NodeLink {
 
     LockNode node() {
         return node;
-    }
-
-    /** The node's name, for messages. */
-    String name() {
-        return name;
     }
 
     /** Sends a request; the answer never completes exceptionally. */
@@ -61,8 +56,8 @@ final class NodeLink {
         });
     }
 
-    private LockStoreException broken(@Nullable Throwable error) {
-        Throwable cause = error == null || error.getCause() == null ? error : error.getCause();
+    private LockStoreException broken(Throwable error) {
+        Throwable cause = Failure.unwrapped(error);
         return cause instanceof LockStoreException known
                 ? known
                 : new StoreUnavailableException("a request to " + name + " failed: " + cause, cause);

@@ -167,19 +167,13 @@ final class NodeRelease {
 
     /** The outcome once it is decided, or as far as it is known at the end of this time. */
     CompletableFuture<ReleaseReply> reply(long timeoutNanos) {
-        CompletableFuture<ReleaseReply> reply = new CompletableFuture<>();
-        LockRuntime.Timer patience = nodes.runtime().schedule(timeoutNanos, () -> tell(reply));
-        decided.whenComplete((done, error) -> {
+        CompletableFuture<Void> waited = decided.copy();
+        LockRuntime.Timer patience = nodes.runtime().schedule(timeoutNanos, () -> waited.complete(null));
+        // Once for each reply, also if both happen at the same moment: the first to ask is told that it was released.
+        return waited.thenApply(done -> {
             patience.cancel();
-            tell(reply);
+            return known();
         });
-        return reply;
-    }
-
-    private void tell(CompletableFuture<ReleaseReply> reply) {
-        if (!reply.isDone()) {
-            reply.complete(known());
-        }
     }
 
     private synchronized ReleaseReply known() {

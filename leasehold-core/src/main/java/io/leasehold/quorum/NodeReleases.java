@@ -81,44 +81,33 @@ final class NodeReleases {
         all().forEach(NodeRelease::hurry);
     }
 
-    /** Waits for a future that completes within the patience; an interrupt is kept for later. */
-    private static void awaitUninterruptibly(LockRuntime runtime, CompletableFuture<Void> future) {
-        boolean interrupted = Thread.interrupted();
+    /** Waits for the nodes that answer at once, so that all that can be freed is freed; then stops the repetitions. */
+    void close(long patienceNanos) {
         try {
-            while (!future.isDone()) {
-                try {
-                    runtime.await(future);
-                } catch (InterruptedException e) {
-                    interrupted = true;
-                }
-            }
+            awaitFirstAnswers(patienceNanos);
         } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
+            synchronized (this) {
+                closed = true;
             }
+            all().forEach(NodeRelease::close);
         }
     }
 
-    /** Waits for the nodes that answer at once, so that all that can be freed is freed; then stops the repetitions. */
-    void close(long patienceNanos) {
-        LockRuntime runtime = nodes.runtime();
+    private void awaitFirstAnswers(long patienceNanos) {
         List<CompletableFuture<Void>> fresh = all().stream()
                 .filter(NodeRelease::isFresh)
                 .map(NodeRelease::over)
                 .toList();
-        if (!fresh.isEmpty()) {
-            CompletableFuture<Void> done = CompletableFuture.allOf(fresh.toArray(CompletableFuture<?>[]::new));
-            CompletableFuture<Void> limited = done.copy();
-            LockRuntime.Timer patience = runtime.schedule(patienceNanos, () -> limited.complete(null));
-            try {
-                awaitUninterruptibly(runtime, limited);
-            } finally {
-                patience.cancel();
-            }
+        if (fresh.isEmpty()) {
+            return;
         }
-        synchronized (this) {
-            closed = true;
+        CompletableFuture<Void> done = CompletableFuture.allOf(fresh.toArray(CompletableFuture<?>[]::new));
+        CompletableFuture<Void> limited = done.copy();
+        LockRuntime.Timer patience = nodes.runtime().schedule(patienceNanos, () -> limited.complete(null));
+        try {
+            nodes.runtime().awaitUninterruptibly(limited);
+        } finally {
+            patience.cancel();
         }
-        all().forEach(NodeRelease::close);
     }
 }

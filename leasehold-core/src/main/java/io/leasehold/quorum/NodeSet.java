@@ -164,7 +164,7 @@ final class NodeSet {
         long timeoutNanos = 10 * settings.nodeTimeoutNanos(settings.maxTtl().toNanos());
         try {
             sample(timeoutNanos).thenAccept(replies -> {
-                List<BirthMarkers.Told> told;
+                List<BirthMarkers.BirthToSend> told;
                 synchronized (births) {
                     told = births.sampled(replies);
                 }
@@ -186,7 +186,7 @@ final class NodeSet {
         }
     }
 
-    private void tell(BirthMarkers.Told told, long timeoutNanos) {
+    private void tell(BirthMarkers.BirthToSend told, long timeoutNanos) {
         Birth birth = new Birth(told.nonce(), told.bornMicros(), configuration, timeoutNanos);
         links.get(told.node())
                 .ask(target -> target.birth(birth), NodeReply.Failed::new)

@@ -21,18 +21,18 @@ final class NodeStatuses {
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
     /** A standing with its reason. */
-    private record Known(NodeStanding standing, String detail) {}
+    private record StandingWithReason(NodeStanding standing, String detail) {}
 
-    private static final Known TRUSTED = new Known(NodeStanding.TRUSTED, "");
+    private static final StandingWithReason TRUSTED = new StandingWithReason(NodeStanding.TRUSTED, "");
 
     private final List<String> nodes;
     private final long quarantineMillis;
     private final SerialExecutor serial = new SerialExecutor();
-    private final Known[] connection;
-    private final Known[] memory;
-    private final Known[] clock;
-    private final Known[] told;
-    private volatile Consumer<NodeChanged> ear = event -> {};
+    private final StandingWithReason[] connection;
+    private final StandingWithReason[] memory;
+    private final StandingWithReason[] clock;
+    private final StandingWithReason[] told;
+    private volatile Consumer<NodeChanged> listener = event -> {};
 
     NodeStatuses(List<String> nodes, long quarantineMillis) {
         this.nodes = nodes;
@@ -43,8 +43,8 @@ final class NodeStatuses {
         this.told = allTrusted(nodes.size());
     }
 
-    private static Known[] allTrusted(int count) {
-        Known[] all = new Known[count];
+    private static StandingWithReason[] allTrusted(int count) {
+        StandingWithReason[] all = new StandingWithReason[count];
         java.util.Arrays.fill(all, TRUSTED);
         return all;
     }
@@ -52,7 +52,7 @@ final class NodeStatuses {
     /** Registers a listener, and notifies it of every node that does not count as trusted already. */
     void listen(Consumer<NodeChanged> listener) {
         serial.run(() -> {
-            ear = listener;
+            this.listener = listener;
             for (int node = 0; node < nodes.size(); node++) {
                 if (told[node].standing() != NodeStanding.TRUSTED) {
                     tell(node, NodeStanding.TRUSTED, told[node]);
@@ -68,37 +68,37 @@ final class NodeStatuses {
      * @param distrusted for each node the reason why its votes do not count, or null
      */
     void heard(int node, NodeReply reply, boolean ballot, @Nullable Distrust[] distrusted) {
-        Known nextConnection = reply instanceof NodeReply.Failed failed
-                ? new Known(
+        StandingWithReason nextConnection = reply instanceof NodeReply.Failed failed
+                ? new StandingWithReason(
                         NodeStanding.UNREACHABLE,
                         Objects.toString(failed.error().getMessage(), "failed"))
                 : TRUSTED;
-        Known nextMemory = ballot && reply instanceof NodeReply.Answered ? memory(reply) : null;
+        StandingWithReason nextMemory = ballot && reply instanceof NodeReply.Answered ? memory(reply) : null;
         serial.run(() -> {
             connection[node] = nextConnection;
             memory[node] = nextMemory == null ? memory[node] : nextMemory;
             for (int one = 0; one < nodes.size(); one++) {
                 Distrust why = distrusted[one];
-                clock[one] = why == null ? TRUSTED : new Known(NodeStanding.EXCLUDED, why.text());
+                clock[one] = why == null ? TRUSTED : new StandingWithReason(NodeStanding.EXCLUDED, why.text());
                 update(one);
             }
         });
     }
 
-    private Known memory(NodeReply reply) {
+    private StandingWithReason memory(NodeReply reply) {
         if (reply instanceof NodeReply.OtherSet other) {
-            return new Known(NodeStanding.OTHER_CONFIGURATION, "is a member of " + other.configuration());
+            return new StandingWithReason(NodeStanding.OTHER_CONFIGURATION, "is a member of " + other.configuration());
         } else if (reply instanceof NodeReply.Unborn) {
-            return new Known(NodeStanding.QUARANTINED, NodeReply.Quarantined.inWords(quarantineMillis));
+            return new StandingWithReason(NodeStanding.QUARANTINED, NodeReply.Quarantined.inWords(quarantineMillis));
         } else if (reply instanceof NodeReply.Quarantined young) {
-            return new Known(NodeStanding.QUARANTINED, young.reason());
+            return new StandingWithReason(NodeStanding.QUARANTINED, young.reason());
         }
         return TRUSTED;
     }
 
     private void update(int node) {
-        Known now = TRUSTED;
-        for (Known aspect : List.of(connection[node], memory[node], clock[node])) {
+        StandingWithReason now = TRUSTED;
+        for (StandingWithReason aspect : List.of(connection[node], memory[node], clock[node])) {
             now = now.standing() == NodeStanding.TRUSTED ? aspect : now;
         }
         NodeStanding before = told[node].standing();
@@ -109,11 +109,11 @@ final class NodeStatuses {
         }
     }
 
-    private void tell(int node, NodeStanding before, Known now) {
-        ear.accept(new NodeChanged(nodes.get(node), before, now.standing(), now.detail()));
+    private void tell(int node, NodeStanding before, StandingWithReason now) {
+        listener.accept(new NodeChanged(nodes.get(node), before, now.standing(), now.detail()));
     }
 
-    private static void log(String node, NodeStanding before, Known now) {
+    private static void log(String node, NodeStanding before, StandingWithReason now) {
         if (now.standing() == NodeStanding.UNREACHABLE || before == NodeStanding.UNREACHABLE) {
             LOG.debug("{}: {} -> {} {}", node, before, now.standing(), now.detail());
         } else if (now.standing() == NodeStanding.TRUSTED) {

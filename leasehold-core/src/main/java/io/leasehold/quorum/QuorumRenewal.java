@@ -103,7 +103,7 @@ final class QuorumRenewal {
         this.takenAtNanos = new long[n];
     }
 
-    /** From when a quorum keeps the lock. */
+    /** The moment from which a quorum keeps the lock. */
     long keptFromNanos() {
         List<Long> moments = new ArrayList<>();
         for (int node = 0; node < nodes.size(); node++) {

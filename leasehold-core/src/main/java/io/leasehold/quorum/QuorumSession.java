@@ -215,7 +215,7 @@ final class QuorumSession {
             } else if (action instanceof QuorumRound.Undo) {
                 end(attempt.undo(), round.highest()).onOver(() -> serial.run(this::forgetIfNothingIsLeft));
             } else if (action instanceof QuorumRound.Confirm confirm) {
-                keep(new QuorumRenewal.Confirmed(confirm.node(), confirm.sentAtNanos()));
+                performRenewal(new QuorumRenewal.Confirmed(confirm.node(), confirm.sentAtNanos()));
             } else if (action instanceof QuorumRound.Finish finish) {
                 if (finish.verdict() instanceof RoundVerdict.Won won) {
                     won(won);
@@ -228,7 +228,7 @@ final class QuorumSession {
     private void won(RoundVerdict.Won won) {
         held = true;
         keptUntilAtNanos = won.sentAtNanos() + attempt.ttlNanos();
-        keep(new QuorumRenewal.Granted(QuorumSettings.validityNanos(attempt.ttlNanos())));
+        performRenewal(new QuorumRenewal.Granted(QuorumSettings.validityNanos(attempt.ttlNanos())));
         backoff.measured(attempt.spentNanos(now()));
         shared.sessions().put(nodeOwner, this);
     }
@@ -298,19 +298,19 @@ final class QuorumSession {
                 pendingRenewal.reply().complete(new RenewReply.Failed(new StoreUnavailableException(message, null)));
             }
             pendingRenewal = new PendingRenewal(renewalRound, reply);
-            keep(new QuorumRenewal.Began(renewalRound));
+            performRenewal(new QuorumRenewal.Began(renewalRound));
         });
     }
 
     /** A node has answered a renewal. */
     void renewed(long renewalRound, int node, RenewReply.Item item) {
-        serial.run(() -> keep(new QuorumRenewal.Answered(node, renewalRound, item)));
+        serial.run(() -> performRenewal(new QuorumRenewal.Answered(node, renewalRound, item)));
     }
 
     /** The time for answers to a renewal is over. */
     void renewalLate(long renewalRound) {
         serial.run(() -> {
-            keep(new QuorumRenewal.Late(renewalRound));
+            performRenewal(new QuorumRenewal.Late(renewalRound));
             PendingRenewal waiting = pendingRenewal;
             if (waiting != null && waiting.round() == renewalRound) {
                 // Ended meanwhile: no verdict will come.
@@ -330,7 +330,7 @@ final class QuorumSession {
         });
     }
 
-    private void keep(QuorumRenewal.Event event) {
+    private void performRenewal(QuorumRenewal.Event event) {
         for (QuorumRenewal.Action action : renewal.on(event, now())) {
             if (action instanceof QuorumRenewal.Repair repair) {
                 repair(repair.node());
@@ -351,7 +351,7 @@ final class QuorumSession {
         nodes.propose(node, attempt.repair(node, nodeOwner, estimateMicros), estimateMicros, attempt.floor(node))
                 .thenAccept(reply -> serial.run(() -> {
                     attempt.answered(node, reply);
-                    keep(new QuorumRenewal.Repaired(node, sentAtNanos, reply));
+                    performRenewal(new QuorumRenewal.Repaired(node, sentAtNanos, reply));
                 }));
     }
 
@@ -383,7 +383,7 @@ final class QuorumSession {
         backoff.done(engineOwner);
         if (first) {
             perform(round.on(new QuorumRound.Ended()));
-            keep(new QuorumRenewal.Ended());
+            performRenewal(new QuorumRenewal.Ended());
             if (asked != null) {
                 answer(failure(FailureKind.NO_EFFECT, names + " was given up", null));
             }

@@ -59,7 +59,7 @@ public final class QuorumSettings {
         return Math.max(MIN_NODE_TIMEOUT.toNanos(), Math.min(MAX_NODE_TIMEOUT.toNanos(), ttlNanos / 200));
     }
 
-    /** As {@link #nodeTimeoutNanos(long)}, unless the lock has its own timeout, which is positive then. */
+    /** The node timeout of a lock: its own, which is positive if it has one, else that of the set. */
     long nodeTimeoutNanos(long ttlNanos, long ownNanos) {
         return ownNanos > 0 ? ownNanos : nodeTimeoutNanos(ttlNanos);
     }

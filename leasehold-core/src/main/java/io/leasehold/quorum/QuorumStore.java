@@ -49,7 +49,6 @@ public final class QuorumStore implements LockStore, MemberSet {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final int MIN_SWEEP = 1_024;
-    private static final long ADMIN_NANOS = 5_000_000_000L;
 
     private final List<QuorumMember> members;
     private final QuorumSettings settings;
@@ -161,7 +160,7 @@ public final class QuorumStore implements LockStore, MemberSet {
         return "redlock:" + nodes.names();
     }
 
-    @Override
+    /** The configuration that all clients of the set must share: its nodes, by their names, and the largest ttl. */
     public String configuration() {
         return nodes.configuration();
     }
@@ -327,29 +326,34 @@ public final class QuorumStore implements LockStore, MemberSet {
 
     @Override
     public StoreAdmin admin() {
-        return new QuorumAdmin(nodes, ADMIN_NANOS);
+        return new QuorumAdmin(nodes);
     }
 
     @Override
     public StoreOperations operations() {
-        return new QuorumOperations(nodes, ADMIN_NANOS);
+        return new QuorumAdmin(nodes);
     }
 
+    /** Takes every step, even after a failure: otherwise the other nodes would stay connected. */
     @Override
     public void close() {
-        releases.close(Math.max(
-                100_000_000L, 2 * settings.nodeTimeoutNanos(settings.maxTtl().toNanos())));
-        backoff.close();
-        RuntimeException failure = null;
-        for (QuorumMember member : members) {
+        long patienceNanos = Math.max(
+                100_000_000L, 2 * settings.nodeTimeoutNanos(settings.maxTtl().toNanos()));
+        List<Runnable> steps = new ArrayList<>();
+        steps.add(() -> releases.close(patienceNanos));
+        steps.add(backoff::close);
+        members.forEach(member -> steps.add(() -> member.node().close()));
+        Throwable first = null;
+        for (Runnable step : steps) {
             try {
-                member.node().close();
-            } catch (RuntimeException e) {
-                // The others must be closed all the same.
-                failure = failure == null ? e : failure;
+                step.run();
+            } catch (RuntimeException | Error e) {
+                first = first == null ? e : first;
             }
         }
-        if (failure != null) {
+        if (first instanceof RuntimeException failure) {
+            throw failure;
+        } else if (first instanceof Error failure) {
             throw failure;
         }
     }

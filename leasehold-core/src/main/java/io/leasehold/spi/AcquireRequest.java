@@ -19,23 +19,22 @@ public final class AcquireRequest {
     private final String holderId;
     private final long ttlNanos;
     private final long timeoutNanos;
-    private final Extras extras;
+    private final Rest rest;
 
-    /** The values of the withers. */
-    private record Extras(
-            long nodeTimeoutNanos, int reserve, long seenToken, long recheckNanos, long claimNanos, long ballotSoFar) {}
+    /** The values of the withers; times in nanoseconds. */
+    private record Rest(long nodeTimeout, int reserve, long seen, long recheck, long claim, long ballot) {}
 
     private AcquireRequest(
-            List<LockName> names, OwnerToken owner, String holderId, long ttlNanos, long timeoutNanos, Extras extras) {
+            List<LockName> names, OwnerToken owner, String holderId, long ttlNanos, long timeoutNanos, Rest rest) {
         this.names = names;
         this.owner = owner;
         this.holderId = holderId;
         this.ttlNanos = ttlNanos;
         this.timeoutNanos = timeoutNanos;
-        this.extras = extras;
+        this.rest = rest;
     }
 
-    private AcquireRequest with(Extras other) {
+    private AcquireRequest with(Rest other) {
         return new AcquireRequest(names, owner, holderId, ttlNanos, timeoutNanos, other);
     }
 
@@ -58,35 +57,22 @@ public final class AcquireRequest {
                 Objects.requireNonNull(holderId, "holderId"),
                 ttlNanos,
                 timeoutNanos,
-                new Extras(0, 1, 0, 0, 0, 0));
+                new Rest(0, 1, 0, 0, 0, 0));
     }
 
     /** Requests a range of {@code count} fencing tokens: one for the caller, one for each local waiter behind it. */
     public AcquireRequest reserve(int count) {
-        return with(new Extras(
-                extras.nodeTimeoutNanos,
-                count,
-                extras.seenToken,
-                extras.recheckNanos,
-                extras.claimNanos,
-                extras.ballotSoFar));
+        return with(new Rest(rest.nodeTimeout, count, rest.seen, rest.recheck, rest.claim, rest.ballot));
     }
 
     /** Sets how long a store of several nodes waits for each of them; zero (the default): as it is configured. */
     public AcquireRequest nodeTimeout(long timeout) {
-        return with(new Extras(
-                timeout, extras.reserve, extras.seenToken, extras.recheckNanos, extras.claimNanos, extras.ballotSoFar));
+        return with(new Rest(timeout, rest.reserve, rest.seen, rest.recheck, rest.claim, rest.ballot));
     }
 
     /** Sets the largest fencing token this client has seen for these locks; only saves a round trip. */
     public AcquireRequest seenToken(long token) {
-        return with(new Extras(
-                extras.nodeTimeoutNanos,
-                extras.reserve,
-                token,
-                extras.recheckNanos,
-                extras.claimNanos,
-                extras.ballotSoFar));
+        return with(new Rest(rest.nodeTimeout, rest.reserve, token, rest.recheck, rest.claim, rest.ballot));
     }
 
     /**
@@ -98,13 +84,7 @@ public final class AcquireRequest {
      *     that has not asked for clearly longer than that
      */
     public AcquireRequest waiting(long recheckNanos) {
-        return with(new Extras(
-                extras.nodeTimeoutNanos,
-                extras.reserve,
-                extras.seenToken,
-                recheckNanos,
-                extras.claimNanos,
-                extras.ballotSoFar));
+        return with(new Rest(rest.nodeTimeout, rest.reserve, rest.seen, recheckNanos, rest.claim, rest.ballot));
     }
 
     /**
@@ -112,13 +92,7 @@ public final class AcquireRequest {
      * time: the caller must ask again within it, else it loses the lock and its place. Zero (the default): it is only woken.
      */
     public AcquireRequest claiming(long claim) {
-        return with(new Extras(
-                extras.nodeTimeoutNanos,
-                extras.reserve,
-                extras.seenToken,
-                extras.recheckNanos,
-                claim,
-                extras.ballotSoFar));
+        return with(new Rest(rest.nodeTimeout, rest.reserve, rest.seen, rest.recheck, claim, rest.ballot));
     }
 
     /**
@@ -126,13 +100,7 @@ public final class AcquireRequest {
      * clock seems to have gone back, since two requests with one candidate could not be distinguished.
      */
     public AcquireRequest ballotSoFar(long ballot) {
-        return with(new Extras(
-                extras.nodeTimeoutNanos,
-                extras.reserve,
-                extras.seenToken,
-                extras.recheckNanos,
-                extras.claimNanos,
-                ballot));
+        return with(new Rest(rest.nodeTimeout, rest.reserve, rest.seen, rest.recheck, rest.claim, ballot));
     }
 
     /** The locks, sorted, at least one. */
@@ -176,37 +144,37 @@ public final class AcquireRequest {
      * For how long a store of several nodes waits for each of them, if set; zero: as it is configured.
      */
     public long nodeTimeoutNanos() {
-        return extras.nodeTimeoutNanos;
+        return rest.nodeTimeout;
     }
 
     /** How many fencing tokens to reserve, at least 1. */
     public int reserve() {
-        return extras.reserve;
+        return rest.reserve;
     }
 
     /** The largest fencing token seen for these locks, or zero. */
     public long seenToken() {
-        return extras.seenToken;
+        return rest.seen;
     }
 
     /** Whether the caller waits if the lock is busy. */
     public boolean isWaiting() {
-        return extras.recheckNanos > 0;
+        return rest.recheck > 0;
     }
 
     /** After how long, at the latest, a waiting caller asks again; zero if it does not wait. */
     public long recheckNanos() {
-        return extras.recheckNanos;
+        return rest.recheck;
     }
 
     /** The time within which a waiting caller must claim a hand-over; zero for no hand-over. */
     public long claimNanos() {
-        return extras.claimNanos;
+        return rest.claim;
     }
 
     /** The highest fencing token proposed so far under this owner token, or zero. */
     public long ballotSoFar() {
-        return extras.ballotSoFar;
+        return rest.ballot;
     }
 
     @Override

@@ -68,6 +68,25 @@ public interface LockRuntime {
      */
     void await(CompletableFuture<?> future) throws InterruptedException;
 
+    /** As {@link #await}, for a future that is done within a bounded time: an interrupt is kept for later. */
+    default void awaitUninterruptibly(CompletableFuture<?> future) {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    await(future);
+                    return;
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
     /** Ends the timer and the threads, each after its current task; the runtime is not used afterwards. */
     void close();
 

@@ -7,9 +7,6 @@ import java.util.concurrent.CompletableFuture;
 /** The further operations of a {@link LockStore} that consists of several nodes. */
 public interface MemberSet {
 
-    /** The configuration that all clients of the set must share: its nodes, by their names, and the largest ttl. */
-    String configuration();
-
     /**
      * Declares all nodes new: no client relies on any grant that they may have lost. Every node that can be reached takes this
      * set's configuration, and grants at once.

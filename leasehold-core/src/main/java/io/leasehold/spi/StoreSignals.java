@@ -11,6 +11,18 @@ import io.leasehold.LossCause;
  */
 public interface StoreSignals {
 
+    /** Ignores every signal, as a store does before its engine listens. */
+    StoreSignals NONE = new StoreSignals() {
+        @Override
+        public void wake(LockName name) {}
+
+        @Override
+        public void lost(OwnerToken owner, LossCause cause) {}
+
+        @Override
+        public void reconnected() {}
+    };
+
     /** A new request for this lock may succeed. */
     void wake(LockName name);
 

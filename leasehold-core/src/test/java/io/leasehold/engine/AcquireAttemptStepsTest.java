@@ -110,6 +110,35 @@ final class AcquireAttemptStepsTest {
         assertThat(last().request().isWaiting()).isFalse();
     }
 
+    /** What is passed on to it, and cannot be made a lease, goes to the next; who withdraws it then waits for nothing. */
+    @Test
+    void ofAnAttemptWhoseLeaseCannotBeMadeNothingIsLeft() {
+        EngineContext all = shop.context;
+        EngineContext withoutLeaks = new EngineContext(
+                runtime,
+                shop.timeline,
+                store,
+                all.events(),
+                all.retrier(),
+                all.renewals(),
+                shop.holds,
+                all.suspensions(),
+                null,
+                all.announcer(),
+                all.holderId());
+        HeldGrant keeper = shop.keeper();
+        LeaseHandle lease = keeper.begin(all.suspensions().mark(), null);
+        AcquireAttempt broken =
+                new AcquireAttempt(Workshop.NAME, shop.settings, Long.MAX_VALUE, withoutLeaks, shop.queues, null);
+        shop.queues.enter(broken);
+        AcquireAttempt next = shop.waiter();
+        shop.queues.enter(next);
+        assertThat(lease.releaseAsync()).isCompleted();
+        assertThat(broken.result()).isCompletedExceptionally();
+        assertThat(broken.giveUp()).isDone();
+        assertThat(next.result()).isCompleted();
+    }
+
     @Test
     void anAttemptHasOneTimerAndLeavesNone() {
         AcquireAttempt attempt = entered(Duration.ofMinutes(1));

@@ -95,7 +95,7 @@ final class AcquireMachineExhaustiveTest {
         private long proposed;
 
         Shell(long maxWaitNanos) {
-            Timings timings = Timings.of(OPTIONS);
+            Timings timings = Timings.of(OPTIONS, false);
             WaitPolicy policy = new WaitPolicy(OPTIONS.recheck().toNanos(), OPTIONS.retry());
             machine = new AcquireMachine("lock \"x\"", timings, policy, maxWaitNanos, false, now);
         }

@@ -38,7 +38,7 @@ final class AcquireMachineTest {
     private static final long WAIT = 100 * MS;
     private static final long DEADLINE = NOW + WAIT;
     private static final long NO_LIMIT = Long.MAX_VALUE;
-    private static final Timings TIMINGS = Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(1)));
+    private static final Timings TIMINGS = Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(1)), false);
     /** Pauses of 5, 10, 20, … ms where chance says zero. */
     private static final WaitPolicy POLICY =
             new WaitPolicy(3_000 * MS, Backoff.exponential(Duration.ofMillis(10), Duration.ofSeconds(1)));
@@ -359,7 +359,7 @@ final class AcquireMachineTest {
     @Test
     void whoNeedsNoLeastValidityNeedsANanosecondAllTheSame() {
         Timings undemanding =
-                Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(1)).minimumValidity(Duration.ZERO));
+                Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(1)).minimumValidity(Duration.ZERO), false);
         machine = new AcquireMachine("lock", undemanding, POLICY, WAIT, false, NOW);
         start();
         assertThat(replied(granted(NOW - undemanding.validityNanos()), NOW))

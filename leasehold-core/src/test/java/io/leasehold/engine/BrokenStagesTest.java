@@ -11,6 +11,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -85,6 +86,15 @@ final class BrokenStagesTest {
             assertThat(told.get(60, TimeUnit.SECONDS)).isSameAs(hostile);
             isFree(locks);
         }
+    }
+
+    @Test
+    void aWrappedFailureWithoutACauseIsToldAsItIs() {
+        SystemLockRuntime runtime = new SystemLockRuntime();
+        CompletionException wrapper = new CompletionException("made by the test", null);
+        CompletableFuture<String> handed = Futures.onCallbackExecutor(runtime, CompletableFuture.failedFuture(wrapper));
+        assertThatThrownBy(() -> handed.get(60, TimeUnit.SECONDS)).isInstanceOf(ExecutionException.class);
+        runtime.close();
     }
 
     /** A runtime that refuses callbacks while it is told to. */

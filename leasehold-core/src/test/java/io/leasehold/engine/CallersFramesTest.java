@@ -159,8 +159,10 @@ final class CallersFramesTest {
     }
 
     @Test
-    void aFailureOfConnectShowsWhoConnects() {
-        hasTheCallersFrames(catchThrowable(CallersFramesTest::connectHere), "connectHere");
+    void aFailureOfConnectShowsWhoConnectsAndNoThreadOfADriver() {
+        Throwable thrown = catchThrowable(CallersFramesTest::connectHere);
+        assertThat(frames(thrown)).contains("connectHere").doesNotContain("failOnTheDriversThread");
+        assertThat(thrown).hasMessage("not there").hasNoSuppressedExceptions();
     }
 
     @Test

@@ -1,9 +1,14 @@
 package io.leasehold.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.Leasehold;
+import io.leasehold.StoreUnavailableException;
+import java.io.IOException;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -48,6 +53,62 @@ final class CallersStackTest {
         assertThat(CallersStack.given(failure).getSuppressed())
                 .as("the first frames are those of the failure")
                 .hasSize(1);
+    }
+
+    /** A connect to a store that is down shows the call and one line of cause, and not a hundred lines of the driver. */
+    @Test
+    void aConnectToAStoreThatIsDownShowsTheCallAndOneLineOfCause() {
+        IOException root = new IOException("Connection refused");
+        StoreUnavailableException down = new StoreUnavailableException(
+                "cannot be reached", new CompletionException(new IllegalStateException(root)));
+        down.setStackTrace(new StackTraceElement[] {frame("answer"), frame("run")});
+        assertThatThrownBy(() -> Leasehold.builder()
+                        .store(world -> {
+                            throw down;
+                        })
+                        .connect())
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessage("cannot be reached")
+                .hasNoSuppressedExceptions()
+                .satisfies(told -> assertThat(told.getStackTrace())
+                        .extracting(StackTraceElement::getMethodName)
+                        .anyMatch(method -> method.contains("aConnectToAStoreThatIsDown"))
+                        .doesNotContain("answer"))
+                .cause()
+                .isSameAs(root)
+                .hasNoCause()
+                .satisfies(cause -> assertThat(cause.getStackTrace()).isEmpty());
+    }
+
+    /** Such as a fault in the application's own credentials provider, whose frames it needs. */
+    @Test
+    void aCauseThatIsNotTheNetworkStaysWhole() {
+        IllegalStateException fault = new IllegalStateException("made by the test");
+        StackTraceElement[] frames = fault.getStackTrace();
+        CompletionException cause = new CompletionException(fault);
+
+        StoreUnavailableException told = CallersStack.brief(new StoreUnavailableException("no credentials", cause));
+
+        assertThat(told).hasMessage("no credentials").hasCause(cause);
+        assertThat(told.getCause()).isSameAs(cause);
+        assertThat(fault.getStackTrace()).isEqualTo(frames).isNotEmpty();
+    }
+
+    /** What went wrong at the clean-up is told as well, but not where the failure was made; causes in a circle end somewhere. */
+    @Test
+    void whatWentWrongAtTheCleanUpStays() {
+        Exception first = new Exception("first");
+        Exception second = new Exception("second", first);
+        first.initCause(second);
+        StoreUnavailableException down = new StoreUnavailableException("cannot be reached", first);
+        IllegalStateException closing = new IllegalStateException("not closed");
+        down.addSuppressed(new CallersStack.MadeElsewhere(new StackTraceElement[] {frame("answer")}));
+        down.addSuppressed(closing);
+
+        StoreUnavailableException told = CallersStack.brief(down);
+
+        assertThat(told.getSuppressed()).containsExactly(closing);
+        assertThat(told.getCause()).isIn(first, second);
     }
 
     @Test

@@ -2,6 +2,7 @@ package io.leasehold.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.leasehold.HoldEnd;
 import io.leasehold.Lease;
@@ -311,20 +312,33 @@ final class ClientEdgesTest {
         holder.interrupt();
     }
 
+    /** A caller that is interrupted waits for its undo, for the time limit or for the close; none of them keeps the wait. */
     @Test
-    void waitsThatBeginAfterTheEndAreOverAndOthersAreForgotten() {
-        CloseEnds ends = new CloseEnds();
-        CompletableFuture<Void> before = new CompletableFuture<>();
-        CompletableFuture<Void> forgotten = new CompletableFuture<>();
-        CompletableFuture<Void> after = new CompletableFuture<>();
-        ends.ends(before);
-        ends.ends(forgotten).run();
-        assertThat(ends.isClosed()).isFalse();
-        ends.closed();
-        assertThat(ends.isClosed()).isTrue();
-        ends.ends(after);
-        assertThat(before).isCompleted();
-        assertThat(after).isCompleted();
-        assertThat(forgotten).isNotDone();
+    void ofAWaitThatIsOverNothingIsLeft() throws Exception {
+        CompletableFuture<Void> closed = ((EngineClient) client).attempts().closed();
+        CompletableFuture<Throwable> thrown = new CompletableFuture<>();
+        Thread caller = new Thread(
+                () -> thrown.complete(catchThrowable(() -> client.named(NAME).acquire())));
+        caller.start();
+        while (store.acquires().isEmpty() || caller.getState() != Thread.State.WAITING) {
+            Thread.onSpinWait();
+        }
+        caller.interrupt();
+        while (closed.getNumberOfDependents() == 0) {
+            Thread.onSpinWait();
+        }
+        runtime.pass(Duration.ofSeconds(30));
+        assertThat(thrown.get(30, TimeUnit.SECONDS)).isInstanceOf(InterruptedException.class);
+        assertThat(closed.getNumberOfDependents()).isZero();
+    }
+
+    @Test
+    void whoIsInterruptedAfterTheCloseWaitsForNothing() {
+        Attempts attempts = ((EngineClient) client).attempts();
+        client.close(Duration.ZERO);
+        long before = runtime.nanoTime();
+        Futures.joinAtMost(runtime, attempts.closed(), Duration.ofSeconds(5).toNanos());
+        assertThat(runtime.nanoTime()).isEqualTo(before);
+        assertThat(runtime.timers()).isZero();
     }
 }

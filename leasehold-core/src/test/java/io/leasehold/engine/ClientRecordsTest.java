@@ -36,6 +36,7 @@ final class ClientRecordsTest {
     private final List<Duration> kept = new ArrayList<>();
     private Supplier<CompletableFuture<Void>> answer = () -> CompletableFuture.completedFuture(null);
     private boolean keepsRecords = true;
+    private String label = "billing";
 
     private LockClient client() {
         store.operations(new StoreOperations() {
@@ -54,7 +55,7 @@ final class ClientRecordsTest {
         return Leasehold.builder()
                 .store(store)
                 .runtime(runtime)
-                .label("billing")
+                .label(label)
                 .defaults(LockOptions.defaults().ttl(LONG).maxHold(LONG.multipliedBy(10)))
                 .connect();
     }
@@ -185,5 +186,13 @@ final class ClientRecordsTest {
         runtime.pass(Duration.ofSeconds(1));
         assertThat(told.get(0).holds()).hasSize(ClientRecord.MAX_HOLDS);
         assertThat(told.get(0).holds().get(0).lock()).isEqualTo("lock-0");
+    }
+
+    @Test
+    void aClientWithoutALabelIsOfNoApplication() {
+        label = "";
+        held(client(), "a");
+        assertThat(toldAfter(Duration.ofSeconds(1))).isEqualTo(1);
+        assertThat(told.get(0).application()).isEmpty();
     }
 }

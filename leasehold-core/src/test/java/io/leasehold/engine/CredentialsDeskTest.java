@@ -2,6 +2,7 @@ package io.leasehold.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.leasehold.Credentials;
 import io.leasehold.StoreUnavailableException;
@@ -13,6 +14,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -109,6 +111,21 @@ final class CredentialsDeskTest {
     }
 
     @Test
+    void aThreadThatIsInterruptedWhileItWaitsStaysInterrupted() throws InterruptedException {
+        List<Object> how = new CopyOnWriteArrayList<>();
+        Thread waiting = new Thread(() -> {
+            how.add(catchThrowable(desk::now));
+            how.add(Thread.currentThread().isInterrupted());
+        });
+        waiting.start();
+        untilAsked();
+        waiting.interrupt();
+        waiting.join();
+        assertThat(how.get(0)).isInstanceOf(StoreUnavailableException.class);
+        assertThat(how.get(1)).isEqualTo(true);
+    }
+
+    @Test
     void whereNoThreadCanBeHadTheAnswerIsAFailure() {
         CredentialsDesk withoutThreads = new CredentialsDesk(() -> LOGIN, "a store", time);
         time.failToStart(1);
@@ -149,6 +166,33 @@ final class CredentialsDeskTest {
         callbacks.remove(0).run();
         assertThat(next).isCompletedWithValue(LOGIN);
         assertThat(time.timers()).isZero();
+    }
+
+    /** As a class that is missing: who waits is told at once, and the next caller asks the provider again. */
+    @Test
+    void anErrorOfTheProviderIsToldAndIsNotItsLastAnswer() {
+        List<Runnable> callbacks = new ArrayList<>();
+        AtomicInteger calls = new AtomicInteger();
+        CredentialsDesk broken = new CredentialsDesk(
+                () -> {
+                    if (calls.incrementAndGet() == 1) {
+                        throw new NoClassDefFoundError("s3cret");
+                    }
+                    return LOGIN;
+                },
+                "a store",
+                withCallbacksIn(callbacks));
+        CompletableFuture<Credentials> first = broken.ask();
+        assertThatThrownBy(callbacks.remove(0)::run).isInstanceOf(NoClassDefFoundError.class);
+        assertThat(first).isCompletedExceptionally();
+        assertThatThrownBy(first::join)
+                .hasCauseInstanceOf(StoreUnavailableException.class)
+                .hasMessageContainingAll("a store", "NoClassDefFoundError")
+                .hasMessageNotContaining("s3cret");
+        CompletableFuture<Credentials> next = broken.ask();
+        assertThat(callbacks).as("it is asked again").hasSize(1);
+        callbacks.remove(0).run();
+        assertThat(next).isCompletedWithValue(LOGIN);
     }
 
     @Test

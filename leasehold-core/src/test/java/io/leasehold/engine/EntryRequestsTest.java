@@ -50,6 +50,45 @@ class EntryRequestsTest {
     }
 
     @Test
+    @SuppressWarnings("FutureReturnValueIgnored")
+    void aStepThatHandsInAnotherHoldsNoLockAndComesBeforeIt() {
+        CompletableFuture<String> slow = new CompletableFuture<>();
+        List<String> taken = new ArrayList<>();
+        CompletableFuture<String> outer = requests.inTurn(() -> {
+            taken.add("outer");
+            assertThat(Thread.holdsLock(requests)).isFalse();
+            requests.inTurn(() -> {
+                taken.add("inner");
+                return CompletableFuture.completedFuture(null);
+            });
+            return slow;
+        });
+        requests.inTurn(() -> {
+            taken.add("next");
+            return CompletableFuture.completedFuture(null);
+        });
+        assertThat(taken).containsExactly("outer");
+        slow.complete("done");
+        assertThat(taken).containsExactly("outer", "inner", "next");
+        assertThat(outer).isCompletedWithValue("done");
+    }
+
+    @Test
+    void aTimerThatCannotBeHadDoesNotEndTheRepetitions() {
+        CompletableFuture<Boolean> removal = requests.remove();
+        runtime.failToStart(1);
+        failLast();
+        assertThat(removal).isCompletedExceptionally();
+        runtime.pass(Duration.ofSeconds(10));
+        assertThat(removals).as("no timer was armed").hasSize(1);
+        CompletableFuture<Boolean> again = requests.remove();
+        failLast();
+        assertThat(again).isCompletedExceptionally();
+        runtime.pass(Duration.ofSeconds(1));
+        assertThat(removals).hasSize(3);
+    }
+
+    @Test
     void aRemovalThatIsAnsweredIsTheLast() {
         CompletableFuture<Boolean> removal = requests.remove();
         removals.get(0).complete(true);

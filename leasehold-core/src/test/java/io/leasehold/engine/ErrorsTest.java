@@ -239,7 +239,6 @@ final class ErrorsTest {
             SilentStore silent = new SilentStore();
             Workshop own = new Workshop(still, silent);
             HeldGrant keeper = own.keeper();
-            own.queues.granted(Workshop.NAME, keeper, 0);
             LeaseHandle lease = keeper.begin(own.context.suspensions().mark(), null);
             AcquireAttempt waiter = own.waiter();
             own.queues.enter(waiter);

@@ -41,6 +41,7 @@ class FlightEventsTest {
         assertThat(hold.getDuration()).as("from the grant on").isGreaterThanOrEqualTo(Duration.ofMillis(2));
         RecordedEvent loss = only(events, "io.leasehold.Loss", "lost");
         assertThat(loss.getString("lossCause")).isEqualTo("FORCE_RELEASED");
+        assertThat(loss.getString("store")).isEqualTo("memory:");
         assertThat(only(events, "io.leasehold.Hold", "lost").getString("end")).isEqualTo("LOST");
     }
 

@@ -2,12 +2,14 @@ package io.leasehold.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.DistributedLock;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
+import io.leasehold.Renewal;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.Grant;
@@ -36,11 +38,11 @@ final class ForcedReleaseTest {
             .defaults(LockOptions.defaults().ttl(Duration.ofSeconds(30)).lockDelay(Duration.ofSeconds(60)))
             .connect();
     private final List<LossCause> told = new ArrayList<>();
-    private final Lease lease = held();
+    private final Lease lease = held(client.named(NAME));
 
-    private Lease held() {
-        CompletableFuture<Lease> wanted = client.named(NAME).acquireAsync();
-        var asked = store.acquires().get(0);
+    private Lease held(DistributedLock lock) {
+        CompletableFuture<Lease> wanted = lock.acquireAsync();
+        var asked = store.acquires().get(store.acquires().size() - 1);
         asked.answer()
                 .complete(new AcquireReply.Granted(
                         new Grant(
@@ -110,14 +112,38 @@ final class ForcedReleaseTest {
         assertThat(told).containsExactly(LossCause.FORCE_RELEASED);
     }
 
+    private static RenewReply.Item failed() {
+        return new RenewReply.Failed(new StoreUnavailableException("made by the test", null));
+    }
+
     @Test
     void aRenewalThatFailsRefutesNothing() {
         store.ear().takenAway(NAME);
-        answerTheLast(new RenewReply.Failed(new StoreUnavailableException("made by the test", null)));
+        answerTheLast(failed());
         runtime.pass(Duration.ofSeconds(11));
         assertThat(store.renewals()).hasSize(2);
         answerTheLast(new RenewReply.NotOurs());
         assertThat(told).containsExactly(LossCause.FORCE_RELEASED);
+    }
+
+    /** Otherwise it would be believed for the rest of its hour, while another holds the lock. */
+    @Test
+    void aLeaseThatNothingRenewsIsAskedAboutUntilItIsAnswered() {
+        lease.release();
+        told.clear();
+        LockName other = LockName.exactly("b");
+        Lease fixed =
+                held(client.named(other).with(o -> o.ttl(Duration.ofHours(1)).renewal(Renewal.none())));
+        store.ear().takenAway(other);
+        for (int failures = 1; failures <= 10; failures++) {
+            assertThat(store.renewals()).hasSize(failures);
+            answerTheLast(failed());
+            runtime.pass(Duration.ofSeconds(5));
+        }
+        assertThat(fixed.isValid()).as("nobody has said no").isTrue();
+        answerTheLast(new RenewReply.NotOurs());
+        assertThat(told).containsExactly(LossCause.FORCE_RELEASED);
+        assertThat(fixed.isValid()).isFalse();
     }
 
     /** Each piece of news is asked about once, however many renewals follow. */

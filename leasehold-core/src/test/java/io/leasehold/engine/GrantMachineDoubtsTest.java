@@ -180,12 +180,70 @@ final class GrantMachineDoubtsTest {
     }
 
     @Test
-    void aFailureRefutesNothingAndIsRepeatedAtItsTime() {
+    void aFailureRefutesNothingAndIsRepeatedSoon() {
         due(INTERVAL, false);
         on(INTERVAL, SUSPECTED);
-        assertThat(renewalFails(INTERVAL + 1)).containsExactly(again(INTERVAL + 1 + RETRY));
-        due(INTERVAL + 1 + RETRY, false);
-        assertThat(on(INTERVAL + 2 + RETRY, DENIED)).containsExactly(new TellLost(LossCause.FORCE_RELEASED));
+        assertThat(renewalFails(INTERVAL + 1)).containsExactly(again(INTERVAL + 1 + 100 * MS));
+        assertThat(due(INTERVAL + 1 + 100 * MS, false)).containsExactly(new Renew(false));
+        assertThat(on(INTERVAL + 2 + 100 * MS, DENIED)).containsExactly(new TellLost(LossCause.FORCE_RELEASED));
+    }
+
+    /** Its holder would take itself for that for the rest of the ttl. */
+    @Test
+    void aLeaseThatNothingElseRenewsIsAskedAboutUntilItIsAnswered() {
+        machine = machine(0, 0);
+        assertThat(on(1, SUSPECTED)).containsExactly(new Renew(true));
+        long at = 1;
+        for (long pause : new long[] {100, 200, 400}) {
+            assertThat(renewalFails(at)).contains(again(at + pause * MS));
+            at += pause * MS;
+            assertThat(due(at, false)).containsExactly(new Renew(false));
+        }
+        assertThat(on(at, DENIED)).containsExactly(new TellLost(LossCause.FORCE_RELEASED));
+    }
+
+    @Test
+    void onceItIsAnsweredNothingElseAsksAboutIt() {
+        machine = machine(0, 0);
+        on(1, SUSPECTED);
+        renewalFails(2);
+        assertThat(due(3, true)).as("its holder").containsExactly(new Renew(true));
+        assertThat(renewed(3, 4)).isEmpty();
+        assertThat(due(2 + 100 * MS, false))
+                .as("the timer of a question that was answered")
+                .isEmpty();
+    }
+
+    /** Two renewals were due, and failed; the pauses begin anew with each piece of news. */
+    @Test
+    void theTriesDoNotEndTheSuspicion() {
+        due(1, false);
+        renewalFails(2);
+        due(3, false);
+        renewalFails(4);
+        assertThat(on(5, SUSPECTED)).containsExactly(new Renew(true));
+        assertThat(renewalFails(6)).containsExactly(again(6 + 100 * MS));
+        assertThat(due(7, false)).containsExactly(new Renew(false));
+        assertThat(renewalFails(8)).containsExactly(again(8 + 200 * MS));
+        assertThat(on(9, SUSPECTED)).containsExactly(new Renew(true));
+        assertThat(renewalFails(10)).containsExactly(again(10 + 100 * MS));
+    }
+
+    @Test
+    void aLeaseAtItsCapIsAskedAboutUntilItIsAnswered() {
+        atItsCap();
+        long at = MAX_HOLD - VALIDITY + 2;
+        assertThat(on(at, SUSPECTED)).containsExactly(new Renew(true));
+        assertThat(renewalFails(at + 1)).contains(again(at + 1 + 100 * MS));
+        assertThat(due(at + 1 + 100 * MS, false)).containsExactly(new Renew(false));
+        assertThat(on(at + 2 + 100 * MS, DENIED)).containsExactly(new TellLost(LossCause.FORCE_RELEASED));
+    }
+
+    @Test
+    void whatItsHolderHasLeftIsNotAskedAbout() {
+        on(1, new GrantEvent.Abandoned(LossCause.LEAKED));
+        assertThat(on(2, SUSPECTED)).isEmpty();
+        assertThat(due(3, false)).doesNotContain(new Renew(false));
     }
 
     /** It is renewed no more, and would be believed for a whole validity. */

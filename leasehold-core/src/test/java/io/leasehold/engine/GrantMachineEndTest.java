@@ -18,7 +18,7 @@ class GrantMachineEndTest {
 
     private static final long MS = 1_000_000;
     private static final long KEPT = 500 * MS;
-    private static final Timings TIMINGS = Timings.of(LockOptions.defaults());
+    private static final Timings TIMINGS = Timings.of(LockOptions.defaults(), false);
 
     private static final GrantEvent.Keeping NOT_KEPT = new GrantEvent.Keeping(0, 0);
     private static final GrantEvent.Keeping KEPT_FOR_HALF_A_SECOND = new GrantEvent.Keeping(0, KEPT);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
+import io.leasehold.Renewal;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,6 +18,7 @@ final class GrantMachineExhaustiveTest {
     private static final GrantEvent.Keeping NOT_KEPT = new GrantEvent.Keeping(0, 0);
 
     private static final int DEPTH = 6;
+    private static final int DEPTH_OF_FIXED = 5;
     private static final long MS = 1_000_000;
     private static final LockOptions OPTIONS =
             LockOptions.defaults().ttl(Duration.ofSeconds(1)).maxHold(Duration.ofSeconds(3));
@@ -32,6 +34,7 @@ final class GrantMachineExhaustiveTest {
         SENT,
         ABANDONED,
         SUSPENDED,
+        SUSPECTED,
         CONTACT_LOST,
         A_WHILE,
         A_TTL
@@ -39,22 +42,27 @@ final class GrantMachineExhaustiveTest {
 
     @Test
     void everyOrderOfEventsKeepsTheInvariants() {
-        explore(new ArrayList<>());
+        explore(new ArrayList<>(), DEPTH, OPTIONS);
     }
 
-    private static void explore(List<Step> path) {
-        Life life = new Life();
+    @Test
+    void soItDoesWhereNothingRenewsTheLease() {
+        explore(new ArrayList<>(), DEPTH_OF_FIXED, OPTIONS.renewal(Renewal.none()));
+    }
+
+    private static void explore(List<Step> path, int depth, LockOptions options) {
+        Life life = new Life(options);
         for (Step step : path) {
             if (!life.take(step)) {
                 return;
             }
         }
-        if (path.size() == DEPTH) {
+        if (path.size() == depth) {
             return;
         }
         for (Step step : Step.values()) {
             path.add(step);
-            explore(path);
+            explore(path, depth, options);
             path.remove(path.size() - 1);
         }
     }
@@ -62,27 +70,39 @@ final class GrantMachineExhaustiveTest {
     private static final class Life {
 
         private final List<Step> taken = new ArrayList<>();
-        private final Timings timings = Timings.of(OPTIONS);
         private long now = 500 * MS;
-        private final GrantMachine machine = new GrantMachine(timings, now, now);
+        private final GrantMachine machine;
         private long renewalSentAt = now;
         private boolean renewing;
+        private boolean armed;
+        private boolean suspected;
+        /** The renewal in flight was sent after the signal. */
+        private boolean answersTheSuspicion;
+
         private boolean sending;
         private boolean lost;
         private boolean released;
         private boolean releaseSent;
         private boolean abandoned;
 
+        Life(LockOptions options) {
+            machine = new GrantMachine(Timings.of(options, false), now, now);
+        }
+
         boolean take(Step step) {
             taken.add(step);
             boolean validBefore = valid();
             switch (step) {
-                case RENEW_DUE -> on(new GrantEvent.RenewDue(false));
+                case RENEW_DUE -> {
+                    armed = false;
+                    on(new GrantEvent.RenewDue(false));
+                }
                 case RENEWED, RENEW_FAILED -> {
                     if (!renewing || sending) {
                         return false;
                     }
                     renewing = false;
+                    suspected &= step == Step.RENEW_FAILED || !answersTheSuspicion;
                     on(step == Step.RENEWED ? new GrantEvent.Renewed(renewalSentAt) : new GrantEvent.RenewFailed());
                 }
                 case END_DUE -> on(new GrantEvent.EndDue());
@@ -112,6 +132,11 @@ final class GrantMachineExhaustiveTest {
                     on(new GrantEvent.Abandoned(LossCause.LEAKED));
                 }
                 case SUSPENDED -> on(new GrantEvent.Suspended());
+                case SUSPECTED -> {
+                    suspected = true;
+                    answersTheSuspicion = false;
+                    on(new GrantEvent.SuspectedForce());
+                }
                 case CONTACT_LOST -> on(new GrantEvent.ContactLost());
                 case A_WHILE -> now += 350 * MS;
                 default -> now += 1_000 * MS;
@@ -122,6 +147,11 @@ final class GrantMachineExhaustiveTest {
             assertThat((lost || released) && valid())
                     .as("never valid after its end: %s", taken)
                     .isFalse();
+            if ((suspected || machine.isUnconfirmed()) && machine.isHeld() && !abandoned) {
+                assertThat(renewing || armed)
+                        .as("in doubt, the store is asked, or will be: %s", taken)
+                        .isTrue();
+            }
             return true;
         }
 
@@ -137,7 +167,10 @@ final class GrantMachineExhaustiveTest {
                             .as("no renewal when over: %s", taken)
                             .isFalse();
                     renewing = true;
+                    answersTheSuspicion = suspected;
                     renewalSentAt = now;
+                } else if (action instanceof GrantAction.ArmRenew) {
+                    armed = true;
                 } else if (action instanceof GrantAction.TellLost) {
                     assertThat(lost || releaseSent)
                             .as("lost once, and not after a release: %s", taken)
@@ -163,7 +196,7 @@ final class GrantMachineExhaustiveTest {
 
     @Test
     void aRenewalMovesTheEndByItsOwnSending() {
-        GrantMachine machine = new GrantMachine(Timings.of(OPTIONS), 0, 0);
+        GrantMachine machine = new GrantMachine(Timings.of(OPTIONS, false), 0, 0);
         machine.on(new GrantEvent.RenewDue(false), 300 * MS);
         machine.on(new GrantEvent.Renewed(300 * MS), 350 * MS);
         assertThat(machine.validUntilAtNanos()).isEqualTo(300 * MS + 988 * MS);
@@ -171,7 +204,7 @@ final class GrantMachineExhaustiveTest {
 
     @Test
     void aLateSuccessDoesNotUndoALoss() {
-        GrantMachine machine = new GrantMachine(Timings.of(OPTIONS), 0, 0);
+        GrantMachine machine = new GrantMachine(Timings.of(OPTIONS, false), 0, 0);
         machine.on(new GrantEvent.RenewDue(false), 300 * MS);
         List<GrantAction> actions = machine.on(new GrantEvent.Renewed(300 * MS), 988 * MS);
         assertThat(actions).containsExactly(new GrantAction.TellLost(LossCause.EXPIRED));
@@ -180,7 +213,7 @@ final class GrantMachineExhaustiveTest {
 
     @Test
     void renewalsStopWhenTheyWouldPassMaxHold() {
-        GrantMachine machine = new GrantMachine(Timings.of(OPTIONS), 0, 0);
+        GrantMachine machine = new GrantMachine(Timings.of(OPTIONS, false), 0, 0);
         long now = 0;
         long sentAt = 0;
         while (now < 4_000 * MS) {

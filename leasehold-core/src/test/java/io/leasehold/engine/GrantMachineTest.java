@@ -17,7 +17,7 @@ final class GrantMachineTest {
 
     private static final long SECOND = 1_000_000_000L;
     private static final Timings TIMINGS =
-            Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30)).maxHold(Duration.ofSeconds(60)));
+            Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30)).maxHold(Duration.ofSeconds(60)), false);
 
     private final GrantMachine machine = new GrantMachine(TIMINGS, 0, 0);
 

@@ -107,7 +107,6 @@ final class GrantRulesTest {
     void nothingIsLeftOfALostLeaseThatNobodyGivesBack() {
         Workshop shop = new Workshop(runtime, store);
         HeldGrant keeper = shop.keeper();
-        shop.queues.granted(Workshop.NAME, keeper, 1_063);
         LeaseHandle lease = keeper.begin(shop.context.suspensions().mark(), null);
         keeper.on(new GrantEvent.TakenAway(LossCause.SESSION_LOST));
         assertThat(shop.holds.isEmpty()).isTrue();
@@ -232,7 +231,6 @@ final class GrantRulesTest {
                 SilentStore silent = new SilentStore();
                 Workshop shop = new Workshop(still, silent);
                 HeldGrant keeper = shop.keeper();
-                shop.queues.granted(Workshop.NAME, keeper, 1_063);
                 LeaseHandle lease = keeper.begin(shop.context.suspensions().mark(), null);
                 // Too late for a hand-over.
                 still.pass(Duration.ofMillis(900));

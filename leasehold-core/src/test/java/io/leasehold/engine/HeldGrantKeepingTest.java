@@ -113,7 +113,7 @@ final class HeldGrantKeepingTest {
         runtime.pass(Duration.ofSeconds(1));
         assertThat(store.renewals()).isNotEmpty();
         assertThat(store.renewals().get(0).request().timeoutNanos())
-                .isEqualTo(Timings.of(OPTIONS.ttl(Duration.ofSeconds(2))).answerNanos());
+                .isEqualTo(Timings.of(OPTIONS.ttl(Duration.ofSeconds(2)), false).answerNanos());
     }
 
     /** The next in line leaves in the very moment: what was minted for it never was, and the outcome is that of the lease. */
@@ -121,7 +121,6 @@ final class HeldGrantKeepingTest {
     void whatNobodyTookIsToldOnceAndUnderItsOwnToken() {
         Workshop shop = new Workshop(runtime, store, OPTIONS, List.of(listener));
         HeldGrant keeper = shop.keeper();
-        shop.queues.granted(Workshop.NAME, keeper, 1_063);
         LeaseHandle lease = keeper.begin(shop.context.suspensions().mark(), null);
         AcquireAttempt waiter = shop.waiter();
         shop.queues.enter(waiter);
@@ -138,7 +137,6 @@ final class HeldGrantKeepingTest {
     void whoGaveItBackIsToldThoughTheCloseEndsWhatIsBeingOffered() {
         Workshop shop = new Workshop(runtime, store, OPTIONS, List.of(listener));
         HeldGrant keeper = shop.keeper();
-        shop.queues.granted(Workshop.NAME, keeper, 1_063);
         LeaseHandle lease = keeper.begin(shop.context.suspensions().mark(), null);
         shop.queues.enter(new GoneByTheClose(keeper));
         assertThat(lease.releaseAsync()).isCompletedWithValue(ReleaseOutcome.RELEASED);

@@ -25,7 +25,6 @@ final class HeldGrantTest {
 
     private LeaseHandle held() {
         HeldGrant keeper = workshop.keeper();
-        workshop.queues.granted(Workshop.NAME, keeper, 1_063);
         return keeper.begin(workshop.context.suspensions().mark(), null);
     }
 

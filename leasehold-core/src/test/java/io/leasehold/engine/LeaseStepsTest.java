@@ -14,7 +14,9 @@ import io.leasehold.spi.OwnerToken;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -122,6 +124,30 @@ final class LeaseStepsTest {
         assertThat(news).containsExactly("released");
         lease.state().owner().on(new GrantEvent.TakenAway(LossCause.FORCE_RELEASED));
         assertThat(news).as("its end was told").containsExactly("released");
+    }
+
+    /** Who waits for the end is told of it, and a lease that nobody holds any more is not renewed for ever. */
+    @Test
+    void aReleaseThatAnErrorMeetsEndsTheLeaseAndIsMadeUpFor() {
+        LeaseHandle lease = lease();
+        CompletableFuture<HoldEnd> end = lease.whenEnded().toCompletableFuture();
+        AtomicInteger reads = new AtomicInteger();
+        runtime.beforeAClockIsRead(() -> {
+            // One to look whether it may be passed on, the other to release it.
+            if (reads.incrementAndGet() <= 2) {
+                throw new InternalError("made by the test");
+            }
+        });
+        assertThatThrownBy(lease::releaseAsync).hasMessage("made by the test");
+        runtime.beforeAClockIsRead(() -> {});
+        assertThat(end).isCompletedWithValue(new HoldEnd.Released(ReleaseOutcome.UNCONFIRMED));
+        assertThat(news).containsExactly("released");
+        assertThat(lease.releaseAsync()).isCompletedWithValue(ReleaseOutcome.UNCONFIRMED);
+        assertThat(store.releases()).isEmpty();
+        runtime.pass(Duration.ofSeconds(1));
+        assertThat(store.releases()).hasSize(1);
+        assertThat(shop.holds.isEmpty()).isTrue();
+        assertThat(news).as("once").containsExactly("released");
     }
 
     /** The timer of its end may be late. */

@@ -162,7 +162,6 @@ final class LocalQueuesTest {
     void manyThatHopeCostOneTimer() {
         Workshop shop = new Workshop(runtime, new SilentStore());
         HeldGrant keeper = shop.keeper();
-        shop.queues.granted(Workshop.NAME, keeper, 1_063);
         keeper.begin(shop.context.suspensions().mark(), null);
         shop.queues.enter(shop.waiter());
         int timers = shop.timeline.size();

@@ -10,10 +10,15 @@ import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.TokenRange;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -70,6 +75,21 @@ class LoggingTest {
                 .contains("action=force-release", "removed=true", "by=");
     }
 
+    @Test
+    void aReleaseByForceOfAnotherHolderSaysWhoWasWantedAndThatItWasNone() throws InterruptedException {
+        String log = logged(locks -> {
+            try (Lease lease = locks.named("kept").acquire()) {
+                assertThat(locks.admin().forceRelease(LockName.exactly("kept"), "host/1/gone"))
+                        .isFalse();
+                assertThat(lease.isValid()).isTrue();
+            }
+        });
+        assertThat(log.lines().filter(line -> line.contains("io.leasehold.audit")))
+                .singleElement()
+                .asString()
+                .contains("lock=kept", "wanted=host/1/gone", "removed=false", "store=memory:");
+    }
+
     private static final LockName NAME = LockName.exactly("lost");
 
     private static void lose(LockClient locks) {
@@ -114,6 +134,46 @@ class LoggingTest {
                     }
                 }))
                 .isZero();
+        assertThat(errors(locks -> {
+                    try (Lease lease = locks.named(NAME).acquire()) {
+                        lose(locks);
+                        lease.interruptOnLoss();
+                        assertThat(Thread.interrupted()).isTrue();
+                    }
+                }))
+                .isZero();
+    }
+
+    /** The caller that waits for a renewal meanwhile is told by its failure. */
+    @Test
+    void aLossThatMeetsARenewalByHandIsNotLogged() throws InterruptedException {
+        StillRuntime runtime = new StillRuntime();
+        SilentStore store = new SilentStore();
+        store.answersAtOnce(asked -> new AcquireReply.Granted(
+                new Grant(asked.owner(), TokenRange.of(1, 1), runtime.nanoTime(), Incarnation.DURABLE), List.of()));
+        String log = logged(unused -> {
+            try (LockClient locks =
+                    Leasehold.builder().store(store).runtime(runtime).connect()) {
+                Lease lease = locks.named(NAME).acquire();
+                CompletableFuture<Void> renewal = lease.renewAsync();
+                store.ear().lost(store.acquires().get(0).request().owner(), LossCause.SESSION_LOST);
+                assertThat(renewal).isCompletedExceptionally();
+                lease.close();
+                runtime.passesInWaits();
+            }
+        });
+        assertThat(log).doesNotContain("ERROR");
+    }
+
+    @Test
+    void aSecondCloseLogsALossNoSecondTime() throws InterruptedException {
+        assertThat(errors(locks -> {
+                    Lease lease = locks.named(NAME).acquire();
+                    lose(locks);
+                    lease.close();
+                    lease.close();
+                }))
+                .isOne();
     }
 
     /** Who releases by hand is told by the outcome. */

@@ -23,7 +23,7 @@ final class MultiMachineTest {
 
     private static final long START = 1_000;
     private static final long SECOND = Duration.ofSeconds(1).toNanos();
-    private static final Timings TIMINGS = Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30)));
+    private static final Timings TIMINGS = Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30)), false);
     private static final AcquireReply GRANTED = new AcquireReply.Granted(
             new Grant(OwnerToken.fromHex("a".repeat(40)), TokenRange.of(1, 1), START, Incarnation.DURABLE), List.of());
 

@@ -1,6 +1,7 @@
 package io.leasehold.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewBatch;
@@ -8,6 +9,7 @@ import io.leasehold.spi.RenewReply;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -22,6 +24,7 @@ final class RenewalBatcherTest {
     private final TimerQueue timeline = new TimerQueue(runtime);
     private final RenewalBatcher batcher = new RenewalBatcher(runtime, timeline, store);
     private final List<String> told = new ArrayList<>();
+    private final List<Throwable> failures = new ArrayList<>();
 
     private final class Grant implements RenewalBatcher.Renewable {
         private final String name;
@@ -55,6 +58,9 @@ final class RenewalBatcherTest {
         @Override
         public void answered(RenewReply.Item answer) {
             told.add(name + " " + answer.getClass().getSimpleName());
+            if (answer instanceof RenewReply.Failed failed) {
+                failures.add(failed.error());
+            }
         }
     }
 
@@ -117,5 +123,37 @@ final class RenewalBatcherTest {
         assertThat(store.renewals())
                 .extracting(asked -> asked.request().items().size())
                 .containsExactly(1_000, 1_000, 1);
+    }
+
+    /** It counts as failed, and must not leave with the next one; and the others keep their timer. */
+    @Test
+    void oneWhoseTimerCannotBeArmedIsNotSentAndTakesNoOtherWithIt() {
+        batcher.renew(grant("late"), 5 * SECOND);
+        AtomicInteger reads = new AtomicInteger();
+        runtime.beforeAClockIsRead(() -> {
+            if (reads.incrementAndGet() == 2) {
+                throw new InternalError("made by the test");
+            }
+        });
+        assertThatThrownBy(() -> batcher.renew(grant("failed"), SECOND)).isInstanceOf(InternalError.class);
+        runtime.beforeAClockIsRead(() -> {});
+        runtime.pass(Duration.ofSeconds(4));
+        assertThat(told).isEmpty();
+        runtime.pass(Duration.ofSeconds(1));
+        assertThat(told).containsExactly("late sent");
+    }
+
+    @Test
+    void whyARenewalFailedIsSaid() {
+        batcher.renew(grant("first"), 0);
+        batcher.renew(grant("second"), 0);
+        store.renewals().get(0).answer().completeExceptionally(new IllegalStateException("made by the test"));
+        store.renewals().get(1).answer().complete(new RenewReply(List.of()));
+        assertThat(failures)
+                .extracting(Throwable::getMessage)
+                .containsExactly(
+                        "renewal at " + store.description()
+                                + " failed: java.lang.IllegalStateException: made by the test",
+                        "renewal at " + store.description() + " failed: no answer for it");
     }
 }

@@ -27,6 +27,7 @@ final class SelfWaitTest {
             assertThatThrownBy(() -> client.named(NAME).acquire())
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("wait for itself")
+                    .hasMessageContaining("thread \"" + Thread.currentThread().getName() + "\" opened")
                     .hasMessageContaining("\"n\"");
             assertThatThrownBy(() -> client.named(NAME).asReentrantLock().lock())
                     .isInstanceOf(IllegalStateException.class);

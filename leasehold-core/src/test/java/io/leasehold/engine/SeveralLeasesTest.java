@@ -208,7 +208,7 @@ final class SeveralLeasesTest {
     @Test
     void aWithdrawalIsOverWhenThePartsAreGivenBack() {
         store.isNotAtomic();
-        Pending<MultiLease> pending =
+        PendingAttempt<MultiLease> pending =
                 client.attempts().enterAll(List.of(A, B), client.attempts().settings(OPTIONS), Long.MAX_VALUE);
         grantLast();
         answerLast(new AcquireReply.Busy(null, 7, List.of()));

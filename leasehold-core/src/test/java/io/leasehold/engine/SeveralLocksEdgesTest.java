@@ -56,7 +56,7 @@ final class SeveralLocksEdgesTest {
         return new EngineClient(still, silent, OPTIONS, "", List.of(listener), false, null);
     }
 
-    private Pending<MultiLease> wanted(LockOptions options, long maxWaitNanos) {
+    private PendingAttempt<MultiLease> wanted(LockOptions options, long maxWaitNanos) {
         return client.attempts().enterAll(List.of(A, B), client.attempts().settings(options), maxWaitNanos);
     }
 
@@ -100,7 +100,7 @@ final class SeveralLocksEdgesTest {
     /** An interrupted caller waits for this: until then the locks may look taken to the next one. */
     @Test
     void aWithdrawalIsOverWhenItsUndoIsAnswered() {
-        Pending<MultiLease> pending = wanted(OPTIONS, FOR_EVER);
+        PendingAttempt<MultiLease> pending = wanted(OPTIONS, FOR_EVER);
         assertThat(pending.undoPatienceNanos()).isEqualTo(Duration.ofSeconds(2).toNanos());
         store.answersReleases(unanswered());
         CompletableFuture<?> left = pending.giveUp();
@@ -119,7 +119,7 @@ final class SeveralLocksEdgesTest {
     @Test
     void aWithdrawalIsOverWhenThePartThatWasWaitedForIsEnded() {
         store.isNotAtomic();
-        Pending<MultiLease> pending = wanted(OPTIONS, FOR_EVER);
+        PendingAttempt<MultiLease> pending = wanted(OPTIONS, FOR_EVER);
         grant();
         store.answersReleases(unanswered());
         CompletableFuture<?> left = pending.giveUp();
@@ -137,7 +137,7 @@ final class SeveralLocksEdgesTest {
     @Test
     void whoLeavesBetweenTwoPartsLeavesNothing() {
         store.isNotAtomic();
-        Pending<MultiLease> pending = wanted(OPTIONS, FOR_EVER);
+        PendingAttempt<MultiLease> pending = wanted(OPTIONS, FOR_EVER);
         whenAnAttemptBegins.set(name -> pending.giveUp());
         grant();
         assertThat(pending.result()).isCompletedExceptionally();
@@ -154,7 +154,7 @@ final class SeveralLocksEdgesTest {
 
     @Test
     void whoLeavesWithAllOfThemGivesThemBack() {
-        Pending<MultiLease> pending = wanted(OPTIONS, FOR_EVER);
+        PendingAttempt<MultiLease> pending = wanted(OPTIONS, FOR_EVER);
         grant();
         assertThat(pending.result()).isCompleted();
         assertThat(pending.giveUp()).isDone();
@@ -167,7 +167,7 @@ final class SeveralLocksEdgesTest {
 
     @Test
     void aCloseWaitsForTheAnswerToSeveralAndForNothingAfterIt() {
-        Pending<MultiLease> pending = wanted(OPTIONS, FOR_EVER);
+        PendingAttempt<MultiLease> pending = wanted(OPTIONS, FOR_EVER);
         runtime.passesInWaits();
         runtime.schedule(Duration.ofSeconds(1).toNanos(), this::grant);
         assertThat(taken(() -> client.close(Duration.ofSeconds(8))))
@@ -206,7 +206,7 @@ final class SeveralLocksEdgesTest {
                 if (!atOnce) {
                     silent.isNotAtomic();
                 }
-                Pending<MultiLease> pending =
+                PendingAttempt<MultiLease> pending =
                         own.attempts().enterAll(List.of(A, B), own.attempts().settings(OPTIONS), FOR_EVER);
                 AtomicInteger reads = new AtomicInteger();
                 int fatal = at;
@@ -255,7 +255,7 @@ final class SeveralLocksEdgesTest {
                     throw new InternalError("made by the test");
                 }
             });
-            Pending<MultiLease> pending = null;
+            PendingAttempt<MultiLease> pending = null;
             try {
                 pending = own.attempts().enterAll(List.of(A, B), own.attempts().settings(OPTIONS), FOR_EVER);
             } catch (InternalError e) {
@@ -302,22 +302,22 @@ final class SeveralLocksEdgesTest {
     void aPartThatIsAboutToEndIsNotHandedOut() {
         store.isNotAtomic();
         LockOptions fixed = OPTIONS.renewal(Renewal.none());
-        Timings timings = Timings.of(fixed);
+        Timings timings = Timings.of(fixed, false);
         long spareNanos = timings.validityNanos() - Math.max(1, timings.minimumValidityNanos());
-        Pending<MultiLease> good = wanted(fixed, FOR_EVER);
+        PendingAttempt<MultiLease> good = wanted(fixed, FOR_EVER);
         grant();
         runtime.pass(Duration.ofNanos(spareNanos));
         grant();
         assertThat(good.result()).isCompleted();
         good.giveUp();
-        Pending<MultiLease> late = wanted(fixed, FOR_EVER);
+        PendingAttempt<MultiLease> late = wanted(fixed, FOR_EVER);
         grant();
         runtime.pass(Duration.ofNanos(spareNanos + 1));
         grant();
         assertThat(late.result()).isNotDone();
         late.giveUp();
         grant();
-        Pending<MultiLease> hurried = wanted(fixed, spareNanos + 1);
+        PendingAttempt<MultiLease> hurried = wanted(fixed, spareNanos + 1);
         int asked = store.acquires().size();
         grant();
         runtime.pass(Duration.ofNanos(spareNanos + 1));

@@ -269,10 +269,10 @@ final class SeveralLocksTest {
     /** As a lease of one lock: what comes with less than the least validity is given back. */
     @Test
     void aGrantThatCameTooSlowlyIsGivenBack() {
-        long least =
-                Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30))).minimumValidityNanos();
-        long valid =
-                Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30))).validityNanos();
+        long least = Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30)), false)
+                .minimumValidityNanos();
+        long valid = Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30)), false)
+                .validityNanos();
         CompletableFuture<MultiLease> slow = both().acquireAsync();
         grant(5, runtime.nanoTime() - (valid - least) - 1);
         assertThat(slow).isNotDone();
@@ -399,8 +399,8 @@ final class SeveralLocksTest {
         List<LossCause> losses = new ArrayList<>();
         lease.onAtRisk(risks::add);
         lease.onLost(losses::add);
-        Duration valid = Duration.ofNanos(
-                Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30))).validityNanos());
+        Duration valid = Duration.ofNanos(Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30)), false)
+                .validityNanos());
         assertThat(lease.remainingValidity()).isEqualTo(valid.minusSeconds(3));
         assertThat(lease.isValid()).isTrue();
         CompletableFuture<Void> renewal = lease.renewAsync();

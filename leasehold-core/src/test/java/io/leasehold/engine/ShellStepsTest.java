@@ -250,7 +250,6 @@ final class ShellStepsTest {
     @Test
     void aHandOverLeavesNoTimerOfTheWaiter() {
         LeaseHandle lease = shop.keeper().begin(shop.context.suspensions().mark(), null);
-        shop.queues.granted(Workshop.NAME, (HeldGrant) lease.state().owner(), 1_063);
         int before = shop.timeline.size();
         AcquireAttempt waiter = shop.waiter(Duration.ofSeconds(50).toNanos());
         shop.queues.enter(waiter);
@@ -272,7 +271,6 @@ final class ShellStepsTest {
     @Test
     void oneThatWasHandedTheLockHasLeftTheLine() {
         LeaseHandle lease = shop.keeper().begin(shop.context.suspensions().mark(), null);
-        shop.queues.granted(Workshop.NAME, (HeldGrant) lease.state().owner(), 1_063);
         shop.queues.enter(shop.waiter());
         lease.state().release();
         assertThat(shop.queues.first(Workshop.NAME)).isNull();
@@ -322,11 +320,11 @@ final class ShellStepsTest {
     void aReleaseIsRepeatedAtPausesThatDoubleUntilItsTimeIsOver() {
         List<Long> sent = new ArrayList<>();
         ReleaseRetrier retrier = new ReleaseRetrier(runtime, new TimerQueue(runtime), failing(sent));
-        ReleaseRetrier.Told told = retrier.end(request(), Duration.ofSeconds(4).toNanos());
-        assertThat(told.firstReply()).isCompleted();
+        ReleaseRetrier.Progress progress = end(retrier, Duration.ofSeconds(4));
+        assertThat(progress.firstReply()).isCompleted();
         assertThat(retrier.isIdle()).isFalse();
         runtime.pass(Duration.ofSeconds(10));
-        assertThat(told.over()).isCompleted();
+        assertThat(progress.over()).isCompleted();
         assertThat(retrier.isIdle()).isTrue();
         // At 0, 50, 150, 350, 750, 1550, 2550, 3550 ms, and at its end.
         assertThat(sent).containsExactly(0L, 50L, 150L, 350L, 750L, 1550L, 2550L, 3550L, 4000L);
@@ -336,7 +334,7 @@ final class ShellStepsTest {
     void aReconnectionRepeatsAtOnceWhatIsUnanswered() {
         List<Long> sent = new ArrayList<>();
         ReleaseRetrier retrier = new ReleaseRetrier(runtime, new TimerQueue(runtime), failing(sent));
-        retrier.end(request(), Duration.ofSeconds(60).toNanos());
+        assertThat(end(retrier, Duration.ofSeconds(60)).over()).isNotDone();
         runtime.pass(Duration.ofMillis(800));
         assertThat(sent).hasSize(5);
         retrier.reconnected();
@@ -347,9 +345,11 @@ final class ShellStepsTest {
         assertThat(sent).hasSize(7);
     }
 
-    private static ReleaseRequest request() {
-        return new ReleaseRequest(
-                List.of(Workshop.NAME), OwnerToken.fromHex("a".repeat(40)), 0, ReleaseRequest.Kind.UNDO, 1_000_000);
+    private static ReleaseRetrier.Progress end(ReleaseRetrier retrier, Duration atMost) {
+        long nanos = atMost.toNanos();
+        Timings timings = new Timings(nanos, nanos, nanos, 0, 0, 1, nanos, nanos, 1_000_000);
+        return retrier.end(
+                List.of(Workshop.NAME), OwnerToken.fromHex("a".repeat(40)), 0, ReleaseRequest.Kind.UNDO, timings);
     }
 
     private io.leasehold.spi.LockStore failing(List<Long> sent) {

@@ -4,6 +4,7 @@ import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.LockRecord;
@@ -29,6 +30,12 @@ final class SilentStore implements LockStore, StoreAdmin {
 
     /** Whether it passes for a set of nodes. */
     boolean ofNodes;
+
+    /** Whether it promises an order of waiters. */
+    boolean ordered = true;
+
+    /** Operators are told of nothing. */
+    boolean showsNothing;
 
     @Override
     public boolean isOfNodes() {
@@ -129,7 +136,7 @@ final class SilentStore implements LockStore, StoreAdmin {
         return new Guarantees(
                 Guarantee.Exclusion.BY_STORE,
                 Guarantee.Fencing.INCREASING,
-                Guarantee.Queueing.FIFO,
+                ordered ? Guarantee.Queueing.FIFO : Guarantee.Queueing.WAKE_UP,
                 Guarantee.Scope.PROCESS);
     }
 
@@ -185,6 +192,9 @@ final class SilentStore implements LockStore, StoreAdmin {
 
     @Override
     public synchronized CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        if (showsNothing) {
+            return CompletableFuture.failedFuture(new StoreUnavailableException("made by the test", null));
+        }
         return CompletableFuture.completedFuture(Optional.ofNullable(records.get(name)));
     }
 

@@ -37,10 +37,12 @@ final class StillRuntime implements LockRuntime {
     private long nowNanos = 1_000_000_000L;
     private long wallNanos = 1_700_000_000_000_000_000L;
     private byte drawn;
+    private int undrawn;
     private int failures;
     private int failuresAfter;
     private boolean passesInWaits;
     private volatile boolean closed;
+    private List<Runnable> held;
     private volatile Runnable beforeAClockIsRead = () -> {};
 
     @Override
@@ -175,14 +177,46 @@ final class StillRuntime implements LockRuntime {
         }
     }
 
+    /** Callbacks are not run from now on, as where each thread of them is late; those that come once it is closed never are. */
+    synchronized void holdCallbacks() {
+        held = new ArrayList<>();
+    }
+
+    /** Runs those that were held, and what comes from now on at once. */
+    void runCallbacks() {
+        List<Runnable> late;
+        synchronized (this) {
+            late = held;
+            held = null;
+        }
+        late.forEach(Runnable::run);
+    }
+
     @Override
     public void execute(Runnable task) {
         failIfTold();
+        synchronized (this) {
+            if (held != null) {
+                if (!closed) {
+                    held.add(task);
+                }
+                return;
+            }
+        }
         task.run();
+    }
+
+    /** Nothing can be drawn by lot, so many times. */
+    synchronized void failToDraw(int times) {
+        undrawn = times;
     }
 
     @Override
     public synchronized void randomBytes(byte[] bytes) {
+        if (undrawn > 0) {
+            undrawn--;
+            throw new InternalError("no randomness (made by the test)");
+        }
         drawn++;
         java.util.Arrays.fill(bytes, drawn);
     }

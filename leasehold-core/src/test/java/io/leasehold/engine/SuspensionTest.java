@@ -204,7 +204,6 @@ final class SuspensionTest {
 
     private LeaseHandle heldWithAWaiterBehind(AcquireAttempt waiter) {
         HeldGrant keeper = shop.keeper();
-        shop.queues.granted(Workshop.NAME, keeper, 0);
         LeaseHandle lease = keeper.begin(shop.context.suspensions().mark(), null);
         shop.queues.enter(waiter);
         return lease;

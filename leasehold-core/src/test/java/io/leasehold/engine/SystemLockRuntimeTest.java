@@ -8,6 +8,7 @@ import io.leasehold.spi.LockRuntime;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.lang.ref.WeakReference;
+import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -16,6 +17,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -44,16 +46,17 @@ final class SystemLockRuntimeTest {
     void timersRunInOrderOnceAndAlsoAfterOneThatFailed() throws Exception {
         List<Integer> ran = Collections.synchronizedList(new ArrayList<>());
         CountDownLatch last = new CountDownLatch(1);
-        runtime.schedule(30 * MS, () -> {
+        // Far enough apart for a machine that is busy between two of these calls.
+        runtime.schedule(1_500 * MS, () -> {
             ran.add(3);
             last.countDown();
         });
-        runtime.schedule(15 * MS, () -> {
+        runtime.schedule(750 * MS, () -> {
             ran.add(2);
             throw made();
         });
         runtime.schedule(-5, () -> ran.add(1));
-        LockRuntime.Timer cancelled = runtime.schedule(20 * MS, () -> ran.add(9));
+        LockRuntime.Timer cancelled = runtime.schedule(1_000 * MS, () -> ran.add(9));
         cancelled.cancel();
         assertThat(last.await(30, TimeUnit.SECONDS)).isTrue();
         assertThat(ran).containsExactly(1, 2, 3);
@@ -177,6 +180,19 @@ final class SystemLockRuntimeTest {
             Thread.sleep(10);
         }
         assertThat(kept.get()).isNull();
+    }
+
+    /** A lock that is asked for and given back all day leaves no place in the queue of the timers. */
+    @Test
+    void timersThatWereCancelledTakeNoPlace() throws Exception {
+        Field field = SystemLockRuntime.class.getDeclaredField("timers");
+        field.setAccessible(true);
+        ScheduledThreadPoolExecutor timers = (ScheduledThreadPoolExecutor) field.get(runtime);
+        int before = timers.getQueue().size();
+        for (int i = 0; i < 10; i++) {
+            runtime.schedule(3_600_000 * MS, () -> {}).cancel();
+        }
+        assertThat(timers.getQueue()).hasSize(before);
     }
 
     private WeakReference<Object> cancelled() {

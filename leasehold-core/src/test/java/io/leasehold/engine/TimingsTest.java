@@ -14,7 +14,7 @@ final class TimingsTest {
 
     private static final long MILLI = 1_000_000L;
 
-    private final Timings defaults = Timings.of(LockOptions.defaults());
+    private final Timings defaults = Timings.of(LockOptions.defaults(), false);
 
     @Test
     void theDefaultsAreTheContract() {
@@ -34,7 +34,7 @@ final class TimingsTest {
 
     @Test
     void aLockDelayIsToldToTheStoreAndNotReliedOn() {
-        Timings delayed = Timings.of(LockOptions.defaults().lockDelay(Duration.ofSeconds(5)));
+        Timings delayed = Timings.of(LockOptions.defaults().lockDelay(Duration.ofSeconds(5)), false);
         assertThat(delayed.toldNanos()).isEqualTo(35_000 * MILLI);
         assertThat(delayed.validityNanos()).isEqualTo(defaults.validityNanos());
         assertThat(delayed.undoNanos()).isEqualTo(35_302 * MILLI);
@@ -42,14 +42,14 @@ final class TimingsTest {
 
     @Test
     void aStoreHasAtLeastFiftyMillisecondsToAnswer() {
-        assertThat(Timings.of(LockOptions.defaults().ttl(Duration.ofMillis(200)))
+        assertThat(Timings.of(LockOptions.defaults().ttl(Duration.ofMillis(200)), false)
                         .answerNanos())
                 .isEqualTo(50 * MILLI);
     }
 
     @Test
     void aFixedTtlIsNeverRenewed() {
-        Timings fixed = Timings.of(LockOptions.defaults().renewal(Renewal.none()));
+        Timings fixed = Timings.of(LockOptions.defaults().renewal(Renewal.none()), false);
         assertThat(fixed.renewed()).isFalse();
         assertThat(fixed.longestCheckableNanos()).isEqualTo(fixed.validityNanos());
     }
@@ -81,18 +81,19 @@ final class TimingsTest {
 
     @Test
     void aShortIntervalIsWaitedWithForASixteenthOnly() {
-        Timings often = Timings.of(LockOptions.defaults().renewal(Renewal.every(Duration.ofMillis(320))));
+        Timings often = Timings.of(LockOptions.defaults().renewal(Renewal.every(Duration.ofMillis(320))), false);
         assertThat(often.batchingNanos()).isEqualTo(20 * MILLI);
     }
 
     @Test
     void aWaiterHasAThirdMoreThanTheLeastValidityToClaimWhatItWasHanded() {
         assertThat(defaults.claimNanos()).isEqualTo(4_000 * MILLI);
-        assertThat(Timings.of(LockOptions.defaults().minimumValidity(Duration.ofSeconds(1)))
+        assertThat(Timings.of(LockOptions.defaults().minimumValidity(Duration.ofSeconds(1)), false)
                         .claimNanos())
                 .as("at least three seconds")
                 .isEqualTo(3_000 * MILLI);
-        assertThat(Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(2))).claimNanos())
+        assertThat(Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(2)), false)
+                        .claimNanos())
                 .as("never more than a ttl")
                 .isEqualTo(2_000 * MILLI);
     }
@@ -110,7 +111,7 @@ final class TimingsTest {
         assertThat(Timings.of(usual, true).answerNanos())
                 .isEqualTo(Duration.ofSeconds(3).toNanos());
         LockOptions long5 = usual.nodeTimeout(Duration.ofSeconds(5));
-        assertThat(Timings.of(long5).answerNanos())
+        assertThat(Timings.of(long5, false).answerNanos())
                 .isEqualTo(Duration.ofSeconds(5).toNanos());
         assertThat(Timings.of(long5, true).answerNanos())
                 .isEqualTo(Duration.ofSeconds(10).toNanos());
@@ -120,8 +121,8 @@ final class TimingsTest {
 
     @Test
     void aLockIsDelayedIfItsStoreKeepsItForLongerThanItsHolder() {
-        assertThat(Timings.of(LockOptions.defaults()).delayed()).isFalse();
-        assertThat(Timings.of(LockOptions.defaults().lockDelay(Duration.ofMillis(1)))
+        assertThat(Timings.of(LockOptions.defaults(), false).delayed()).isFalse();
+        assertThat(Timings.of(LockOptions.defaults().lockDelay(Duration.ofMillis(1)), false)
                         .delayed())
                 .isTrue();
     }

@@ -10,6 +10,7 @@ import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.TokenRange;
@@ -27,6 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What users do in their callbacks and their work holds up neither a loss nor other work. */
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(120)
 final class UserThreadsTest {
@@ -101,6 +103,56 @@ final class UserThreadsTest {
             }
             assertThat(told.await(60, TimeUnit.SECONDS)).isTrue();
             over.countDown();
+        }
+    }
+
+    /** Who continues there may block: neither the store's thread nor that of the release is kept by it. */
+    @Test
+    void whatFollowsTheEndOfALeaseRunsOnAThreadForCallbacks() throws Exception {
+        try (LockClient locks = Leasehold.connect("memory:")) {
+            Lease lost = locks.named("lost").acquire();
+            Lease released = locks.named("released").acquire();
+            List<CompletableFuture<String>> threads = new ArrayList<>();
+            for (Lease lease : List.of(lost, released)) {
+                CompletableFuture<String> thread = new CompletableFuture<>();
+                threads.add(thread);
+                lease.whenEnded()
+                        .thenAccept(
+                                end -> thread.complete(Thread.currentThread().getName()));
+            }
+            locks.admin().forceRelease(LockName.exactly("lost"), null);
+            released.release();
+            for (CompletableFuture<String> thread : threads) {
+                assertThat(thread.get(60, TimeUnit.SECONDS)).startsWith("leasehold-callback");
+            }
+        }
+    }
+
+    /** What follows may block: the thread that brings the news has to bring it to others, too. */
+    @Test
+    void whatFollowsARiskOrARefusalRunsOnAThreadForCallbacks() throws Exception {
+        SilentStore store = new SilentStore();
+        try (LockClient locks = Leasehold.builder().store(store).connect()) {
+            CompletableFuture<Lease> wanted = locks.named("n").acquireAsync();
+            AcquireRequest asked = store.acquires().get(0).request();
+            store.acquires()
+                    .get(0)
+                    .answer()
+                    .complete(new AcquireReply.Granted(
+                            new Grant(asked.owner(), TokenRange.of(1, 1), System.nanoTime(), Incarnation.DURABLE),
+                            List.of()));
+            CompletableFuture<String> atRisk = new CompletableFuture<>();
+            wanted.get(60, TimeUnit.SECONDS)
+                    .onAtRisk(left -> atRisk.complete(Thread.currentThread().getName()));
+            store.ear().suspended(asked.owner());
+            assertThat(atRisk.get(60, TimeUnit.SECONDS)).startsWith("leasehold-callback");
+            CompletableFuture<String> refused = new CompletableFuture<>();
+            locks.named("other")
+                    .holdWhile(Duration.ZERO, lease -> CompletableFuture.completedFuture("never"))
+                    .whenComplete((done, error) ->
+                            refused.complete(Thread.currentThread().getName()));
+            store.acquires().get(1).answer().complete(new AcquireReply.Busy(null, 0, List.of()));
+            assertThat(refused.get(60, TimeUnit.SECONDS)).startsWith("leasehold-callback");
         }
     }
 

@@ -7,13 +7,19 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.nio.file.FileSystem;
 import java.nio.file.FileSystemLoopException;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -31,7 +37,7 @@ class FencedFileTest {
     @TempDir
     private Path directory;
 
-    private final List<Admission> answers = new ArrayList<>();
+    private final List<Admission> answers = Collections.synchronizedList(new ArrayList<>());
     private Path path;
     private FencedFile file;
 
@@ -62,6 +68,22 @@ class FencedFileTest {
                 .filteredOn(answer -> answer instanceof Admission.Rejected)
                 .singleElement()
                 .satisfies(answer -> assertThat(answer.token()).isEqualTo(2));
+    }
+
+    /** It is called without the locks: nobody waits for what the user does there, and it may use the file itself. */
+    @Test
+    void anObserverMayUseTheFile() throws IOException {
+        List<String> seen = new ArrayList<>();
+        FencedFile observed = FencedFile.at(path, answer -> {
+            try {
+                seen.add(answer.token() + " " + read(5));
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+        observed.write(5, "10".getBytes(UTF_8));
+        assertThatThrownBy(() -> observed.write(4, "11".getBytes(UTF_8))).isInstanceOf(StaleTokenException.class);
+        assertThat(seen).containsExactly("5 10", "4 10");
     }
 
     @Test
@@ -308,5 +330,21 @@ class FencedFileTest {
         Path circle = directory.resolve("circle");
         Files.createSymbolicLink(circle, circle.getFileName());
         assertThatThrownBy(() -> FencedFile.at(circle)).isInstanceOf(FileSystemLoopException.class);
+    }
+
+    /** An archive is one: neither hard links nor permissions, and a directory that cannot be opened. */
+    @Test
+    void aFileSystemWithoutLinksAndPermissionsKeepsTheFenceToo() throws IOException {
+        URI archive = URI.create("jar:" + directory.resolve("disk.zip").toUri());
+        try (FileSystem without = FileSystems.newFileSystem(archive, Map.of("create", "true"))) {
+            Path inside = without.getPath("/balance");
+            FencedFile there = FencedFile.at(inside);
+            there.write(5, "10".getBytes(UTF_8));
+            assertThat(Files.readString(without.getPath("/balance.fence"))).isEqualTo("0000000000000005\n");
+            assertThatThrownBy(() -> there.read(4)).isInstanceOf(StaleTokenException.class);
+            there.write(6, "11".getBytes(UTF_8));
+            assertThat(Files.readString(inside)).isEqualTo("11");
+            assertThat(FencedFile.at(inside).read(6)).isPresent();
+        }
     }
 }

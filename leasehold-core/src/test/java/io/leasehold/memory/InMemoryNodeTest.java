@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.node.Ballot;
 import io.leasehold.node.Birth;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
@@ -12,12 +13,18 @@ import io.leasehold.node.SingleNodeStore;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.StoreSignals;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class InMemoryNodeTest {
 
@@ -64,6 +71,42 @@ final class InMemoryNodeTest {
                 .as("the loss, told to both; nobody waits to be woken")
                 .isEqualTo(2);
         assertThat(told).hasValue(1);
+        runtime.close();
+    }
+
+    /** A client that is told may wait for another that asks the node. */
+    @Test
+    void clientsAreToldWithoutTheLockOfTheNode() {
+        SystemLockRuntime runtime = new SystemLockRuntime();
+        InMemoryNode node = new InMemoryNode(runtime);
+        List<Boolean> answered = new ArrayList<>();
+        node.listen(new StoreSignals() {
+            @Override
+            public void wake(LockName name) {
+                answered.add(
+                        CompletableFuture.supplyAsync(() -> node.describe(name).join())
+                                .thenApply(Optional::isEmpty)
+                                .completeOnTimeout(false, 30, TimeUnit.SECONDS)
+                                .join());
+            }
+
+            @Override
+            public void lost(OwnerToken owner, LossCause cause) {}
+
+            @Override
+            public void reconnected() {}
+        });
+        AcquireRequest held =
+                AcquireRequest.exclusive(List.of(NAME), OwnerToken.draw(runtime), "h", 60_000_000_000L, 1_000_000_000L);
+        AcquireRequest waiting = AcquireRequest.exclusive(
+                        List.of(NAME), OwnerToken.draw(runtime), "w", 60_000_000_000L, 1_000_000_000L)
+                .waiting(3_000_000_000L);
+        long candidate = runtime.wallMillis() * 1_000 + 1_000_000;
+        assertThat(node.acquire(new Ballot(held, candidate, 1)).join()).isInstanceOf(NodeReply.Yes.class);
+        assertThat(node.acquire(new Ballot(waiting, candidate + 10, 1)).join()).isInstanceOf(NodeReply.Held.class);
+        node.release(new ReleaseRequest(
+                List.of(NAME), held.owner(), candidate, ReleaseRequest.Kind.RELEASE, 1_000_000_000L));
+        assertThat(answered).containsExactly(true);
         runtime.close();
     }
 

@@ -10,11 +10,15 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.StoreAdmin;
+import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
+import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -38,8 +42,8 @@ final class PassedOnTest {
                     case "description" -> "the node";
                     case "isAtomicOver" -> atomic;
                     case "admin" -> admin;
-                    case "renew" -> java.util.concurrent.CompletableFuture.completedFuture(null);
-                    case "operations" -> io.leasehold.spi.StoreOperations.none();
+                    case "renew" -> CompletableFuture.completedFuture(null);
+                    case "operations" -> StoreOperations.none();
                     case "guarantees" -> new InMemoryNode(runtime).guarantees();
                     default -> null;
                 };
@@ -64,6 +68,54 @@ final class PassedOnTest {
         assertThat(store.isAtomicOver(List.of(NAME))).isFalse();
         atomic = true;
         assertThat(store.isAtomicOver(List.of(NAME))).isTrue();
+    }
+
+    @Test
+    void aPassingNodePassesOnEveryVerbAndItsAnswer() throws ReflectiveOperationException {
+        List<Object> answers = new ArrayList<>();
+        LockNode answering = (LockNode) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {LockNode.class}, (proxy, method, arguments) -> {
+                    called.add(method.getName() + (arguments == null ? "" : " " + Arrays.toString(arguments)));
+                    answers.add(answer(method.getReturnType()));
+                    return answers.get(0);
+                });
+        PassingNode passing = new PassingNode(answering) {};
+        for (boolean yes : new boolean[] {true, false}) {
+            atomic = yes;
+            for (Method verb : LockNode.class.getMethods()) {
+                called.clear();
+                answers.clear();
+                Object[] arguments = Arrays.stream(verb.getParameterTypes())
+                        .map(type -> type == long.class ? (Object) 7L : null)
+                        .toArray();
+                Object answer = verb.invoke(passing, arguments);
+                assertThat(called)
+                        .as(verb.toString())
+                        .containsExactly(
+                                verb.getName() + (arguments.length == 0 ? "" : " " + Arrays.toString(arguments)));
+                assertThat(answer).as(verb.toString()).isEqualTo(answers.get(0));
+            }
+        }
+    }
+
+    /** A value of this type that is like no other, where the type allows it. */
+    private @Nullable Object answer(Class<?> type) {
+        if (type == void.class) {
+            return null;
+        }
+        if (type == boolean.class) {
+            return atomic;
+        }
+        if (type == String.class) {
+            return "the node's";
+        }
+        if (type == CompletableFuture.class) {
+            Object future = new CompletableFuture<>();
+            return future;
+        }
+        return type == StoreAdmin.class
+                ? admin
+                : type == StoreOperations.class ? StoreOperations.none() : new InMemoryNode(runtime).guarantees();
     }
 
     @Test

@@ -3,6 +3,7 @@ package io.leasehold.quorum;
 import static io.leasehold.quorum.ScriptedSet.MILLI;
 import static io.leasehold.quorum.ScriptedSet.NAME;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.LockName;
 import io.leasehold.spi.OwnerToken;
@@ -140,6 +141,18 @@ final class ContentionBackoffTest {
         backoff.awaited(NAME);
         assertThat(backoff.courtesyNanos(LockName.exactly("n-1"))).isZero();
         assertThat(backoff.courtesyNanos(NAME)).isPositive();
+    }
+
+    @Test
+    void aTimerThatCannotBeHadDoesNotKeepTheNextWakeUpAway() {
+        OwnerToken attempt = attempt();
+        backoff.woken(NAME);
+        clock.noTimers = true;
+        assertThatThrownBy(() -> backoff.later(attempt, NAME, MILLI)).isInstanceOf(InternalError.class);
+        clock.noTimers = false;
+        assertThat(clock.armed()).as("the timer that it replaces is gone").isZero();
+        backoff.woken(NAME);
+        assertThat(untilWoken()).isEqualTo(1);
     }
 
     @Test

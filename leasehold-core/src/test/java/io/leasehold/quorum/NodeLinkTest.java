@@ -3,12 +3,15 @@ package io.leasehold.quorum;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockStoreException;
+import io.leasehold.UnsafeStoreException;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.spi.FailureKind;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -43,6 +46,40 @@ final class NodeLinkTest {
             assertThat(one.join()).as("an answer makes room").isEqualTo("heard");
         } finally {
             runtime.close();
+        }
+    }
+
+    @Test
+    void whatTheNodeSaysIsToldAsItSaysItAndNotItsCause() {
+        UnsafeStoreException refused =
+                new UnsafeStoreException("the server evicts keys", new IllegalStateException("a request failed"));
+        NodeLink link = new NodeLink(new ScriptedNode(new HandClock()), "node-1");
+        for (Throwable wrapped : List.of(refused, new CompletionException(new ExecutionException(refused)))) {
+            CompletableFuture<LockStoreException> told =
+                    link.ask(target -> CompletableFuture.failedFuture(wrapped), (kind, error) -> error);
+            assertThat(told).isCompletedWithValue(refused);
+        }
+        CompletableFuture<LockStoreException> thrown = link.ask(
+                target -> {
+                    throw refused;
+                },
+                (kind, error) -> error);
+        assertThat(thrown).isCompletedWithValue(refused);
+    }
+
+    /** A driver that cannot start a thread: that is an answer, and however many there are, none counts as unanswered. */
+    @Test
+    void anErrorThatADriverThrowsIsAnAnswer() {
+        NodeLink link = new NodeLink(new ScriptedNode(new HandClock()), "node-1");
+        for (int i = 0; i <= NodeLink.MAX_UNANSWERED; i++) {
+            CompletableFuture<String> told = link.ask(
+                    target -> {
+                        throw new InternalError("no thread (made by the test)");
+                    },
+                    NodeLinkTest::said);
+            assertThat(told.join())
+                    .startsWith("UNKNOWN: a request to node-1 failed")
+                    .contains("no thread");
         }
     }
 

@@ -248,7 +248,6 @@ final class NodeSetTest {
     void anErrorOfTheStoreIsPassedOnAsItIs() {
         UnsafeStoreException known = new UnsafeStoreException("known", null);
         NodeLink link = new NodeLink(nodes.get(0), "node-0");
-        assertThat(link.name()).isEqualTo("node-0");
         assertThat(link.ask(node -> CompletableFuture.<String>failedFuture(known), (kind, error) -> {
                             assertThat(error).isSameAs(known);
                             return kind.name();

@@ -105,9 +105,13 @@ final class NodeStatusesTest {
 
     @Test
     void whoListensLaterIsToldOfEveryNodeThatDoesNotCount() {
+        vote(0, NO_WAY);
         vote(1, NO_WAY);
         statuses.listen(told::add);
-        assertThat(news()).containsExactly(new NodeChanged("b", TRUSTED, UNREACHABLE, "no way (made by the test)"));
+        assertThat(news())
+                .containsExactly(
+                        new NodeChanged("a", TRUSTED, UNREACHABLE, "no way (made by the test)"),
+                        new NodeChanged("b", TRUSTED, UNREACHABLE, "no way (made by the test)"));
     }
 
     private static String logged(Runnable step) {

@@ -12,6 +12,7 @@ import io.leasehold.LossCause;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
@@ -29,6 +30,8 @@ import org.junit.jupiter.api.Test;
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class QuorumSessionKeepingTest {
+
+    private static final LockName OTHER = LockName.exactly("other");
 
     private final ScriptedSet set = new ScriptedSet(3);
 
@@ -295,6 +298,25 @@ final class QuorumSessionKeepingTest {
         assertThat(set.lost).isEmpty();
         set.nodes.get(1).ear.lost(grant.owner(), LossCause.FORCE_RELEASED);
         assertThat(set.lost).containsExactly(LossCause.FORCE_RELEASED);
+        OwnerToken other = set.owner();
+        set.granted(AcquireRequest.exclusive(List.of(OTHER), other, "host/1/x", TTL, SECOND));
+        set.nodes.forEach(node -> node.ear.lost(other, LossCause.SESSION_LOST));
+        assertThat(set.lost).as("with its cause").contains(LossCause.SESSION_LOST);
+    }
+
+    /** The locks of one batch may have time limits of their own: with the answer all of them end. */
+    @Test
+    void aBatchThatIsAnsweredLeavesNoTimeLimit() {
+        Grant one = set.granted();
+        Grant other = set.granted(AcquireRequest.exclusive(List.of(OTHER), set.owner(), "host/1/x", TTL, SECOND));
+        int armed = set.clock.armed();
+        RenewReply reply = set.clock.answer(set.store.renew(new RenewBatch(
+                List.of(
+                        new RenewBatch.Item(NAME, one.owner(), TTL, 20 * MILLI),
+                        new RenewBatch.Item(OTHER, other.owner(), TTL, 70 * MILLI)),
+                SECOND)));
+        assertThat(reply.items()).hasOnlyElementsOfType(RenewReply.Renewed.class);
+        assertThat(set.clock.armed()).isEqualTo(armed);
     }
 
     // ---- ending

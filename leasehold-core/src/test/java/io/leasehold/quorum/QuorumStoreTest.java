@@ -20,8 +20,8 @@ import io.leasehold.admin.Finding;
 import io.leasehold.admin.Leak;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
-import io.leasehold.quorum.QuorumOperations.Probe;
-import io.leasehold.quorum.QuorumOperations.SetChecks;
+import io.leasehold.quorum.QuorumAdmin.Probe;
+import io.leasehold.quorum.QuorumAdmin.SetChecks;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
@@ -215,6 +215,7 @@ final class QuorumStoreTest {
         private List<Leak> leaks = List.of();
         private CompletableFuture<List<Finding>> findings = CompletableFuture.completedFuture(List.of());
         private LongConsumer progress;
+        private RuntimeException thrown;
 
         @Override
         public boolean keepsClientRecords() {
@@ -247,6 +248,9 @@ final class QuorumStoreTest {
 
         @Override
         public CompletableFuture<List<Finding>> diagnose() {
+            if (thrown != null) {
+                throw thrown;
+            }
             return findings;
         }
     }
@@ -299,6 +303,19 @@ final class QuorumStoreTest {
                         Finding.warning("node", "redis://host-1:6379/0 could not be asked: gone", null),
                         Finding.good("independence", "3 different servers on different hosts"),
                         Finding.good("clock", "the clocks of the nodes agree within 1 ms"));
+    }
+
+    /** A driver that throws instead of answering keeps no operator from what the others say. */
+    @Test
+    void aNodeThatThrowsIsAFindingOfItsOwn() {
+        List<Operations> each = operations();
+        each.get(0).findings = CompletableFuture.completedFuture(List.of(Finding.good("eviction", "none")));
+        each.get(1).thrown = new IllegalStateException("made by the test");
+        failing("probe", 1, 2);
+        List<Finding> findings = set.store.operations().diagnose().join();
+        assertThat(findings.get(0)).isEqualTo(Finding.good("eviction", "none"));
+        assertThat(findings.get(1).reason()).startsWith("redis://host-1:6379/0 could not be asked: ");
+        assertThat(findings).hasSize(4);
     }
 
     @Test
@@ -356,6 +373,30 @@ final class QuorumStoreTest {
         set.nodes.get(0).ear.wake(NAME);
         set.pass(1_000);
         assertThat(set.woken).as("nothing is told after the close").isEmpty();
+    }
+
+    @Test
+    void anErrorAtOneNodesCloseLeavesNoOtherOpen() {
+        set.nodes.get(0).errorAtClose = new InternalError("no thread (made by the test)");
+        set.nodes.get(1).failsToClose = true;
+        assertThatThrownBy(set.store::close).isInstanceOf(InternalError.class);
+        assertThat(set.nodes).allSatisfy(node -> assertThat(node.closed).isTrue());
+    }
+
+    /** No time can be waited for: what can be closed without it is closed, and nothing is repeated. */
+    @Test
+    void aCloseThatCannotWaitClosesEveryNodeAllTheSame() {
+        Grant grant = set.granted();
+        set.nodes.get(2).answers("release", ScriptedNode.SILENCE);
+        set.released(grant);
+        set.clock.noTimers = true;
+        assertThatThrownBy(set.store::close).isInstanceOf(InternalError.class);
+        assertThat(set.nodes).allSatisfy(node -> assertThat(node.closed).isTrue());
+        set.clock.noTimers = false;
+        int ends = set.nodes.get(2).ends.size();
+        set.nodes.get(2).ear.reconnected();
+        set.pass(5_000);
+        assertThat(set.nodes.get(2).ends).hasSize(ends);
     }
 
     @Test

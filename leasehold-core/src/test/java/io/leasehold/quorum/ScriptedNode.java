@@ -52,6 +52,8 @@ final class ScriptedNode implements LockNode, StoreAdmin {
     StoreSignals ear;
     boolean closed;
     boolean failsToClose;
+    /** What closing it throws as well. */
+    Error errorAtClose;
 
     private final HandClock clock;
 
@@ -172,6 +174,9 @@ final class ScriptedNode implements LockNode, StoreAdmin {
         closed = true;
         if (failsToClose) {
             throw new IllegalStateException("cannot be closed (made by the test)");
+        }
+        if (errorAtClose != null) {
+            throw errorAtClose;
         }
     }
 }

@@ -3,8 +3,8 @@ package io.leasehold.quorum;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.admin.Finding.Grade;
-import io.leasehold.quorum.QuorumOperations.Probe;
-import io.leasehold.quorum.QuorumOperations.SetChecks;
+import io.leasehold.quorum.QuorumAdmin.Probe;
+import io.leasehold.quorum.QuorumAdmin.SetChecks;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;

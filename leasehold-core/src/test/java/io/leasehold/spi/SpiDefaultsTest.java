@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasehold.LockName;
 import io.leasehold.admin.LockAdmin;
 import io.leasehold.node.LockNode;
+import io.leasehold.quorum.HandClock;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -78,6 +79,19 @@ final class SpiDefaultsTest {
         assertThat(thread.isDaemon()).isTrue();
         assertThat(thread.getName()).isEqualTo("the-name");
         assertThat(called).hasSize(1);
+    }
+
+    @Test
+    void anInterruptIsKeptUntilWhatIsAwaitedIsDone() {
+        HandClock clock = new HandClock();
+        CompletableFuture<String> done = new CompletableFuture<>();
+        clock.schedule(TimeUnit.MILLISECONDS.toNanos(5), () -> done.complete("done"));
+        clock.interruptsNextWait = true;
+        clock.awaitUninterruptibly(done);
+        assertThat(done).isDone();
+        assertThat(Thread.interrupted()).isTrue();
+        clock.awaitUninterruptibly(done);
+        assertThat(Thread.interrupted()).isFalse();
     }
 
     @Test

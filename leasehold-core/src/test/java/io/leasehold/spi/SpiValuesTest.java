@@ -235,6 +235,20 @@ final class SpiValuesTest {
     }
 
     @Test
+    void anErrorAtTheStartIsTheFailureAndLeavesNoTimer() {
+        CompletableFuture<String> reply = TimeLimit.within(
+                clock,
+                1_000,
+                () -> {
+                    throw new InternalError("no thread");
+                },
+                error -> "failed " + error.getMessage(),
+                () -> "late");
+        assertThat(reply).isCompletedWithValue("failed no thread");
+        assertThat(clock.armed()).isZero();
+    }
+
+    @Test
     void noTimerIsLeftBehindByWhatIsDone() {
         within(CompletableFuture.completedFuture("x"));
         orFail(CompletableFuture.completedFuture("x"));

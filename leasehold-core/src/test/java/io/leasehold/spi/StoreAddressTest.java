@@ -48,7 +48,9 @@ final class StoreAddressTest {
         assertThat(bare.password()).isNull();
         assertThat(parse("x://h/").path()).isEmpty();
         assertThat(parse("x://[::1]").servers()).containsExactly("[::1]:1234");
+        assertThat(parse("x://[::]:7").servers()).containsExactly("[::]:7");
         assertThat(parse("x://u:p/w@h/path").password()).as("a slash in it").isEqualTo("p/w");
+        assertThat(parse("x://u:p/@h/path").password()).as("a slash at its end").isEqualTo("p/");
         assertThat(parse("x://h?&name=x&").option("name")).isEqualTo("x");
         assertThat(bare.refused("a rule")).hasMessage("store URI \"x://host\": a rule");
     }
@@ -58,13 +60,17 @@ final class StoreAddressTest {
         "x:host, must be followed by //",
         "x://h#f, a fragment",
         "x://h?other=1, unknown option \"other\"",
+        "x://h?=1, unknown option \"\"",
         "x://h?name=a&name=b, is given twice",
         "x://user@h, must be a user",
         "x://:p@h, must be a user",
         "x://u:@h, must be a user",
+        "x://@h, must be a user",
         "x://, is no host",
         "'x://a,,b', is no host",
         "x://a b, is no host",
+        "x://:80, \"\" is no host",
+        "x:///path, \"\" is no host",
         "x://[]:1, is no host",
         "x://[::1, is no host",
         "x://h:0, from 1 to 65535",

@@ -65,6 +65,15 @@ final class StoreUriTest {
         assertThat(StoreUri.parse(text).redacted()).isEqualTo(text);
     }
 
+    /** The host is what tells one store from another in a message. */
+    @Test
+    void aPasswordThatLooksLikeAParameterHidesNotTheHost() {
+        assertThat(StoreUri.parse("redis://user:password=s3cret@h/0").redacted())
+                .isEqualTo("redis://***@h/0");
+        assertThat(StoreUri.parse("redis://user:password=s3cret@h/0?db=1").redacted())
+                .isEqualTo("redis://***@h/0?db=1");
+    }
+
     @Test
     void aUriWithoutSchemeIsRefusedWithoutItsSecrets() {
         assertThatThrownBy(() -> StoreUri.parse("//:s3cret@h"))

@@ -1,6 +1,7 @@
 package io.leasehold.spi;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
@@ -8,6 +9,7 @@ import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.quorum.HandClock;
 import io.leasehold.spi.toolkit.Failure;
+import io.leasehold.spi.toolkit.TimeLimit;
 import io.leasehold.spi.toolkit.TimedReplies;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -26,19 +28,44 @@ final class TimedRepliesTest {
     private static final long LIMIT = 1_000;
 
     private final HandClock clock = new HandClock();
+    /** What the translation of errors throws instead of translating. */
+    private Error untranslatable;
+
     private final TimedReplies replies = new TimedReplies(clock, new Words());
 
-    private static final class Words implements TimedReplies.Errors {
+    private final class Words implements TimedReplies.Errors {
         @Override
         public Failure of(String what, Throwable error) {
+            failIfTold();
             return new Failure(
                     FailureKind.PERMANENT, new StoreAccessException(what + " failed: " + error.getMessage(), error));
         }
 
         @Override
         public LockStoreException late(String what, long limitNanos) {
+            failIfTold();
             return new StoreUnavailableException(what + " was not answered within " + limitNanos, null);
         }
+    }
+
+    private void failIfTold() {
+        if (untranslatable != null) {
+            throw untranslatable;
+        }
+    }
+
+    /** A class of the driver is missing, for example: the caller is told, and does not wait for ever. */
+    @Test
+    void anErrorThatCannotBeTranslatedIsTheAnswer() {
+        untranslatable = new NoClassDefFoundError("made by the test");
+        assertThat(replies.acquire(acquire(), TimedRepliesTest::broken)).isCompletedExceptionally();
+        assertThat(replies.renew(item(), LIMIT, TimedRepliesTest::broken)).isCompletedExceptionally();
+        assertThat(replies.release(release(), TimedRepliesTest::broken)).isCompletedExceptionally();
+        assertThat(replies.orFail("list", LIMIT, TimedRepliesTest::broken)).isCompletedExceptionally();
+        assertThat(clock.armed()).isZero();
+        CompletableFuture<AcquireReply> late = replies.acquire(acquire(), CompletableFuture::new);
+        clock.pass(Duration.ofNanos(LIMIT));
+        assertThat(late).isCompletedExceptionally();
     }
 
     private static <T> CompletableFuture<T> broken() {
@@ -96,6 +123,58 @@ final class TimedRepliesTest {
             assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN);
             assertThat(failed.error()).hasMessage("release of [order:1] was not answered within 1000");
         });
+    }
+
+    @Test
+    void anAttemptThatIsToldBusyIsEnded() {
+        List<String> ended = new ArrayList<>();
+        AcquireReply busy = new AcquireReply.Busy(null, 7, List.of());
+        assertThat(replies.acquire(acquire(), () -> CompletableFuture.completedFuture(busy), () -> ended.add("busy")))
+                .isCompletedWithValue(busy);
+        assertThat(ended).containsExactly("busy");
+        AcquireReply queued = new AcquireReply.Queued(null, 7, List.of());
+        assertThat(replies.acquire(acquire(), () -> CompletableFuture.completedFuture(queued), () -> ended.add("no")))
+                .isCompletedWithValue(queued);
+        assertThat(replies.acquire(acquire(), TimedRepliesTest::broken, () -> ended.add("no")))
+                .isDone();
+        assertThat(ended).hasSize(1);
+    }
+
+    @Test
+    void anAdministrativeRequestFailsWithTheStoresWords() {
+        assertThat(replies.orFail("list", LIMIT, () -> CompletableFuture.completedFuture(7)))
+                .isCompletedWithValue(7);
+        assertThat(clock.armed()).isZero();
+        assertThatThrownBy(() ->
+                        replies.orFail("list", LIMIT, TimedRepliesTest::broken).join())
+                .hasCauseInstanceOf(StoreAccessException.class)
+                .hasMessageContaining("list failed: broken");
+        CompletableFuture<Integer> late = replies.orFail("list", LIMIT, CompletableFuture::new);
+        clock.pass(Duration.ofNanos(LIMIT - 1));
+        assertThat(late).isNotDone();
+        clock.pass(Duration.ofNanos(1));
+        assertThatThrownBy(late::join).hasMessageContaining("list was not answered within 1000");
+    }
+
+    @Test
+    void whoWaitsForAnAnswerIsToldOfItsFailureAsItIs() {
+        assertThat(TimeLimit.<Integer>await(clock, CompletableFuture.completedFuture(7), "asking"))
+                .isEqualTo(7);
+        StoreAccessException known = new StoreAccessException("no right", null);
+        assertThatThrownBy(() -> TimeLimit.await(clock, CompletableFuture.failedFuture(known), "asking"))
+                .isSameAs(known);
+        assertThatThrownBy(() -> TimeLimit.await(clock, broken(), "asking"))
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContainingAll("asking failed", "broken");
+    }
+
+    @Test
+    void aThreadThatIsInterruptedWhileItWaitsStaysInterrupted() {
+        clock.interruptsNextWait = true;
+        assertThatThrownBy(() -> TimeLimit.await(clock, new CompletableFuture<>(), "asking"))
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessage("interrupted while asking");
+        assertThat(Thread.interrupted()).isTrue();
     }
 
     private static AcquireRequest acquire() {

@@ -23,7 +23,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "demo",
         description = {
-            "Shows it: what can go wrong with a lock, and what comes of it. Starts real",
+            "Shows what can go wrong with a lock, and what comes of it. Starts real",
             "servers and processes of its own, and leaves nothing behind.%n"
         },
         footer = {
@@ -51,22 +51,22 @@ public final class DemoCommand implements Callable<Integer> {
             arity = "0..1",
             paramLabel = "SCENARIO",
             defaultValue = FIRST,
-            description = "Default: first")
+            description = "Is one of those below (first).")
     @SuppressWarnings("NullAway.Init")
     private String scenario;
 
-    @Option(names = "--workers", paramLabel = "N", description = "Processes of first, 2 to 8. Default: 4")
+    @Option(names = "--workers", paramLabel = "N", description = "Starts N processes in first, 2 to 8 (4).")
     private @Nullable Integer workers;
 
     @Option(
             names = {"--without-lock", "--naive"},
-            description = "The same without what protects: work is lost.")
+            description = "Leaves out what protects: work is lost.")
     private boolean naive;
 
-    @Option(names = "--list", description = "Only list the scenarios.")
+    @Option(names = "--list", description = "Lists the scenarios and does nothing else.")
     private boolean list;
 
-    @Option(names = "--quick", description = "As fast as possible.")
+    @Option(names = "--quick", description = "Runs as fast as possible.")
     private boolean quick;
 
     /** A command of this invocation. */

@@ -3,17 +3,16 @@ package io.leasehold.etcd;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.leasehold.LockName;
-import io.leasehold.LockStoreException;
-import io.leasehold.StoreUnavailableException;
-import io.leasehold.UnsafeStoreException;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreAdmin;
-import io.leasehold.spi.toolkit.Failure;
 import io.leasehold.spi.toolkit.Glob;
+import io.leasehold.spi.toolkit.InTurn;
 import io.leasehold.spi.toolkit.TimeLimit;
+import io.leasehold.spi.toolkit.TimedReplies;
+import io.leasehold.spi.toolkit.TokenBase;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -22,8 +21,6 @@ import java.util.NavigableSet;
 import java.util.Optional;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Administrative operations, and the check of a store before it is used. */
@@ -36,90 +33,47 @@ final class EtcdAdmin implements StoreAdmin {
     /** How many locks are looked at at once. */
     private static final int AT_ONCE = 100;
 
-    private static final String BASE = "tokenBase=";
-
     private final EtcdUri uri;
     private final LockRuntime runtime;
     private final EtcdCalls etcd;
     private final Keys keys;
     private final QueueHeads heads;
-    private final Failures failures;
+    private final TimedReplies replies;
+    private final TokenBase base;
 
-    EtcdAdmin(EtcdUri uri, LockRuntime runtime, EtcdCalls etcd, Keys keys, QueueHeads heads, Failures failures) {
+    EtcdAdmin(EtcdUri uri, LockRuntime runtime, EtcdCalls etcd, Keys keys, QueueHeads heads, TimedReplies replies) {
         this.uri = uri;
         this.runtime = runtime;
         this.etcd = etcd;
         this.keys = keys;
         this.heads = heads;
-        this.failures = failures;
-    }
-
-    private <T> CompletableFuture<T> inTime(String what, Supplier<CompletableFuture<T>> work) {
-        return inTime(what, LIMIT_NANOS, work);
-    }
-
-    private <T> CompletableFuture<T> inTime(String what, long limitNanos, Supplier<CompletableFuture<T>> work) {
-        return TimeLimit.orFail(
-                runtime,
-                limitNanos,
-                work,
-                error -> failures.of(what, error).error(),
-                () -> failures.late(what, limitNanos));
+        this.replies = replies;
+        this.base = new TokenBase(uri.tokenBase(), uri.toString());
     }
 
     // ---- before use
 
     /** Connects, and makes sure that the tokens of all clients of this prefix have the same base. */
     void verify() {
-        CompletableFuture<Boolean> verified = inTime("connecting", this::checkBase);
-        try {
-            runtime.await(verified);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new StoreUnavailableException("interrupted while connecting to " + uri, e);
-        }
-        try {
-            verified.join();
-        } catch (CompletionException e) {
-            throw Failure.unwrapped(e) instanceof LockStoreException known
-                    ? known
-                    : new StoreUnavailableException("connecting to " + uri + " failed: " + e.getCause(), e);
-        }
+        TimeLimit.await(runtime, replies.orFail("connecting", LIMIT_NANOS, this::checkBase), "connecting to " + uri);
     }
 
     private CompletableFuture<Boolean> checkBase() {
-        String base = BASE + uri.tokenBase();
         return etcd.get(keys.tokens()).thenCompose(found -> {
             if (found.isPresent()) {
-                compareBase(base, found.get().getValue().toString(StandardCharsets.UTF_8));
+                base.compare(found.get().getValue().toString(StandardCharsets.UTF_8), "key", uri.prefix() + "@tokens");
                 return CompletableFuture.completedFuture(true);
             }
-            return etcd.putIfAbsent(keys.tokens(), Keys.bytes(base))
+            return etcd.putIfAbsent(keys.tokens(), Keys.bytes(base.text()))
                     .thenCompose(written -> written ? CompletableFuture.completedFuture(true) : checkBase());
         });
-    }
-
-    private void compareBase(String base, String found) {
-        if (!found.equals(base)) {
-            throw new UnsafeStoreException(
-                    "tokenBase is " + uri.tokenBase() + " in the store URI, but key " + uri.prefix() + "@tokens at "
-                            + uri
-                            + " says \"" + found + "\": with two bases, tokens of one lock would not increase. Use the"
-                            + " same base in all clients; to raise it, stop them all, change the key, and start them with"
-                            + " the new one",
-                    null);
-        }
     }
 
     // ---- owners that are not known here
 
     /** Removes what this owner token has; whether it held one of the locks. */
     CompletableFuture<Boolean> removeOwner(List<LockName> names, OwnerToken owner) {
-        CompletableFuture<Boolean> all = CompletableFuture.completedFuture(false);
-        for (LockName name : names) {
-            all = all.thenCompose(before -> removeOwner(name, owner).thenApply(held -> before || held));
-        }
-        return all;
+        return InTurn.any(names, name -> removeOwner(name, owner));
     }
 
     private CompletableFuture<Boolean> removeOwner(LockName name, OwnerToken owner) {
@@ -156,7 +110,7 @@ final class EtcdAdmin implements StoreAdmin {
 
     @Override
     public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return inTime("inspection of \"" + name + "\"", () -> head(name));
+        return replies.orFail("inspection of \"" + name + "\"", LIMIT_NANOS, () -> head(name));
     }
 
     private CompletableFuture<Optional<LockRecord>> head(LockName name) {
@@ -167,14 +121,26 @@ final class EtcdAdmin implements StoreAdmin {
     }
 
     private CompletableFuture<Optional<LockRecord>> record(LockName name, KeyValue head) {
-        return heads.withTime(head).thenApply(holder -> holder.map(found -> new LockRecord(name, found)));
+        return heads.withTime(head)
+                .thenCompose(holder -> holder.isPresent()
+                        ? CompletableFuture.completedFuture(Optional.of(new LockRecord(name, holder.get())))
+                        : recordBehind(name, head));
+    }
+
+    /** The next one holds where the head has just ended; nobody does while a key outlives its lease. */
+    private CompletableFuture<Optional<LockRecord>> recordBehind(LockName name, KeyValue ended) {
+        return first(name)
+                .thenCompose(first -> first.filter(head -> head.getCreateRevision() != ended.getCreateRevision())
+                        .map(head -> record(name, head))
+                        .orElseGet(() -> CompletableFuture.completedFuture(Optional.empty())));
     }
 
     /** The entries behind the first. */
     @Override
     public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
-        return inTime(
+        return replies.orFail(
                 "list of the waiters of \"" + name + "\"",
+                LIMIT_NANOS,
                 () -> inOrder(keys.queue(name), 0, limit + 1L, new ArrayList<>())
                         .thenApply(found -> found.stream()
                                 .skip(1)
@@ -201,11 +167,11 @@ final class EtcdAdmin implements StoreAdmin {
     @Override
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         Glob wanted = Glob.of(glob);
-        return inTime(
+        return replies.orFail(
                 "list of locks",
                 LIST_LIMIT_NANOS,
                 () -> names(wanted, limit, keys.all(), new TreeSet<>())
-                        .thenCompose(names -> records(List.copyOf(names), 0, new ArrayList<>())));
+                        .thenCompose(names -> InTurn.some(List.copyOf(names), AT_ONCE, limit, this::head)));
     }
 
     /** The first names that match, of keys from this one on. */
@@ -224,33 +190,24 @@ final class EtcdAdmin implements StoreAdmin {
         });
     }
 
-    private CompletableFuture<List<LockRecord>> records(List<LockName> names, int from, List<LockRecord> found) {
-        if (from >= names.size()) {
-            return CompletableFuture.completedFuture(found);
-        }
-        int to = Math.min(names.size(), from + AT_ONCE);
-        List<CompletableFuture<Optional<LockRecord>>> asked =
-                names.subList(from, to).stream().map(this::head).toList();
-        return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new)).thenCompose(nothing -> {
-            asked.forEach(record -> record.join().ifPresent(found::add));
-            return records(names, to, found);
-        });
-    }
-
     // ---- repairing
 
     /** Deletes the first key of the queue; the next one holds then, with a larger token. */
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return inTime(
-                "forced release of \"" + name + "\"",
-                () -> first(name).thenCompose(first -> {
-                    boolean wanted = first.map(head -> heads.holder(head).id())
-                            .filter(id -> holderId == null || id.equals(holderId))
-                            .isPresent();
-                    return wanted
-                            ? etcd.delete(first.get().getKey(), first.get().getCreateRevision())
-                            : CompletableFuture.completedFuture(false);
-                }));
+        return replies.orFail("forced release of \"" + name + "\"", LIMIT_NANOS, () -> deleteHead(name, holderId));
+    }
+
+    private CompletableFuture<Boolean> deleteHead(LockName name, @Nullable String holderId) {
+        return first(name).thenCompose(first -> {
+            if (first.isEmpty()
+                    || (holderId != null && !heads.holder(first.get()).id().equals(holderId))) {
+                return CompletableFuture.completedFuture(false);
+            }
+            // Where the head has left by itself, the next one holds.
+            return etcd.delete(first.get().getKey(), first.get().getCreateRevision())
+                    .thenCompose(
+                            deleted -> deleted ? CompletableFuture.completedFuture(true) : deleteHead(name, holderId));
+        });
     }
 }

@@ -45,7 +45,7 @@ interface EtcdCalls extends AutoCloseable {
 
     /** A watch that can be ended. */
     interface Watching {
-        /** Nothing more is asked for. */
+        /** Ends the watch. */
         void close();
     }
 
@@ -86,7 +86,7 @@ interface EtcdCalls extends AutoCloseable {
     /** A part of a queue, first come first, from this create revision on. */
     CompletableFuture<List<KeyValue>> inOrder(ByteSequence queue, long limit, long fromRevision);
 
-    /** Without their values, those from a key on to this one, which is left out, in the order of keys. */
+    /** The keys from one on to another, which is left out, without their values, in the order of keys. */
     CompletableFuture<List<KeyValue>> keysUntil(ByteSequence from, ByteSequence end, long limit);
 
     /** Makes the key if it is not there, and reads it and the first of the queue. */

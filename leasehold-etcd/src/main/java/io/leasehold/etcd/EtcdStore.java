@@ -23,7 +23,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Locks in etcd: the verbs of the SPI over {@linkplain QueueEntry places} in queues.
@@ -39,13 +38,13 @@ final class EtcdStore implements LockStore {
     private final EtcdAdmin admin;
     private final QueueEntry.Shared shared;
     private final Map<OwnerToken, QueueEntry> byOwner = new ConcurrentHashMap<>();
-    private volatile @Nullable StoreSignals signals;
+    private volatile StoreSignals signals = StoreSignals.NONE;
 
     EtcdStore(EtcdUri uri, LockRuntime runtime) {
         this(uri, runtime, List.of());
     }
 
-    /** For tests, too, which let calls fail on their way. */
+    /** A store whose calls pass these interceptors: tests let calls fail on their way. */
     EtcdStore(EtcdUri uri, LockRuntime runtime, List<ClientInterceptor> interceptors) {
         this(uri, runtime, new Etcd(uri, null, interceptors), false);
     }
@@ -62,38 +61,28 @@ final class EtcdStore implements LockStore {
         this.uri = uri;
         this.runtime = runtime;
         this.etcd = etcd;
-        Failures failures = new Failures(uri, withProvider);
-        this.replies = new TimedReplies(runtime, failures);
+        this.replies = new TimedReplies(runtime, new Failures(uri, withProvider));
         Keys keys = new Keys(uri.prefix());
         QueueHeads heads = new QueueHeads(etcd, uri.tokenBase());
-        this.admin = new EtcdAdmin(uri, runtime, etcd, keys, heads, failures);
-        this.shared = new QueueEntry.Shared(uri, etcd, keys, heads, runtime, new Told());
+        this.admin = new EtcdAdmin(uri, runtime, etcd, keys, heads, replies);
+        this.shared = new QueueEntry.Shared(uri, etcd, keys, heads, runtime, new Signals());
     }
 
     /** Passes events of places on to the engine. */
-    private final class Told implements QueueEntry.Events {
+    private final class Signals implements QueueEntry.Events {
         @Override
         public void woken(QueueEntry place) {
-            StoreSignals listener = signals;
-            if (listener != null) {
-                listener.wake(place.name());
-            }
+            signals.wake(place.name());
         }
 
         @Override
         public void taken(QueueEntry place, LossCause cause) {
-            StoreSignals listener = signals;
-            if (listener != null) {
-                listener.lost(place.owner(), cause);
-            }
+            signals.lost(place.owner(), cause);
         }
 
         @Override
         public void suspended(QueueEntry place) {
-            StoreSignals listener = signals;
-            if (listener != null) {
-                listener.suspended(place.owner());
-            }
+            signals.suspended(place.owner());
         }
 
         @Override
@@ -138,12 +127,7 @@ final class EtcdStore implements LockStore {
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
         QueueEntry place = byOwner.computeIfAbsent(request.owner(), owner -> new QueueEntry(shared, request));
-        return replies.acquire(request, () -> place.ask(request)).whenComplete((reply, error) -> {
-            // A busy one has left the queue already, and the engine does not end what is not remembered.
-            if (reply instanceof AcquireReply.Busy) {
-                place.end();
-            }
-        });
+        return replies.acquire(request, () -> place.ask(request), place::end);
     }
 
     @Override

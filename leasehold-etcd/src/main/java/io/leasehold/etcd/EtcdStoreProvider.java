@@ -38,7 +38,7 @@ public final class EtcdStoreProvider implements StoreProvider {
         try {
             store.verify();
             return store;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             store.close();
             throw e;
         }

@@ -103,7 +103,7 @@ final class EtcdUri {
         return address.tokenBase();
     }
 
-    /** For how long a member that is cut off may still believe that it leads: the cluster's election timeout. */
+    /** The election timeout of the cluster: a member that is cut off may believe for so long that it still leads. */
     Duration electionTimeout() {
         Duration timeout = address.duration("electionTimeout");
         return timeout == null ? Duration.ofSeconds(1) : timeout;

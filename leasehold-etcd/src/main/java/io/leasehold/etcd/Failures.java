@@ -7,11 +7,11 @@ import io.etcd.jetcd.lease.NoSuchLeaseException;
 import io.grpc.StatusException;
 import io.grpc.StatusRuntimeException;
 import io.leasehold.LockStoreException;
-import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.toolkit.Failure;
 import io.leasehold.spi.toolkit.TimedReplies;
+import java.io.IOException;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
@@ -35,13 +35,9 @@ final class Failures implements TimedReplies.Errors {
         this.user = uri.user();
     }
 
-    private static @Nullable Throwable unwrapped(@Nullable Throwable error) {
-        return error == null ? null : Failure.unwrapped(error);
-    }
-
     /** The driver's code, or null for what is not the driver's. */
     static @Nullable ErrorCode codeOf(@Nullable Throwable error) {
-        Throwable cause = unwrapped(error);
+        Throwable cause = error == null ? null : Failure.unwrapped(error);
         if (cause instanceof StatusRuntimeException || cause instanceof StatusException) {
             cause = EtcdExceptionFactory.toEtcdException(cause);
         }
@@ -50,94 +46,76 @@ final class Failures implements TimedReplies.Errors {
 
     /** Whether a lease of etcd has ended. */
     static boolean isLeaseGone(@Nullable Throwable error) {
-        Throwable cause = unwrapped(error);
-        return cause instanceof NoSuchLeaseException || codeOf(cause) == ErrorCode.NOT_FOUND;
+        return codeOf(error) == ErrorCode.NOT_FOUND
+                || (error != null && Failure.unwrapped(error) instanceof NoSuchLeaseException);
     }
 
     @Override
-    public Failure of(String what, @Nullable Throwable error) {
-        Throwable cause = unwrapped(error);
+    public Failure of(String what, Throwable error) {
+        Throwable cause = Failure.unwrapped(error);
         if (cause instanceof LockStoreException known) {
             boolean passing = known instanceof StoreUnavailableException;
             return new Failure(passing ? FailureKind.UNKNOWN : FailureKind.PERMANENT, known);
         }
-        StoreUnavailableException noLogin = noLogin(cause);
+        // A provider without credentials has ended the log-in.
+        StoreUnavailableException noLogin = find(StoreUnavailableException.class, cause);
         if (noLogin != null) {
             return new Failure(FailureKind.NO_EFFECT, noLogin);
         }
         ErrorCode code = codeOf(cause);
-        SSLException tls = tlsFailure(cause);
+        SSLException tls = find(SSLException.class, cause);
         if (tls != null) {
-            return access(
-                    what + " at " + cluster + " failed: TLS: " + reason(tls) + "; give the authority of the cluster's"
+            return Failure.access(
+                    what + " at " + cluster + " failed: TLS: " + Failure.reason(tls)
+                            + "; give the authority of the cluster's"
                             + " certificate with ca=FILE, and name the members as their certificates do",
                     tls);
         }
-        String said = cause == null ? "" : String.valueOf(cause.getMessage());
+        String said = String.valueOf(cause.getMessage());
         String at = what + " at " + cluster + " failed: ";
         if (code == null) {
-            return unavailable(FailureKind.UNKNOWN, at + cause, cause);
+            return Failure.unavailable(FailureKind.UNKNOWN, at + cause, cause);
         }
         return switch (code) {
             case PERMISSION_DENIED ->
-                access(
+                Failure.access(
                         at + who() + " lacks a right; it needs readwrite on the prefix \"" + prefix
                                 + "\" (etcdctl role grant-permission ROLE readwrite --prefix=true " + prefix + ")",
                         cause);
             case UNAUTHENTICATED, INVALID_ARGUMENT -> {
-                Failure refused = access(at + "the cluster refused " + who() + ": " + said, cause);
+                Failure refused = Failure.access(at + "the cluster refused " + who() + ": " + said, cause);
+                // The code also says that a request is malformed or too large, which another log-in does not change.
+                boolean isLogin = code == ErrorCode.UNAUTHENTICATED || find(Login.Refused.class, cause) != null;
                 // Provider and cluster do not change credentials at one moment: the next log-in may have the new ones.
-                boolean mayPass = withProvider && (code == ErrorCode.UNAUTHENTICATED || isRefusedLogin(cause));
+                boolean mayPass = withProvider && isLogin;
                 yield mayPass ? new Failure(FailureKind.NO_EFFECT, refused.error()) : refused;
             }
             case FAILED_PRECONDITION ->
-                access(
+                Failure.access(
                         at + "the cluster does not accept this request: " + said
                                 + "; if authentication is not enabled there, leave user and password out of the store"
                                 + " URI",
                         cause);
             case RESOURCE_EXHAUSTED ->
-                unavailable(FailureKind.NO_EFFECT, at + "the cluster has no room or is overloaded: " + said, cause);
-            default -> unavailable(FailureKind.UNKNOWN, at + code + ": " + said, cause);
+                Failure.unavailable(
+                        FailureKind.NO_EFFECT, at + "the cluster has no room or is overloaded: " + said, cause);
+            default -> {
+                // The driver says "UNAVAILABLE: io exception"; what happened is at the end of its causes.
+                IOException io = find(IOException.class, cause);
+                yield Failure.unavailable(
+                        FailureKind.UNKNOWN, at + (io == null ? code + ": " + said : Failure.reason(io)), cause);
+            }
         };
     }
 
-    /** The error with which a provider without credentials has ended a log-in. */
-    private static @Nullable StoreUnavailableException noLogin(@Nullable Throwable error) {
+    /** The first of this type among an error and its causes, or null. */
+    private static <T extends Throwable> @Nullable T find(Class<T> type, Throwable error) {
         for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-            if (cause instanceof StoreUnavailableException found) {
-                return found;
+            if (type.isInstance(cause)) {
+                return type.cast(cause);
             }
         }
         return null;
-    }
-
-    /** The same code says that a request is malformed or too large, which another log-in does not change. */
-    private static boolean isRefusedLogin(@Nullable Throwable error) {
-        for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-            if (cause instanceof Login.Refused) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private static @Nullable SSLException tlsFailure(@Nullable Throwable error) {
-        for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-            if (cause instanceof SSLException found) {
-                return found;
-            }
-        }
-        return null;
-    }
-
-    /** The innermost message: what was really wrong. */
-    private static String reason(Throwable error) {
-        String said = String.valueOf(error.getMessage());
-        for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-            said = cause.getMessage() == null ? said : cause.getMessage();
-        }
-        return said;
     }
 
     @Override
@@ -153,13 +131,5 @@ final class Failures implements TimedReplies.Errors {
             return "what the credentials provider gave";
         }
         return user == null ? "the anonymous user" : "user \"" + user + "\"";
-    }
-
-    private static Failure unavailable(FailureKind kind, String message, @Nullable Throwable cause) {
-        return new Failure(kind, new StoreUnavailableException(message, cause));
-    }
-
-    private static Failure access(String message, @Nullable Throwable cause) {
-        return new Failure(FailureKind.PERMANENT, new StoreAccessException(message, cause));
     }
 }

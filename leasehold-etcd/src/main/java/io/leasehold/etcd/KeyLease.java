@@ -1,6 +1,7 @@
 package io.leasehold.etcd;
 
 import io.leasehold.spi.LockRuntime;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -23,12 +24,12 @@ final class KeyLease {
     /** When the request was sent that granted or last extended it. */
     private long fromNanos;
 
-    /** Until a put is answered, the key may be under this one or under the current one. */
+    /** The lease that a put under way names; the key may be under it or under the current one. */
     private EtcdCalls.@Nullable Leased next;
 
     private long nextFromNanos;
 
-    /** Until then at the latest lives what was ever granted or extended; it never goes back. */
+    /** The latest end of whatever was granted or extended; it never goes back. */
     private long goneAtNanos;
 
     KeyLease(EtcdCalls etcd, LockRuntime runtime, EtcdUri uri) {
@@ -85,7 +86,7 @@ final class KeyLease {
             return CompletableFuture.completedFuture(false);
         }
         long sentAtNanos = extending(leased);
-        return etcd.keepAlive(leased.id()).thenApply(kept -> {
+        return keptAlive(leased).thenApply(kept -> {
             synchronized (this) {
                 kept.ifPresent(one -> mayLive(one, sentAtNanos));
                 if (current != null && current.id() == leased.id()) {
@@ -95,6 +96,15 @@ final class KeyLease {
                 return current != null;
             }
         });
+    }
+
+    /** Turns an exception or an Error of the driver into an answer, so that its waiter goes on. */
+    private CompletableFuture<Optional<EtcdCalls.Leased>> keptAlive(EtcdCalls.Leased leased) {
+        try {
+            return etcd.keepAlive(leased.id());
+        } catch (RuntimeException | Error e) {
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     /**

@@ -33,7 +33,7 @@ final class KeyWatch {
         EtcdCalls.Watching made;
         try {
             made = etcd.watch(key, fromRevision, this::hear);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             hear(EtcdCalls.Heard.OVER);
             throw e;
         }

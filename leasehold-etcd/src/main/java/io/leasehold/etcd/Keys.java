@@ -40,7 +40,7 @@ final class Keys {
         return bytes(prefix + "/");
     }
 
-    /** Behind them all. */
+    /** The end of all keys: one behind them. */
     ByteSequence endOfAll() {
         return bytes(prefix + (char) AFTER_SLASH);
     }

@@ -50,7 +50,11 @@ final class OwnKey {
             }
             watch = mine;
         }
-        mine.begin(fromRevision);
+        try {
+            mine.begin(fromRevision);
+        } catch (RuntimeException | Error e) {
+            return; // It is forgotten, and the next renewal makes another: what holds is renewed, watched or not.
+        }
         if (!own.place().isHeldWith(made)) {
             forget(mine); // It ended before there was something to close.
             mine.close();

@@ -64,12 +64,12 @@ final class QueueEntry {
     private final QueuePlace<Long> place;
     private final AttemptKey own;
     private final EntryRequests requests;
-    /** After this the store removes the key by itself: nobody renewed or asked for it. */
+    /** The store removes the key by itself after this: nobody renewed or asked for it. */
     private final KeptUntil kept;
 
     private final HeldKey held;
 
-    /** Of the key before ours, while that watch stands; whose word counts, since one that was replaced has nothing to say. */
+    /** The watch of the key before ours, while it stands. Its events alone count: one that was replaced may still have some. */
     private @Nullable KeyWatch awaiting;
 
     private LockRuntime.@Nullable Timer heartbeat;
@@ -236,7 +236,7 @@ final class QueueEntry {
         return old;
     }
 
-    /** Whatever happens to the watch of the key before ours, asking again tells more. */
+    /** Asks again, whatever happened to the watch of the key before ours. */
     private void awaitedIsOver(KeyWatch watch) {
         synchronized (this) {
             if (awaiting != watch) {
@@ -336,7 +336,7 @@ final class QueueEntry {
         return requests.remove();
     }
 
-    /** Only in turn. Deletes, and writes nothing: a cluster that is full refuses what writes. */
+    /** Removes the key; only in turn. It deletes and writes nothing: a cluster that is full refuses what writes. */
     private CompletableFuture<Boolean> remove() {
         place.awaitNothing();
         close(replaced(null));

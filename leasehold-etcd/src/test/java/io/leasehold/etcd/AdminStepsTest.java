@@ -16,6 +16,7 @@ import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -111,6 +112,21 @@ final class AdminStepsTest {
                 .isEqualTo(Holder.Ends.NEVER);
     }
 
+    /** The head ended between the reading of its key and that of its lease. */
+    @Test
+    void aHeadThatEndsWhileItIsReadIsFollowedByTheNext() {
+        ByteSequence head = put(LOCK, "host/1/x", etcd.newLease(60));
+        put(LOCK, "host/2/y", etcd.newLease(60));
+        etcd.withhold("first");
+        CompletableFuture<Optional<LockRecord>> described = store.admin().describe(LOCK);
+        CompletableFuture<List<LockRecord>> listed = store.admin().list("*", 5);
+        etcd.leases.remove(1L);
+        etcd.removeUnheard(head);
+        etcd.answer("first");
+        assertThat(now(described).orElseThrow().holder().id()).isEqualTo("host/2/y");
+        assertThat(names(now(listed))).containsExactly("n");
+    }
+
     @Test
     void aQuestionThatFailsOrIsNotAnsweredIsToldSo() {
         etcd.failNext("first", ScriptedEtcd.broken());
@@ -127,6 +143,20 @@ final class AdminStepsTest {
         assertThat(list).isNotDone();
         runtime.runFor(Duration.ofMillis(1));
         assertThatThrownBy(list::join).hasMessageContaining("list of locks");
+    }
+
+    @Test
+    void eachQuestionAboutOneLockHasTenSeconds() {
+        etcd.withhold("first");
+        etcd.withhold("inOrder");
+        List<CompletableFuture<?>> asked = List.of(
+                store.admin().describe(LOCK),
+                store.admin().waiters(LOCK, 5),
+                store.admin().forceRelease(LOCK, null));
+        runtime.runFor(Duration.ofSeconds(10).minusNanos(1));
+        assertThat(asked).noneMatch(CompletableFuture::isDone);
+        runtime.runFor(Duration.ofNanos(1));
+        assertThat(asked).allMatch(CompletableFuture::isCompletedExceptionally);
     }
 
     @Test
@@ -214,6 +244,31 @@ final class AdminStepsTest {
         assertThat(etcd.queue(LOCK, keys)).containsExactly(second);
         assertThat(now(store.admin().forceRelease(LOCK, null))).isTrue();
         assertThat(etcd.queue(LOCK, keys)).isEmpty();
+    }
+
+    /** The head left by itself between the two requests. */
+    @Test
+    void aForcedReleaseMeetsWhoeverHoldsWhenItComes() {
+        for (String wanted : new String[] {null, "host/1/x"}) {
+            ByteSequence head = put(LOCK, "host/1/x", etcd.newLease(60));
+            put(LOCK, "host/1/x", etcd.newLease(60));
+            ByteSequence third = put(LOCK, "host/2/y", etcd.newLease(60));
+            etcd.withhold("first");
+            CompletableFuture<Boolean> released = store.admin().forceRelease(LOCK, wanted);
+            etcd.removeUnheard(head);
+            etcd.answer("first");
+            assertThat(now(released)).isTrue();
+            assertThat(etcd.queue(LOCK, keys)).containsExactly(third);
+            etcd.removeUnheard(third);
+        }
+        ByteSequence head = put(LOCK, "host/1/x", etcd.newLease(60));
+        ByteSequence other = put(LOCK, "host/2/y", etcd.newLease(60));
+        etcd.withhold("first");
+        CompletableFuture<Boolean> released = store.admin().forceRelease(LOCK, "host/1/x");
+        etcd.removeUnheard(head);
+        etcd.answer("first");
+        assertThat(now(released)).as("another holds").isFalse();
+        assertThat(etcd.queue(LOCK, keys)).containsExactly(other);
     }
 
     @Test

@@ -12,6 +12,9 @@ import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.servers.EtcdServer;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
@@ -24,9 +27,22 @@ class EtcdOptionsTest {
 
     @Test
     void nobodyThereIsSaidSo() {
+        Set<Thread> before = Thread.getAllStackTraces().keySet();
         assertThatThrownBy(() -> Leasehold.connect("etcd://127.0.0.1:1"))
                 .isInstanceOf(StoreUnavailableException.class)
                 .hasMessageContaining("etcd://127.0.0.1:1/leasehold");
+        long begun = System.nanoTime();
+        while (!ofTheDriver(before).isEmpty() && System.nanoTime() - begun < TimeUnit.MINUTES.toNanos(1)) {
+            Thread.onSpinWait();
+        }
+        assertThat(ofTheDriver(before)).as("what was begun has ended").isEmpty();
+    }
+
+    /** The threads of the driver that were not there before. */
+    private static List<Thread> ofTheDriver(Set<Thread> before) {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().contains("vert.x-eventloop") && !before.contains(thread))
+                .toList();
     }
 
     /** With a server. */

@@ -3,7 +3,9 @@ package io.leasehold.etcd;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.Credentials;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -103,5 +105,12 @@ class EtcdUriTest {
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("a credentials provider is set")
                 .hasMessageNotContaining("hunter2");
+        assertThatThrownBy(() -> new EtcdStoreProvider()
+                        .open(
+                                StoreUri.parse("etcd://me:hunter2@h"),
+                                () -> Credentials.of("me", "other"),
+                                VirtualRuntime.seeded(1)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("a credentials provider is set");
     }
 }

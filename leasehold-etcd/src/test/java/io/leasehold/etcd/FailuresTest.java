@@ -10,6 +10,7 @@ import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.spi.toolkit.Failure;
+import java.io.IOException;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import javax.net.ssl.SSLException;
@@ -40,6 +41,17 @@ class FailuresTest {
     void aTokenThatIsNotKnownMayPass() {
         assertThat(kind(Status.UNAUTHENTICATED.withDescription("etcdserver: invalid auth token")))
                 .isEqualTo(FailureKind.NO_EFFECT);
+    }
+
+    @Test
+    void aMemberThatIsNotThereIsSaidInItsOwnWords() {
+        Throwable cause = Status.UNAVAILABLE
+                .withDescription("io exception")
+                .withCause(new IOException("Connection refused: /127.0.0.1:2379"))
+                .asRuntimeException();
+        assertThat(failures.of("connecting", cause).error())
+                .hasMessage(
+                        "connecting at etcd://127.0.0.1:2379/leasehold failed: Connection refused: /127.0.0.1:2379");
     }
 
     @ParameterizedTest

@@ -29,6 +29,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is sent in place of the log-in of the driver, and what its answer is taken for. */
 @Tag("quick")
@@ -47,7 +49,7 @@ class LoginTest {
         private final List<Object> sent = new ArrayList<>();
         private volatile boolean halfClosed;
         private volatile @Nullable Throwable cancelled;
-        private volatile @Nullable RuntimeException broken;
+        private volatile @Nullable Throwable broken;
         private ClientCall.@Nullable Listener<?> listener;
 
         @Override
@@ -74,7 +76,10 @@ class LoginTest {
                 @Override
                 public void sendMessage(Q message) {
                     if (broken != null) {
-                        throw broken;
+                        if (broken instanceof Error error) {
+                            throw error;
+                        }
+                        throw (RuntimeException) broken;
                     }
                     sent.add(message);
                 }
@@ -171,9 +176,12 @@ class LoginTest {
         assertThat(wire.cancelled).isInstanceOf(StoreUnavailableException.class);
     }
 
-    @Test
-    void aLogInThatCannotBeSentEndsTheCall() throws Exception {
-        RuntimeException broken = new IllegalStateException("the connection is closed");
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aLogInThatCannotBeSentEndsTheCall(boolean error) throws Exception {
+        Throwable broken = error
+                ? new StackOverflowError("made by the test")
+                : new IllegalStateException("the connection is closed");
         wire.broken = broken;
         logIn(() -> Credentials.of("me", "secret"));
         assertThat(wire.cancelled).isSameAs(broken);

@@ -507,6 +507,18 @@ final class PlaceStepsTest {
         assertThat(heard).as("what is closed is not heard").containsExactly("suspended");
     }
 
+    /** A cluster forgets what was long ago, and refuses to tell of it: the watch would end each time it is made. */
+    @Test
+    void aWatchThatIsMadeAgainBeginsWhereTheRenewalSawTheKey() {
+        OwnerToken owner = owner();
+        granted(owner);
+        pass(Duration.ofMillis(200));
+        etcd.ears.get(0).told.accept(EtcdCalls.Heard.OVER);
+        etcd.revision += 10;
+        assertThat(renew(owner, TTL)).isInstanceOf(RenewReply.Renewed.class);
+        assertThat(etcd.ears.get(1).fromRevision).isEqualTo(etcd.revision + 1);
+    }
+
     @Test
     void aHoldThatEndsSoonIsNeverWatched() {
         OwnerToken owner = owner();

@@ -64,6 +64,7 @@ final class ScriptedEtcd implements EtcdCalls {
 
     private final Map<ByteSequence, Key> keys = new HashMap<>();
     private final Map<String, Deque<Throwable>> failures = new HashMap<>();
+    private final Map<String, Deque<Throwable>> thrown = new HashMap<>();
     private final List<String> silent = new ArrayList<>();
     private final List<Withheld> withheld = new ArrayList<>();
     private long leaseNumber;
@@ -94,9 +95,25 @@ final class ScriptedEtcd implements EtcdCalls {
         return List.copyOf(asked.subList(mark, asked.size()));
     }
 
+    /** The next call of this verb throws this, and returns nothing. */
+    void throwNext(String verb, Throwable error) {
+        thrown.computeIfAbsent(verb, any -> new ArrayDeque<>()).add(error);
+    }
+
+    private static void throwOf(Throwable error) {
+        if (error instanceof Error fatal) {
+            throw fatal;
+        }
+        throw (RuntimeException) error;
+    }
+
     private <T> CompletableFuture<T> call(String verb, Supplier<T> work) {
         asked.add(verb);
         String name = verb.split(" ", 2)[0];
+        Deque<Throwable> toThrow = thrown.get(name);
+        if (toThrow != null && !toThrow.isEmpty()) {
+            throwOf(toThrow.remove());
+        }
         Deque<Throwable> due = failures.get(name);
         if (due != null && !due.isEmpty()) {
             return CompletableFuture.failedFuture(due.poll());
@@ -357,7 +374,7 @@ final class ScriptedEtcd implements EtcdCalls {
         asked.add("watch");
         Deque<Throwable> due = failures.get("watch");
         if (due != null && !due.isEmpty()) {
-            throw (RuntimeException) due.poll();
+            throwOf(due.remove());
         }
         Ear ear = new Ear(key, fromRevision, told);
         ears.add(ear);

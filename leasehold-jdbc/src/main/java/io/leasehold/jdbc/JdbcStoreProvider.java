@@ -20,18 +20,20 @@ import org.jspecify.annotations.Nullable;
  * Opens {@code sqlite:} (the default file), {@code sqlite:PATH}, {@code jdbc:sqlite:PATH}, {@code jdbc:postgresql:…},
  * {@code jdbc:mariadb:…}, {@code jdbc:mysql:…} and {@code jdbc:h2:…}.
  *
- * <p>A path may begin with {@code ~/}. The one option is {@code ?synchronous=normal} (the default) or {@code full}.
+ * <p>A path may begin with {@code ~/}. Options are {@code ?synchronous=normal} (the default) or {@code full}, and {@code create=false},
+ * which refuses a file that is not there instead of making it.
  */
 public final class JdbcStoreProvider implements StoreProvider {
 
     private static final String SQLITE = "sqlite:";
-    private static final String OPTION = "synchronous=";
+    private static final String SYNCHRONOUS = "synchronous=";
+    private static final String CREATE = "create=";
     private static final Pattern USER_BEFORE_HOST = Pattern.compile("(postgresql|mariadb)://[^/?]*@");
 
-    /** As parameters, after whatever drivers put before them, or before the host. */
+    /** User or password as parameters, after whatever drivers put before them, or before the host. */
     private static final Pattern NAMED_LOGIN = Pattern.compile("(?i)[?&;(,:](user|password)=|^[^/]*//[^/?;]*@");
 
-    /** As Oracle's driver takes them; in a path of H2 the same characters mean nothing. */
+    /** User and password as Oracle's driver takes them; in a path of H2 the same characters mean nothing. */
     private static final Pattern LOGIN_BEFORE_HOST = Pattern.compile("^[^/?;]*:[^:/?;@]+/[^@]*@");
 
     /** For {@link java.util.ServiceLoader}. */
@@ -80,7 +82,7 @@ public final class JdbcStoreProvider implements StoreProvider {
         String rest = uri.rest();
         SqlDialect ours = dialect(rest);
         if (ours != null) {
-            return JdbcStores.connect(uri.text(), uri.redacted(), ours, credentials, runtime);
+            return JdbcStores.connect(uri.text(), uri.redacted(), ours.statements(), credentials, runtime);
         }
         String subprotocol = rest.substring(0, Math.max(0, rest.indexOf(':'))).toLowerCase(Locale.ROOT);
         for (DialectProvider provider : ServiceLoader.load(DialectProvider.class)) {
@@ -110,8 +112,26 @@ public final class JdbcStoreProvider implements StoreProvider {
     private static LockStore sqlite(StoreUri uri, String rest, LockRuntime runtime) {
         int options = rest.indexOf('?');
         String path = options < 0 ? rest : rest.substring(0, options);
-        Synchronous synchronous = options < 0 ? Synchronous.NORMAL : synchronous(uri, rest.substring(options + 1));
-        return SqliteStore.open(path(uri, path), synchronous, FileSystems.real(), runtime);
+        Synchronous synchronous = Synchronous.NORMAL;
+        boolean create = true;
+        for (String option :
+                options < 0 ? new String[0] : rest.substring(options + 1).split("&", -1)) {
+            switch (option) {
+                case SYNCHRONOUS + "normal" -> synchronous = Synchronous.NORMAL;
+                case SYNCHRONOUS + "full" -> synchronous = Synchronous.FULL;
+                case CREATE + "true" -> create = true;
+                case CREATE + "false" -> create = false;
+                default ->
+                    throw refused(
+                            uri,
+                            "unknown option \"" + option
+                                    + "\"; there is synchronous=normal, synchronous=full and create=false");
+            }
+        }
+        Path file = path(uri, path);
+        return create
+                ? SqliteStore.open(file, synchronous, FileSystems.real(), runtime)
+                : SqliteStore.openExisting(file, synchronous, runtime);
     }
 
     private static Path path(StoreUri uri, String text) {
@@ -129,15 +149,6 @@ public final class JdbcStoreProvider implements StoreProvider {
         } catch (InvalidPathException e) {
             throw refused(uri, "the path is none on this system: " + e.getReason());
         }
-    }
-
-    private static Synchronous synchronous(StoreUri uri, String options) {
-        if (options.equals(OPTION + "normal")) {
-            return Synchronous.NORMAL;
-        } else if (options.equals(OPTION + "full")) {
-            return Synchronous.FULL;
-        }
-        throw refused(uri, "unknown option \"" + options + "\"; there is synchronous=normal and synchronous=full");
     }
 
     private static IllegalArgumentException refused(StoreUri uri, String why) {

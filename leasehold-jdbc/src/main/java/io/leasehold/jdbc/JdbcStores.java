@@ -28,6 +28,7 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.Properties;
 import java.util.function.Function;
@@ -47,6 +48,15 @@ public final class JdbcStores {
 
     private static final int MAX_TRIES = 20;
 
+    /** A connection that is being opened may be silent for so long: while it logs in, and while the tables are looked at. */
+    private static final long OPENING_NANOS = 10_000_000_000L;
+
+    /** Leaves half a second of the 3 s that a request has by default for another connection. */
+    private static final long MAX_NANOS = 2_500_000_000L;
+
+    /** A transaction that can wait briefly gives up a row after half of this. */
+    private static final long BRIEF_NANOS = 500_000_000L;
+
     private JdbcStores() {}
 
     /**
@@ -63,48 +73,39 @@ public final class JdbcStores {
      * @throws LockStoreException if the database cannot be reached, or its lease table cannot be used
      */
     public static LockStore over(DataSource dataSource, SqlDialect dialect, LockRuntime runtime) {
-        return over(dataSource, dialect, runtime, StoreSettings.RETENTION);
+        return over(dataSource, dialect.statements(), runtime);
     }
 
     /** As {@link #over(DataSource, SqlDialect, LockRuntime)}, in a dialect of the caller's. */
     public static LockStore over(DataSource dataSource, Dialect dialect, LockRuntime runtime) {
-        Objects.requireNonNull(dialect, "dialect");
-        return over(dataSource, dialect, null, runtime, StoreSettings.RETENTION);
+        return over(dataSource, dialect, runtime, StoreSettings.RETENTION);
     }
 
     /** The same, with a retention: rows that were not used for so long are deleted. */
-    static LockStore over(DataSource dataSource, SqlDialect dialect, LockRuntime runtime, Duration retention) {
-        return over(dataSource, dialect.statements(), dialect, runtime, retention);
-    }
-
-    private static LockStore over(
-            DataSource dataSource,
-            Dialect statements,
-            @Nullable SqlDialect dialect,
-            LockRuntime runtime,
-            Duration retention) {
+    static LockStore over(DataSource dataSource, Dialect dialect, LockRuntime runtime, Duration retention) {
         Objects.requireNonNull(dataSource, "dataSource");
+        Objects.requireNonNull(dialect, "dialect");
         Objects.requireNonNull(runtime, "runtime");
-        DatabaseClock clock = clock(statements, runtime);
-        String where = statements.database() + " data source";
-        SchemaCheck schema = new SchemaCheck(statements, runtime, clock.kind(), where);
+        DatabaseClock clock = clock(dialect, runtime);
+        String where = dialect.database() + " data source";
+        SchemaCheck schema = new SchemaCheck(dialect, runtime, clock.kind(), where);
         StoreSettings.Spare connections = discreet(dataSource::getConnection);
-        Tables tables = new Tables(connections, statements, schema, where, null, true);
+        Tables tables = new Tables(connections, dialect, schema, where, null, true);
         try {
             KeptConnection connection =
-                    KeptConnection.borrowed(new ServerOpener(runtime, tables), ServerWaits.of(dialect), runtime);
-            return start(
+                    KeptConnection.borrowed(new ServerOpener(runtime, tables), patience(dialect), runtime);
+            return connection.orClose(() -> start(
                     described(tables.url, where),
-                    statements,
+                    dialect,
                     tables.url,
                     clock,
                     schema,
                     connection,
                     connections,
                     retention,
-                    runtime);
+                    runtime));
         } catch (SQLException e) {
-            throw refusal(statements, where, e);
+            throw refusal(dialect, where, e);
         }
     }
 
@@ -125,57 +126,60 @@ public final class JdbcStores {
         return runtime -> over(dataSource, dialect, runtime);
     }
 
-    /** A store with one connection of its own to a JDBC URL, in a dialect of another project. */
+    /** A store with one connection of its own to a JDBC URL. */
     static LockStore connect(
             String url,
             String redacted,
             Dialect dialect,
             @Nullable CredentialsProvider credentials,
             LockRuntime runtime) {
-        return connect(url, redacted, dialect, null, credentials, runtime, StoreSettings.RETENTION);
+        return connect(url, redacted, dialect, credentials, runtime, StoreSettings.RETENTION);
     }
 
-    /** A store with one connection of its own to a JDBC URL. */
+    /** The same, with a retention: rows that were not used for so long are deleted. */
     static LockStore connect(
             String url,
             String redacted,
-            SqlDialect dialect,
-            @Nullable CredentialsProvider credentials,
-            LockRuntime runtime) {
-        return connect(url, redacted, dialect.statements(), dialect, credentials, runtime, StoreSettings.RETENTION);
-    }
-
-    /** A store with one connection of its own to a JDBC URL, which deletes what nobody has used for so long. */
-    static LockStore connect(String url, String redacted, SqlDialect dialect, LockRuntime runtime, Duration retention) {
-        return connect(url, redacted, dialect.statements(), dialect, null, runtime, retention);
-    }
-
-    private static LockStore connect(
-            String url,
-            String redacted,
-            Dialect statements,
-            @Nullable SqlDialect dialect,
+            Dialect dialect,
             @Nullable CredentialsProvider credentials,
             LockRuntime runtime,
             Duration retention) {
-        DatabaseClock clock = clock(statements, runtime);
-        SchemaCheck schema = new SchemaCheck(statements, runtime, clock.kind(), redacted);
-        refuseWithoutDriver(statements, url, redacted);
+        DatabaseClock clock = clock(dialect, runtime);
+        SchemaCheck schema = new SchemaCheck(dialect, runtime, clock.kind(), redacted);
+        refuseWithoutDriver(dialect, url, redacted);
         CredentialsDesk desk = credentials == null ? null : new CredentialsDesk(credentials, redacted, runtime);
         StoreSettings.Spare opener = discreet(() -> DriverManager.getConnection(url, properties(dialect, url, desk)));
-        Tables tables =
-                new Tables(opener, statements, schema, redacted, ServerWaits.sessionLimit(dialect), desk != null);
+        Tables tables = new Tables(
+                opener, dialect, schema, redacted, dialect.connecting().begin(), desk != null);
         try {
-            KeptConnection connection = KeptConnection.own(new ServerOpener(runtime, tables), ServerWaits.of(dialect));
-            return start(redacted, statements, url, clock, schema, connection, opener, retention, runtime);
+            KeptConnection connection = KeptConnection.own(new ServerOpener(runtime, tables), patience(dialect));
+            return connection.orClose(
+                    () -> start(redacted, dialect, url, clock, schema, connection, opener, retention, runtime));
         } catch (SQLException e) {
-            throw refusal(statements, redacted, e);
+            throw refusal(dialect, redacted, e);
         }
     }
 
+    /** How long the worker waits for an answer: always longer than a statement may wait for a row. */
+    static KeptConnection.Patience patience(Dialect dialect) {
+        return new KeptConnection.Patience(dialect.waitsBriefly() ? BRIEF_NANOS : MAX_NANOS, MAX_NANOS);
+    }
+
+    /** The properties for the driver that the URL does not name. */
+    static Properties defaults(Dialect dialect, String url) {
+        Properties properties = new Properties();
+        String said = url.toLowerCase(Locale.ROOT);
+        dialect.connecting().defaults().forEach((name, value) -> {
+            if (!said.contains(name.toLowerCase(Locale.ROOT) + "=")) {
+                properties.setProperty(name, value);
+            }
+        });
+        return properties;
+    }
+
     /** The properties for the driver; asks for the credentials, and may have to wait for them. */
-    private static Properties properties(@Nullable SqlDialect dialect, String url, @Nullable CredentialsDesk desk) {
-        Properties properties = ServerWaits.defaults(dialect, url);
+    private static Properties properties(Dialect dialect, String url, @Nullable CredentialsDesk desk) {
+        Properties properties = defaults(dialect, url);
         if (desk != null) {
             Credentials login = desk.now();
             String user = login.user();
@@ -209,7 +213,7 @@ public final class JdbcStores {
         private final Dialect dialect;
         private final SchemaCheck schema;
         private final String where;
-        private final @Nullable String sessionLimit;
+        private final @Nullable String begin;
         private final boolean loginMayChange;
         private volatile String url = "";
 
@@ -218,14 +222,14 @@ public final class JdbcStores {
                 Dialect dialect,
                 SchemaCheck schema,
                 String where,
-                @Nullable String sessionLimit,
+                @Nullable String begin,
                 boolean loginMayChange) {
             this.loginMayChange = loginMayChange;
             this.connections = connections;
             this.dialect = dialect;
             this.schema = schema;
             this.where = where;
-            this.sessionLimit = sessionLimit;
+            this.begin = begin;
         }
 
         @Override
@@ -238,12 +242,12 @@ public final class JdbcStores {
             Loan loan = Loan.begin(connections.open(), dialect.tuning());
             boolean fit = false;
             try {
-                loan.answerWithin(ServerWaits.OPENING_NANOS);
+                loan.answerWithin(OPENING_NANOS);
                 url = String.valueOf(loan.connection().getMetaData().getURL());
                 Incarnation found = prepared(loan.connection(), dialect, schema, where);
-                if (sessionLimit != null) {
+                if (begin != null) {
                     try (Statement statement = loan.connection().createStatement()) {
-                        statement.execute(sessionLimit);
+                        statement.execute(begin);
                     }
                 }
                 LeaseTable table = new LeaseTable(loan, dialect, found);
@@ -340,7 +344,8 @@ public final class JdbcStores {
     }
 
     private static LockStoreException refusal(Dialect dialect, String where, SQLException e) {
-        String said = " (" + firstLine(e) + ", SQL state " + e.getSQLState() + ", code " + e.getErrorCode() + ")";
+        String said =
+                " (" + SqlTrouble.firstLine(e) + ", SQL state " + e.getSQLState() + ", code " + e.getErrorCode() + ")";
         if (dialect.troubles().apply(e) == SqlTrouble.READ_ONLY) {
             return new StoreAccessException(
                     where + " can only be read" + said + "; name the primary server, and a user who may write", e);
@@ -353,9 +358,5 @@ public final class JdbcStores {
                                 + " SqlDialect.ddl()",
                         e)
                 : new StoreUnavailableException(where + " cannot be opened" + said, e);
-    }
-
-    private static String firstLine(SQLException e) {
-        return String.valueOf(e.getMessage()).lines().findFirst().orElse("no message");
     }
 }

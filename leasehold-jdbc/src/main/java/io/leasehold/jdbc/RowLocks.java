@@ -64,7 +64,7 @@ public final class RowLocks {
         return new RowLocks(connection, RowDialect.of(connection));
     }
 
-    /** For a database that understands another one's statements. */
+    /** Row locks in a database that understands another one's statements. */
     static RowLocks speaking(Connection connection, RowDialect dialect) {
         return new RowLocks(connection, dialect);
     }
@@ -138,7 +138,7 @@ public final class RowLocks {
         }
     }
 
-    /** Afterwards the setting is as it was, whatever became of the lock: the connection may go back to a pool. */
+    /** Restores the setting whatever becomes of the lock: the connection may go back to a pool. */
     private RowLock withSetting(Setting setting, String value, Column column, Object key) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             String before;

@@ -45,7 +45,7 @@ public final class SqliteStore {
         return home(System.getenv("HOME"), System.getProperty("user.home", ""));
     }
 
-    /** As every shell and most programs have it: the variable decides, and the table of users only where there is none. */
+    /** The home of every shell and most programs: the variable decides, and the table of users only where there is none. */
     static Path home(@Nullable String variable, String ofTheUser) {
         String home = variable != null && variable.startsWith("/") ? variable : ofTheUser;
         if (home.isBlank() || home.equals("?")) {
@@ -80,8 +80,23 @@ public final class SqliteStore {
         return open(path, synchronous, fileSystems, runtime, StoreSettings.RETENTION);
     }
 
+    /** As {@link #open(Path, LockRuntime)}, but makes neither a file nor a directory nor a table. */
+    static LockStore openExisting(Path path, Synchronous synchronous, LockRuntime runtime) {
+        return open(path, synchronous, FileSystems.real(), runtime, StoreSettings.RETENTION, false);
+    }
+
     static LockStore open(
             Path path, Synchronous synchronous, FileSystems fileSystems, LockRuntime runtime, Duration retention) {
+        return open(path, synchronous, fileSystems, runtime, retention, true);
+    }
+
+    private static LockStore open(
+            Path path,
+            Synchronous synchronous,
+            FileSystems fileSystems,
+            LockRuntime runtime,
+            Duration retention,
+            boolean create) {
         Objects.requireNonNull(path, "path");
         Objects.requireNonNull(runtime, "runtime");
         Path file = path.toAbsolutePath().normalize();
@@ -95,9 +110,12 @@ public final class SqliteStore {
         MachineClock clock = new MachineClock(runtime, BootOrigin.find(runtime));
         SchemaCheck schema = new SchemaCheck(dialect, runtime, clock.kind(), "lock file " + file);
         SqliteFile opener = new SqliteFile(file, synchronous, fileSystems, dialect, schema, clock.origin(), runtime);
+        if (!create) {
+            opener.requireExisting();
+        }
         try {
             KeptConnection connection = KeptConnection.toFile(opener);
-            return LeaseTableStore.start(
+            return connection.orClose(() -> LeaseTableStore.start(
                     new StoreSettings(
                             description,
                             dialect,
@@ -110,15 +128,15 @@ public final class SqliteStore {
                             },
                             opener.beginLife(),
                             retention),
-                    runtime);
+                    runtime));
         } catch (SQLException e) {
             throw new StoreUnavailableException("lock file " + file + " cannot be opened (" + e.getMessage() + ")", e);
         }
     }
 
     /**
-     * Without the machine's monotonic clock a step of the wall clock can end a lease early, and a boot goes unnoticed,
-     * after which tokens might repeat that were not yet on the disk.
+     * The guarantees with this clock. A step of the wall clock can end a lease early, and does not tell a boot, after which
+     * tokens might repeat that were not yet on the disk.
      */
     static Guarantees guarantees(MachineClock clock, Synchronous synchronous) {
         boolean knowsBoot = clock.kind().equals("boot");

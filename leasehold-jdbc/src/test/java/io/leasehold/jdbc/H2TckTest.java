@@ -1,5 +1,6 @@
 package io.leasehold.jdbc;
 
+import io.leasehold.servers.PortReservation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreUri;
@@ -26,8 +27,8 @@ class H2TckTest implements BackendTck {
 
     @BeforeAll
     static void startServer() throws SQLException {
-        start("0");
-        port = server.getPort();
+        port = PortReservation.forThisJvm();
+        start();
     }
 
     @AfterAll
@@ -35,10 +36,11 @@ class H2TckTest implements BackendTck {
         server.stop();
     }
 
-    private static void start(String onPort) throws SQLException {
+    private static void start() throws SQLException {
         // H2 would listen on all interfaces.
         System.setProperty("h2.bindAddress", "127.0.0.1");
-        server = Server.createTcpServer("-tcpPort", onPort, "-ifNotExists", "-baseDir", directory.toString())
+        server = Server.createTcpServer(
+                        "-tcpPort", String.valueOf(port), "-ifNotExists", "-baseDir", directory.toString())
                 .start();
     }
 
@@ -61,7 +63,7 @@ class H2TckTest implements BackendTck {
 
             @Override
             public LockStore openForgetful(LockRuntime runtime) {
-                return JdbcStores.connect(uri(), "forgetful", SqlDialect.H2, runtime, Duration.ZERO);
+                return JdbcStores.connect(uri(), "forgetful", SqlDialect.H2.statements(), null, runtime, Duration.ZERO);
             }
 
             @Override
@@ -77,7 +79,7 @@ class H2TckTest implements BackendTck {
             @Override
             public void restart() throws SQLException {
                 server.stop();
-                start(String.valueOf(port));
+                start();
             }
         };
     }

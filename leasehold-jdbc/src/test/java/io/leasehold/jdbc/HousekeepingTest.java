@@ -35,7 +35,8 @@ class HousekeepingTest {
     @BeforeEach
     void open() {
         DataSource source = hook.over(SqlHook.driver(url));
-        client = LeaseClient.open(runtime -> JdbcStores.over(source, SqlDialect.H2, runtime, Duration.ofMinutes(1)));
+        client = LeaseClient.open(
+                runtime -> JdbcStores.over(source, SqlDialect.H2.statements(), runtime, Duration.ofMinutes(1)));
     }
 
     @AfterEach

@@ -9,8 +9,14 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
+import java.io.IOException;
 import java.nio.charset.Charset;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -67,9 +73,47 @@ class JdbcStoreProviderTest {
     }
 
     @Test
+    void aFileThatIsNotToBeMadeMustBeThere() throws InterruptedException, IOException {
+        Path file = directory.resolve("none/locks.db");
+        Path empty = Files.createFile(directory.resolve("empty.db"));
+        for (Path none : List.of(file, empty)) {
+            assertThatThrownBy(() -> Leasehold.connect("sqlite:" + none + "?create=false"))
+                    .isInstanceOf(StoreUnavailableException.class)
+                    .hasMessage("there is no store at " + none + ": no lock was ever taken there");
+        }
+        assertThat(file.getParent()).doesNotExist();
+        assertThat(empty).isEmptyFile();
+        assertLocks("sqlite:" + file, Guarantee.Scope.MACHINE);
+        assertLocks("sqlite:" + file + "?create=false&synchronous=full", Guarantee.Scope.MACHINE);
+    }
+
+    @Test
     void h2UrlsLeadToTheirDatabase() throws InterruptedException {
         assertLocks("jdbc:h2:mem:" + UUID.randomUUID(), Guarantee.Scope.PROCESS);
         assertLocks("jdbc:h2:file:" + directory.resolve("h2"), Guarantee.Scope.PROCESS);
+    }
+
+    /** What a loss of power may take is covered by a horizon, and where each commit is on the disk none is needed. */
+    @Test
+    void aFileHasATokenHorizonUnlessEachCommitWaitsForTheDisk() throws Exception {
+        for (String synchronous : List.of("normal", "full")) {
+            Path file = directory.resolve(synchronous + ".db");
+            assertLocks("sqlite:" + file + "?synchronous=" + synchronous, Guarantee.Scope.MACHINE);
+            try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + file);
+                    Statement statement = connection.createStatement();
+                    ResultSet row = statement.executeQuery("SELECT token_horizon > 0 FROM leasehold_store")) {
+                assertThat(row.next()).isTrue();
+                assertThat(row.getBoolean(1)).as(synchronous).isEqualTo(synchronous.equals("normal"));
+            }
+        }
+    }
+
+    @Test
+    void aDialectOnTheClassPathIsTakenByItsSubprotocol() throws InterruptedException {
+        try (LockClient client = Leasehold.connect("jdbc:sample:mem:" + UUID.randomUUID());
+                Lease lease = client.named("x").tryAcquire(Duration.ofSeconds(30))) {
+            assertThat(lease).isNotNull();
+        }
     }
 
     @ParameterizedTest
@@ -81,6 +125,9 @@ class JdbcStoreProviderTest {
         "'sqlite: ', blank",
         "sqlite:x.db?mode=ro, unknown option",
         "sqlite:x.db?synchronous=off, unknown option",
+        "sqlite:x.db?create=maybe, unknown option",
+        "sqlite:?create=maybe, unknown option",
+        "sqlite:x.db?create=false&mode=ro, unknown option",
         "jdbc:oracle:thin:db, docs/stores/own-dialect.md",
         "jdbc:sqlserver://db;databaseName=x, no dialect for jdbc:sqlserver:…",
         "jdbc:db2://db/x, this version keeps locks in",
@@ -142,9 +189,16 @@ class JdbcStoreProviderTest {
                 .satisfies(e -> assertThat(Throwables.getStackTrace(e)).doesNotContain("pssst"));
     }
 
-    @Test
-    void aServerThatIsNotThereIsUnavailable() {
-        assertThatThrownBy(() -> Leasehold.connect("jdbc:h2:tcp://127.0.0.1:1/x;PASSWORD=pssst"))
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "jdbc:h2:tcp://127.0.0.1:1/x;PASSWORD=pssst",
+                "jdbc:postgresql://127.0.0.1:1/x?password=pssst",
+                "jdbc:mariadb://127.0.0.1:1/x?password=pssst",
+                "jdbc:mysql://127.0.0.1:1/x?password=pssst"
+            })
+    void aServerThatIsNotThereIsUnavailable(String uri) {
+        assertThatThrownBy(() -> Leasehold.connect(uri))
                 .isInstanceOf(StoreUnavailableException.class)
                 .hasMessageContaining("127.0.0.1:1")
                 .hasMessageNotContaining("pssst");

@@ -42,7 +42,7 @@ interface LockedRowsTests {
     }
 
     private LockStore open(SqlDialect dialect, LockRuntime runtime) {
-        return JdbcStores.connect(storeUri(), "locked rows", dialect, runtime, Duration.ZERO);
+        return JdbcStores.connect(storeUri(), "locked rows", dialect.statements(), null, runtime, Duration.ZERO);
     }
 
     /** As by {@code SELECT … FOR UPDATE} in a console that nobody closes. */

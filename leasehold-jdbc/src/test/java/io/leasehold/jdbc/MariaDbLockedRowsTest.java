@@ -78,8 +78,8 @@ class MariaDbLockedRowsTest implements LockedRowsTests, PauseTests {
                 Connection administrator = server.connect();
                 Statement statement = administrator.createStatement()) {
             // By this dialect a row that is to be inserted is waited for, for a second.
-            try (LeaseClient client = LeaseClient.open(
-                    runtime -> JdbcStores.connect(limited(), "x", SqlDialect.MYSQL, runtime, Duration.ofDays(1)))) {
+            try (LeaseClient client = LeaseClient.open(runtime -> JdbcStores.connect(
+                    limited(), "x", SqlDialect.MYSQL.statements(), null, runtime, Duration.ofDays(1)))) {
                 client.granted("limited a", client.owner());
                 client.granted("limited c", client.owner());
                 keeper.setAutoCommit(false);
@@ -106,8 +106,8 @@ class MariaDbLockedRowsTest implements LockedRowsTests, PauseTests {
     @Test
     void statementsMayBePreparedAtTheServer() {
         String url = server.url() + "&useServerPrepStmts=true";
-        try (LeaseClient client =
-                LeaseClient.open(runtime -> JdbcStores.connect(url, "x", dialect(), runtime, Duration.ZERO))) {
+        try (LeaseClient client = LeaseClient.open(
+                runtime -> JdbcStores.connect(url, "x", dialect().statements(), null, runtime, Duration.ZERO))) {
             for (int i = 0; i < 3; i++) {
                 OwnerToken owner = client.owner();
                 client.granted("prepared", owner);
@@ -121,8 +121,8 @@ class MariaDbLockedRowsTest implements LockedRowsTests, PauseTests {
     /** What never waits for a row is never part of a deadlock, whoever takes rows in whatever order. */
     @Test
     void noDeadlockArises() throws Exception {
-        try (LeaseClient client = LeaseClient.open(
-                        runtime -> JdbcStores.connect(server.url(), "x", dialect(), runtime, Duration.ofDays(1)));
+        try (LeaseClient client = LeaseClient.open(runtime -> JdbcStores.connect(
+                        server.url(), "x", dialect().statements(), null, runtime, Duration.ofDays(1)));
                 Connection rival = administrator();
                 Statement statement = rival.createStatement()) {
             for (String name : List.of("dead a", "dead b")) {

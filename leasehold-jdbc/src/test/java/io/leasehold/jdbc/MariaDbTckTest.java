@@ -57,7 +57,8 @@ class MariaDbTckTest implements BackendTck, RowProtectionTests {
 
             @Override
             public LockStore openForgetful(LockRuntime runtime) {
-                return JdbcStores.connect(server.url(), "forgetful", SqlDialect.MARIADB, runtime, Duration.ZERO);
+                return JdbcStores.connect(
+                        server.url(), "forgetful", SqlDialect.MARIADB.statements(), null, runtime, Duration.ZERO);
             }
 
             @Override

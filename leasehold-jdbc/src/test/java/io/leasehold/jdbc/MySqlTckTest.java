@@ -57,7 +57,8 @@ class MySqlTckTest implements BackendTck, RowProtectionTests {
 
             @Override
             public LockStore openForgetful(LockRuntime runtime) {
-                return JdbcStores.connect(server.url(), "forgetful", SqlDialect.MYSQL, runtime, Duration.ZERO);
+                return JdbcStores.connect(
+                        server.url(), "forgetful", SqlDialect.MYSQL.statements(), null, runtime, Duration.ZERO);
             }
 
             @Override

@@ -7,10 +7,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -19,6 +21,7 @@ import java.sql.Statement;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.UUID;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -138,6 +141,42 @@ class OpeningTest {
                 new SQLException("", "HY000", 1),
                 StoreUnavailableException.class,
                 "cannot be opened (no message, SQL state HY000, code 1)");
+    }
+
+    /** The system has no thread to give for the store, or none to end a connection later. */
+    @Test
+    void aStoreThatCannotBeStartedLeavesNothingOpen(@TempDir Path directory) throws Exception {
+        for (String refused : new String[] {"startThread leasehold-jdbc", "schedule"}) {
+            assertThatThrownBy(() ->
+                            JdbcStores.over(new SimpleDataSource(this::connect), SqlDialect.H2, refusing(refused)))
+                    .as(refused)
+                    .isInstanceOf(OutOfMemoryError.class);
+            assertThat(closed).as(refused).isEqualTo(opened);
+        }
+        assertThat(opened).isEqualTo(2);
+        assertThatThrownBy(
+                        () -> SqliteStore.open(directory.resolve("locks.db"), refusing("startThread leasehold-jdbc")))
+                .isInstanceOf(OutOfMemoryError.class);
+        try (Stream<Path> left = Files.list(directory)) {
+            assertThat(left).as("neither a life nor a log").containsExactly(directory.resolve("locks.db"));
+        }
+    }
+
+    /** The runtime of the test, which has no memory left for these calls. */
+    private LockRuntime refusing(String call) {
+        return (LockRuntime) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
+                    String made =
+                            method.getName().equals("startThread") ? "startThread " + arguments[0] : method.getName();
+                    if (made.equals(call)) {
+                        throw new OutOfMemoryError("made by the test");
+                    }
+                    try {
+                        return method.invoke(runtime, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
     }
 
     @Test

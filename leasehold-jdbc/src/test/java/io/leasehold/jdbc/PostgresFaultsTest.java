@@ -255,8 +255,8 @@ class PostgresFaultsTest {
 
     @Test
     void anotherDatabaseThanTheDialectsIsRefused() {
-        assertThatThrownBy(() -> LeaseClient.open(
-                        runtime -> JdbcStores.connect(server.url(), "jdbc:postgresql:…", SqlDialect.H2, null, runtime)))
+        assertThatThrownBy(() -> LeaseClient.open(runtime -> JdbcStores.connect(
+                        server.url(), "jdbc:postgresql:…", SqlDialect.H2.statements(), null, runtime)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContainingAll("a database of PostgreSQL", "dialect", "H2");
     }

@@ -2,6 +2,7 @@ package io.leasehold.jdbc;
 
 import static org.junit.jupiter.api.Assumptions.abort;
 
+import io.leasehold.servers.PortReservation;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -31,9 +32,9 @@ final class PostgresServer implements AutoCloseable {
         DataDirectory.copy(
                 DataDirectory.template(
                         SHARED.resolve("postgresql-data"),
-                        made -> launch(made, 0).close()),
+                        made -> launch(made, PortReservation.forThisJvm()).close()),
                 directory);
-        return new PostgresServer(launch(directory, 0), directory);
+        return new PostgresServer(launch(directory, PortReservation.forThisJvm()), directory);
     }
 
     /** A hot standby of this server, from a copy of its data: both run then, and what is written here is streamed there. */
@@ -46,17 +47,18 @@ final class PostgresServer implements AutoCloseable {
                 copy.resolve("postgresql.auto.conf"),
                 "primary_conninfo = 'host=127.0.0.1 port=" + primary + " user=postgres'\n",
                 StandardOpenOption.APPEND);
-        return new PostgresServer(launch(at, 0), at);
+        return new PostgresServer(launch(at, PortReservation.forThisJvm()), at);
     }
 
     private static EmbeddedPostgres launch(Path directory, int port) throws IOException {
-        EmbeddedPostgres.Builder builder = EmbeddedPostgres.builder()
+        return EmbeddedPostgres.builder()
+                .setPort(port)
                 .setDataDirectory(directory.resolve("data"))
                 .setOverrideWorkingDirectory(SHARED.resolve("postgresql").toFile())
                 .setCleanDataDirectory(false)
                 .setLocaleConfig("locale", "C")
-                .setPGStartupWait(Duration.ofMinutes(2));
-        return (port == 0 ? builder : builder.setPort(port)).start();
+                .setPGStartupWait(Duration.ofMinutes(2))
+                .start();
     }
 
     /** As its superuser, without a password. */

@@ -50,7 +50,8 @@ class PostgresTckTest implements BackendTck {
 
             @Override
             public LockStore openForgetful(LockRuntime runtime) {
-                return JdbcStores.connect(server.url(), "forgetful", SqlDialect.POSTGRESQL, runtime, Duration.ZERO);
+                return JdbcStores.connect(
+                        server.url(), "forgetful", SqlDialect.POSTGRESQL.statements(), null, runtime, Duration.ZERO);
             }
 
             @Override

@@ -23,8 +23,8 @@ final class SlowRowTest {
     void itsTokenIsAboveThoseOfTheRowThatIsGone() throws Exception {
         SqlHook hook = new SqlHook();
         Duration retention = Duration.ofMillis(200);
-        try (LeaseClient slow = LeaseClient.open(
-                        runtime -> JdbcStores.over(hook.over(SqlHook.driver(URL)), SqlDialect.H2, runtime, retention));
+        try (LeaseClient slow = LeaseClient.open(runtime -> JdbcStores.over(
+                        hook.over(SqlHook.driver(URL)), SqlDialect.H2.statements(), runtime, retention));
                 LeaseClient other =
                         LeaseClient.open(runtime -> JdbcStores.over(SqlHook.driver(URL), SqlDialect.H2, runtime))) {
             AtomicLong gone = new AtomicLong();

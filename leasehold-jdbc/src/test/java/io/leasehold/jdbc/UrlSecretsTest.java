@@ -78,7 +78,10 @@ class UrlSecretsTest {
                         .connect();
                 Lease lease = client.named("x").acquire()) {
             assertThat(lease.isValid()).isTrue();
-            assertThat(client.storeDescription()).startsWith("jdbc:").doesNotContain("pssst");
+            assertThat(client.storeDescription())
+                    .as("of options nothing is shown")
+                    .startsWith("jdbc:")
+                    .doesNotContain("pssst", ";", "?", "(");
         }
     }
 

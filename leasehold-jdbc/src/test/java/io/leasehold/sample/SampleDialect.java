@@ -54,6 +54,7 @@ public final class SampleDialect implements DialectProvider {
                 Dialect.Polling.INSTANCE,
                 null,
                 Dialect.Tuning.NONE,
+                Dialect.Connecting.BY_URL,
                 SampleDialect::trouble,
                 url -> Guarantee.Scope.PROCESS);
     }

@@ -26,7 +26,7 @@ import redis.clients.jedis.util.Pool;
 final class ClientSettings implements JedisDriver.Ways {
 
     private static final Logger LOG = LoggerFactory.getLogger(ClientSettings.class);
-    private static final CommandArguments READWRITE = new CommandArguments(new Named("READWRITE"));
+    private static final CommandArguments READWRITE = new CommandArguments(new CommandName("READWRITE"));
 
     private final Function<String, Pool<Connection>> pools;
     private final boolean ofCluster;
@@ -87,7 +87,7 @@ final class ClientSettings implements JedisDriver.Ways {
             if (ofCluster) {
                 forMasters(made);
             }
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             // Also where the client has a socket factory of its own, of which Jedis cannot say where it leads.
             JedisWire.disconnect(made);
             throw e;

@@ -1,9 +1,9 @@
 package io.leasehold.jedis;
 
 import io.leasehold.redis.topology.RedisConnection;
-import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.NotSentException;
 import io.leasehold.redis.wire.PlainCommand;
+import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.redis.wire.ServerRefusal;
 import java.util.List;
 import java.util.Queue;
@@ -19,9 +19,9 @@ import redis.clients.jedis.Connection;
 final class JedisConnection implements RedisConnection, JedisWire.Reader {
 
     private static final Logger LOG = LoggerFactory.getLogger(JedisConnection.class);
-    private static final Named EVAL = new Named("EVAL");
-    private static final Named EVALSHA = new Named("EVALSHA");
-    private static final CommandArguments ASKING = new CommandArguments(new Named("ASKING"));
+    private static final CommandName EVAL = new CommandName("EVAL");
+    private static final CommandName EVALSHA = new CommandName("EVALSHA");
+    private static final CommandArguments ASKING = new CommandArguments(new CommandName("ASKING"));
 
     private final JedisWire wire;
     private final JedisThreads threads;
@@ -35,7 +35,7 @@ final class JedisConnection implements RedisConnection, JedisWire.Reader {
     }
 
     /** A command on its way, after an {@code ASKING}, whose own answer says nothing, if it has to be. */
-    private final class Request implements JedisWire.Letter {
+    private final class Request implements JedisWire.Outbound {
         private final boolean asking;
         private final CommandArguments command;
         private final BiConsumer<@Nullable List<Object>, @Nullable Throwable> then;
@@ -79,24 +79,22 @@ final class JedisConnection implements RedisConnection, JedisWire.Reader {
 
     @Override
     public void run(
-            LuaScript script,
+            ScriptCall call,
             boolean byText,
-            String[] keys,
-            String[] arguments,
             boolean asking,
             BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
         CommandArguments command = byText
-                ? new CommandArguments(EVAL).add(script.text())
-                : new CommandArguments(EVALSHA).add(script.sha1());
-        command.add(keys.length);
-        wire.send(new Request(asking, with(with(command, keys), arguments), then));
+                ? new CommandArguments(EVAL).add(call.script().text())
+                : new CommandArguments(EVALSHA).add(call.script().sha1());
+        command.add(call.keys().length);
+        wire.send(new Request(asking, with(with(command, call.keys()), call.arguments()), then));
     }
 
     @Override
     public void send(
             PlainCommand<?> command, boolean asking, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
-        wire.send(
-                new Request(asking, with(new CommandArguments(new Named(command.name())), command.arguments()), then));
+        wire.send(new Request(
+                asking, with(new CommandArguments(new CommandName(command.name())), command.arguments()), then));
     }
 
     private static CommandArguments with(CommandArguments command, String[] more) {

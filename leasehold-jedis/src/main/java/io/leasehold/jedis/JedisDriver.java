@@ -65,11 +65,6 @@ final class JedisDriver implements Driver {
         });
     }
 
-    @Override
-    public CompletableFuture<RedisConnection> connectToSentinel(RedisUri sentinel) {
-        return connect(sentinel);
-    }
-
     /** Until it ends; a close that has come meanwhile ends it too. */
     private void keep(Runnable end, Consumer<Runnable> onEnd) {
         ends.add(end);

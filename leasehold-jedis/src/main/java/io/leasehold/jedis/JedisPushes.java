@@ -17,15 +17,15 @@ import redis.clients.jedis.Connection;
 final class JedisPushes implements PushConnection, JedisWire.Reader {
 
     private static final Logger LOG = LoggerFactory.getLogger(JedisPushes.class);
-    private static final Named SUBSCRIBE = new Named("SUBSCRIBE");
-    private static final Named SSUBSCRIBE = new Named("SSUBSCRIBE");
-    private static final Named SUNSUBSCRIBE = new Named("SUNSUBSCRIBE");
-    private static final Named PING = new Named("PING");
+    private static final CommandName SUBSCRIBE = new CommandName("SUBSCRIBE");
+    private static final CommandName SSUBSCRIBE = new CommandName("SSUBSCRIBE");
+    private static final CommandName SUNSUBSCRIBE = new CommandName("SUNSUBSCRIBE");
+    private static final CommandName PING = new CommandName("PING");
 
     private final JedisWire wire;
     private final JedisThreads threads;
-    /** The commands that the server has not confirmed or refused yet, in the order in which they left. */
-    private final Queue<Wish> unconfirmed = new ConcurrentLinkedQueue<>();
+    /** The commands that the server has neither confirmed nor refused yet, in the order in which they left. */
+    private final Queue<PendingCommand> unconfirmed = new ConcurrentLinkedQueue<>();
 
     private volatile Listener listener = message -> {};
 
@@ -40,18 +40,18 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
         listener = newListener;
     }
 
-    /** One command, and who waits for its confirmation, if anybody does. */
-    private final class Wish implements JedisWire.Letter {
+    /** A command, and the future of its confirmation. */
+    private final class PendingCommand implements JedisWire.Outbound {
         private final CommandArguments command;
         private final @Nullable String left;
         private final CompletableFuture<Void> done = new CompletableFuture<>();
 
         /**
-         * A wish that has not left.
+         * A command that has not left.
          *
          * @param left the channel whose subscription it ends, if it ends one
          */
-        Wish(CommandArguments command, @Nullable String left) {
+        PendingCommand(CommandArguments command, @Nullable String left) {
             this.command = command;
             this.left = left;
         }
@@ -73,9 +73,9 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
     }
 
     private CompletableFuture<Void> confirmed(CommandArguments command) {
-        Wish wish = new Wish(command, null);
-        wire.send(wish);
-        return wish.done;
+        PendingCommand pending = new PendingCommand(command, null);
+        wire.send(pending);
+        return pending.done;
     }
 
     @Override
@@ -93,11 +93,11 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
         return confirmed(new CommandArguments(PING));
     }
 
-    /** Each channel by itself: a server confirms each, and ends subscriptions unasked in the same words. */
+    /** Ends each subscription by itself: a server confirms each, and ends subscriptions unasked in the same words. */
     @Override
     public void unsubscribeSharded(List<String> channels) {
         for (String channel : channels) {
-            wire.send(new Wish(new CommandArguments(SUNSUBSCRIBE).add(channel), channel));
+            wire.send(new PendingCommand(new CommandArguments(SUNSUBSCRIBE).add(channel), channel));
         }
     }
 
@@ -109,7 +109,7 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
             case "message", "smessage" -> safely(() -> listener.message(String.valueOf(items.get(2))));
             case "sunsubscribe" -> left(String.valueOf(items.get(1)));
             default -> {
-                Wish first = unconfirmed.poll();
+                PendingCommand first = unconfirmed.poll();
                 if (first != null) {
                     safely(() -> first.done.complete(null));
                 }
@@ -117,9 +117,9 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
         }
     }
 
-    /** As it was told to, or unasked: then another wish may be the first, and still be unconfirmed. */
+    /** A subscription has ended, as it was told to, or unasked: then another command may be the first, and still be unconfirmed. */
     private void left(String channel) {
-        Wish first = unconfirmed.peek();
+        PendingCommand first = unconfirmed.peek();
         if (first != null && channel.equals(first.left)) {
             unconfirmed.remove();
         }
@@ -136,7 +136,7 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
 
     @Override
     public void refused(ServerRefusal refusal) {
-        Wish first = unconfirmed.poll();
+        PendingCommand first = unconfirmed.poll();
         if (first != null) {
             safely(() -> first.done.completeExceptionally(refusal));
         }
@@ -145,8 +145,8 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
     @Override
     public void ended(@Nullable RuntimeException why) {
         RuntimeException lost = new LostException(why);
-        for (Wish one = unconfirmed.poll(); one != null; one = unconfirmed.poll()) {
-            Wish each = one;
+        for (PendingCommand one = unconfirmed.poll(); one != null; one = unconfirmed.poll()) {
+            PendingCommand each = one;
             safely(() -> each.done.completeExceptionally(lost));
         }
     }

@@ -31,9 +31,10 @@ import redis.clients.jedis.exceptions.JedisException;
  * LockClient locks = Leasehold.builder().store(redis::open).connect();
  * }</pre>
  *
- * <p>A {@link RedisClient}, {@link RedisClusterClient} or {@link RedisSentinelClient} that is brought along lends its settings, and nothing else: connections are made as it makes its own, outside of its
- * pools, and closed here. They do not reconnect by themselves and send nothing twice, whatever {@code maxAttempts} of the client says.
- * It is never closed here, and has to live longer than the lock client.
+ * <p>A {@link RedisClient}, {@link RedisClusterClient} or {@link RedisSentinelClient} that is brought along lends its settings, and
+ * nothing else: connections are made as it makes its own, outside of its pools, and closed here. They do not reconnect by themselves and
+ * send nothing twice, whatever {@code maxAttempts} of the client says. It is never closed here, and has to live longer than the lock
+ * client.
  *
  * <p><b>Threads.</b> Two for each connection, and at most 32 that connect; callers never wait for a socket.
  */

@@ -64,7 +64,11 @@ final class JedisThreads {
         }
     }
 
-    /** Runs what connects; fails at once if too much does already, or after the close. */
+    /**
+     * Runs what connects; never throws.
+     *
+     * @param refused fails at once if too much connects already, after the close, or without a thread for it
+     */
     void connect(Runnable work, CompletableFuture<?> refused) {
         try {
             connecting.execute(work);
@@ -74,6 +78,9 @@ final class JedisThreads {
                             ? "the store is closed"
                             : MAX_CONNECTING + " connections are being made already, and none of them gets on",
                     e));
+        } catch (Error e) {
+            // As where the system has no more threads.
+            refused.completeExceptionally(e);
         }
     }
 

@@ -28,7 +28,7 @@ final class JedisWire {
 
     private final Connection connection;
     private final Reader reader;
-    private final Deque<Letter> unwritten = new ArrayDeque<>();
+    private final Deque<Outbound> unwritten = new ArrayDeque<>();
     private final List<Runnable> listeners = new ArrayList<>();
     private boolean writing;
     /** No more is taken on, and the socket is closed or about to be. */
@@ -36,8 +36,8 @@ final class JedisWire {
     /** The requests in flight have been told of the end. */
     private boolean ended;
 
-    /** Commands that are sent together, and the one who hears that they never were. */
-    interface Letter {
+    /** Commands that are sent together. */
+    interface Outbound {
         /** The commands. */
         List<CommandArguments> commands();
 
@@ -74,16 +74,16 @@ final class JedisWire {
         threads.start("writes", this::write);
     }
 
-    /** Takes it on, or tells that it stays unsent. */
-    void send(Letter letter) {
+    /** Sends commands, or tells that they stay unsent. */
+    void send(Outbound outbound) {
         synchronized (this) {
             if (!ending) {
-                unwritten.add(letter);
+                unwritten.add(outbound);
                 notifyAll();
                 return;
             }
         }
-        letter.staysUnsent(notSent());
+        outbound.staysUnsent(notSent());
     }
 
     private static NotSentException notSent() {
@@ -147,9 +147,9 @@ final class JedisWire {
         try {
             boolean buffered = false;
             while (awaitWork(buffered)) {
-                Letter letter = next();
-                if (letter != null) {
-                    letter.commands().forEach(connection::sendCommand);
+                Outbound next = next();
+                if (next != null) {
+                    next.commands().forEach(connection::sendCommand);
                     buffered = true;
                 } else {
                     // It writes out what is buffered, and reads nothing.
@@ -165,8 +165,7 @@ final class JedisWire {
                 writing = false;
             }
             // Again, should it have been ended in the middle of a write: Jedis connects anew to send over a socket that
-            // is closed. What
-            // was sent like that was sent once, and counts as lost.
+            // is closed. What was sent like that was sent once, and counts as lost.
             disconnect();
         }
     }
@@ -186,13 +185,13 @@ final class JedisWire {
         return writing;
     }
 
-    /** The letter that is sent next: from now on it counts as sent. */
-    private synchronized @Nullable Letter next() {
-        Letter letter = ending ? null : unwritten.poll();
-        if (letter != null) {
-            letter.leaves();
+    /** Takes the next command, which counts as sent from now on. */
+    private synchronized @Nullable Outbound next() {
+        Outbound first = ending ? null : unwritten.poll();
+        if (first != null) {
+            first.leaves();
         }
-        return letter;
+        return first;
     }
 
     private void read() {
@@ -236,7 +235,7 @@ final class JedisWire {
             notifyAll();
         }
         disconnect();
-        List<Letter> unsent;
+        List<Outbound> unsent;
         List<Runnable> told;
         synchronized (this) {
             ended = true;
@@ -245,7 +244,7 @@ final class JedisWire {
             told = List.copyOf(listeners);
         }
         safely(() -> reader.ended(why));
-        unsent.forEach(letter -> safely(() -> letter.staysUnsent(notSent())));
+        unsent.forEach(outbound -> safely(() -> outbound.staysUnsent(notSent())));
         told.forEach(JedisWire::safely);
     }
 

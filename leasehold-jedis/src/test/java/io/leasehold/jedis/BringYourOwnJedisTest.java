@@ -9,9 +9,11 @@ import io.leasehold.LockClient;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.redis.topology.RedisUri;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.simulator.proxy.ScheduledLoss;
 import io.leasehold.simulator.proxy.TcpProxy;
+import io.leasehold.spi.StoreUri;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -74,6 +76,28 @@ final class BringYourOwnJedisTest {
             assertThat(client.ping()).isEqualTo("PONG");
             // What was made for the locks is gone.
             Servers.until("closed", () -> connections() <= before);
+        }
+    }
+
+    /** As after a switch of the master to another server of the same host. */
+    @Test
+    void aConnectionThatLeadsElsewhereIsRefusedAndEnded() {
+        try (RedisClient client = RedisClient.builder()
+                .hostAndPort("127.0.0.1", server.port())
+                .clientConfig(DefaultJedisClientConfig.builder()
+                        .clientName("elsewhere")
+                        .build())
+                .build()) {
+            ClientSettings settings = ClientSettings.of(client);
+            for (String elsewhere : new String[] {"127.0.0.1:" + (server.port() + 1), "127.0.0.2:" + server.port()}) {
+                RedisUri there = RedisUri.parse(StoreUri.parse("redis://" + elsewhere));
+                assertThatThrownBy(() -> settings.connect(there, null))
+                        .hasMessageContaining("leads to 127.0.0.1:" + server.port() + " and not to " + elsewhere);
+            }
+            assertThat(ClientSettings.address(client).getPort()).isEqualTo(server.port());
+            Servers.until(
+                    "what was made is ended",
+                    () -> !server.call("CLIENT", "LIST").contains("name=elsewhere"));
         }
     }
 

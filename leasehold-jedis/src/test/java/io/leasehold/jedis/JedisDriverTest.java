@@ -12,10 +12,17 @@ import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.simulator.proxy.TcpProxy;
 import io.leasehold.spi.StoreUri;
+import java.lang.reflect.Field;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -211,6 +218,22 @@ final class JedisDriverTest {
         assertThatThrownBy(() -> slow.connect(at(1)).get(60, TimeUnit.SECONDS)).hasMessageContaining("closed");
     }
 
+    /** As where the system has no more threads: who asked for a connection is told, and not whoever happened to ask. */
+    @Test
+    void aThreadThatCannotBeStartedIsAFailureLikeOthers() throws Exception {
+        JedisThreads threads = new JedisThreads("the test");
+        Field connecting = JedisThreads.class.getDeclaredField("connecting");
+        connecting.setAccessible(true);
+        ((ThreadPoolExecutor) connecting.get(threads)).setThreadFactory(work -> {
+            throw new OutOfMemoryError("unable to create native thread");
+        });
+        CompletableFuture<Object> refused = new CompletableFuture<>();
+        threads.connect(() -> {}, refused);
+        assertThat(refused).isCompletedExceptionally();
+        assertThatThrownBy(() -> refused.get(60, TimeUnit.SECONDS)).hasMessageContaining("native thread");
+        threads.close();
+    }
+
     @Test
     void theCloseEndsAllThreadsAndKeepsAnInterrupt() throws Exception {
         JedisDriver one = new JedisDriver("one", new OwnSettings());
@@ -244,6 +267,34 @@ final class JedisDriverTest {
                 one.get(60, TimeUnit.SECONDS);
             }
             pushes.ping().get(60, TimeUnit.SECONDS);
+        }
+    }
+
+    /** As when a slot moves while something else is asked for, whose answer is still to come. */
+    @Test
+    void aSubscriptionThatEndsUnaskedAnswersNothingElse() throws Exception {
+        String endsUnasked = "*3\r\n$12\r\nsunsubscribe\r\n$5\r\nfirst\r\n:0\r\n";
+        String confirms = "*3\r\n$10\r\nssubscribe\r\n$5\r\nother\r\n:1\r\n";
+        try (ServerSocket moving = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            PushConnection pushes =
+                    driver.connectForPushes(at(moving.getLocalPort())).get(60, TimeUnit.SECONDS);
+            List<String> ended = new CopyOnWriteArrayList<>();
+            pushes.listen(new PushConnection.Listener() {
+                @Override
+                public void message(String message) {}
+
+                @Override
+                public void unsubscribed(String channel) {
+                    ended.add(channel);
+                }
+            });
+            try (Socket peer = moving.accept()) {
+                CompletableFuture<Void> subscribed = pushes.subscribeSharded("other");
+                assertThat(peer.getInputStream().read()).as("it has left").isEqualTo('*');
+                peer.getOutputStream().write((endsUnasked + confirms).getBytes(StandardCharsets.US_ASCII));
+                subscribed.get(60, TimeUnit.SECONDS);
+                assertThat(ended).containsExactly("first");
+            }
         }
     }
 

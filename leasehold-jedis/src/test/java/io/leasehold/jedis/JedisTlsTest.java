@@ -10,6 +10,7 @@ import io.leasehold.LockClient;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.servers.ServerCertificate;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -59,6 +60,25 @@ final class JedisTlsTest {
                         () -> server.call("EXISTS", "lock:{x}:queued").equals("1"));
                 first.close();
                 waiting.get(60, TimeUnit.SECONDS).close();
+            }
+        }
+    }
+
+    /** As while one authority takes the place of another. */
+    @Test
+    void eachCertificateOfAFileVouches() throws Exception {
+        ServerCertificate certificate = ServerCertificate.create(directory, "127.0.0.1");
+        ServerCertificate other =
+                ServerCertificate.create(Files.createDirectory(directory.resolve("other")), "elsewhere.example");
+        String first = Files.readString(certificate.certificate());
+        String second = Files.readString(other.certificate());
+        try (TlsFront front = new TlsFront(certificate, server.port())) {
+            for (String both : new String[] {first + second, second + first}) {
+                Path file = Files.writeString(directory.resolve("both.pem"), both);
+                try (LockClient locks = client("rediss://127.0.0.1:" + front.port() + "?ca=" + file);
+                        Lease lease = locks.named("y").acquire()) {
+                    assertThat(lease.isValid()).isTrue();
+                }
             }
         }
     }

@@ -96,7 +96,7 @@ private suspend fun <H : Hold, T> cancelledByLoss(hold: H, block: suspend Corout
 private fun released(hold: Hold): CompletableFuture<ReleaseOutcome> =
     try {
         hold.releaseAsync()
-    } catch (e: RuntimeException) {
+    } catch (e: Throwable) {
         // The client repeats it, or the ttl ends it; the caller waits for neither.
         CompletableFuture.failedFuture(e)
     }

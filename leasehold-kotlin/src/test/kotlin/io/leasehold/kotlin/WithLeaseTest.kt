@@ -8,6 +8,7 @@ import io.leasehold.LeaseLostException
 import io.leasehold.Leasehold
 import io.leasehold.LockBusyException
 import io.leasehold.LockClient
+import io.leasehold.ReleaseOutcome
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.AtomicBoolean
@@ -312,6 +313,33 @@ class WithLeaseTest {
             lease.releaseAsync().join()
             "done"
         }).isEqualTo("done")
+    }
+
+    /** A lock whose leases are given back, and say then that they could not be. */
+    private fun failing(failure: Throwable): Acquirable<Lease> =
+        object : Acquirable<Lease> by lock {
+            override fun attemptAsync(maxWait: java.time.Duration): CompletableFuture<Attempt<Lease>> =
+                lock.attemptAsync(maxWait).thenApply { Attempt.Acquired(failing(it.orElseThrow(), failure)) }
+        }
+
+    private fun failing(held: Lease, failure: Throwable): Lease =
+        object : Lease by held {
+            override fun releaseAsync(): CompletableFuture<ReleaseOutcome> {
+                held.releaseAsync().join()
+                throw failure
+            }
+        }
+
+    @Test
+    fun `a release that cannot be sent is no failure of the block`() = runBlocking<Unit> {
+        for (failure in listOf(IllegalStateException("made"), StackOverflowError("made"))) {
+            assertThat(failing(failure).withLease(patience) { "done" }).isEqualTo("done")
+            assertThat(failing(failure).tryWithLease { "done" }).isEqualTo("done")
+            assertThat(thrownBy<NoSuchElementException> {
+                failing(failure).withLease<Lease, Unit>(patience) { throw NoSuchElementException("of the block") }
+            }).hasMessage("of the block")
+            assertThat(isHeld()).isFalse()
+        }
     }
 }
 

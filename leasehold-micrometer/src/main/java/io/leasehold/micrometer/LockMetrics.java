@@ -53,7 +53,7 @@ public final class LockMetrics implements LockListener {
         builder.resources.forEach(this::metersOf);
     }
 
-    /** Measures into the registry, with at most 100 templates. */
+    /** Measures into the registry, with at most 50 templates. */
     public static LockMetrics of(MeterRegistry registry) {
         return builder(registry).build();
     }
@@ -146,7 +146,7 @@ public final class LockMetrics implements LockListener {
     /** The configuration of the meters. */
     public static final class Builder {
 
-        private static final int MAX_RESOURCES = 100;
+        private static final int MAX_RESOURCES = 50;
         private static final int LARGEST_CAP = 10_000;
 
         private final MeterRegistry registry;
@@ -172,8 +172,8 @@ public final class LockMetrics implements LockListener {
         }
 
         /**
-         * Sets the number of templates with their own value besides the named ones: 0 … 10000, 100 unless set. One template makes about 95
-         * series.
+         * Sets the number of templates with their own value besides the named ones: 0 … 10000, 50 unless set. One template makes some
+         * 60 series, and at most 120.
          */
         public Builder mostResources(int most) {
             if (most < 0 || most > LARGEST_CAP) {

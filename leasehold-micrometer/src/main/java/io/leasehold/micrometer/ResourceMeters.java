@@ -13,11 +13,14 @@ import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The meters of one resource. All of them exist from the start, at zero: an alert on the first loss needs the zero before it.
+ * The meters of one resource. Counters and gauges exist from the start, at zero: an alert on the first loss needs the zero before it.
+ * The wait for an outcome other than the lock has a dozen series, and exists from the first such outcome on.
  *
  * <p>Safe for all threads.
  */
@@ -44,7 +47,9 @@ final class ResourceMeters {
     };
     private static final double[] HEADROOM_BUCKETS = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8};
 
-    private final Map<AttemptOutcome, Timer> wait = new EnumMap<>(AttemptOutcome.class);
+    private final MeterRegistry registry;
+    private final Tags tags;
+    private final ConcurrentMap<AttemptOutcome, Timer> wait = new ConcurrentHashMap<>();
     private final Map<AttemptOutcome, Counter> failures = new EnumMap<>(AttemptOutcome.class);
     private final Map<RenewalOutcome, Counter> renewals = new EnumMap<>(RenewalOutcome.class);
     private final Map<LossCause, Counter> lost = new EnumMap<>(LossCause.class);
@@ -55,14 +60,10 @@ final class ResourceMeters {
     private final AtomicInteger waiting = new AtomicInteger();
 
     ResourceMeters(MeterRegistry registry, Tags tags) {
+        this.registry = registry;
+        this.tags = tags;
+        wait.put(AttemptOutcome.ACQUIRED, waitFor(AttemptOutcome.ACQUIRED));
         for (AttemptOutcome outcome : AttemptOutcome.values()) {
-            wait.put(
-                    outcome,
-                    Timer.builder("distributed.lock.wait")
-                            .description("From the call to the outcome of an attempt on a lock")
-                            .tags(tags.and("outcome", value(outcome)))
-                            .serviceLevelObjectives(WAIT_BUCKETS)
-                            .register(registry));
             if (outcome != AttemptOutcome.ACQUIRED) {
                 failures.put(
                         outcome,
@@ -118,6 +119,14 @@ final class ResourceMeters {
                 .register(registry);
     }
 
+    private Timer waitFor(AttemptOutcome outcome) {
+        return Timer.builder("distributed.lock.wait")
+                .description("From the call to the outcome of an attempt on a lock")
+                .tags(tags.and("outcome", value(outcome)))
+                .serviceLevelObjectives(WAIT_BUCKETS)
+                .register(registry);
+    }
+
     private static String value(Enum<?> constant) {
         return constant.name().toLowerCase(Locale.ROOT);
     }
@@ -128,10 +137,7 @@ final class ResourceMeters {
 
     void attemptEnded(AttemptOutcome outcome, Duration waited) {
         waiting.decrementAndGet();
-        Timer timer = wait.get(outcome);
-        if (timer != null) {
-            timer.record(waited);
-        }
+        wait.computeIfAbsent(outcome, this::waitFor).record(waited);
         if (outcome == AttemptOutcome.ACQUIRED) {
             held.incrementAndGet();
         } else {

@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import io.leasehold.LockListener.AttemptBegan;
+import io.leasehold.LockListener.AttemptEnded;
+import io.leasehold.LockListener.AttemptOutcome;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.fencing.FencingGuard;
@@ -184,6 +187,36 @@ class LockMetricsTest {
         guard.admit("account:1", 7);
         assertThat(count(registry, "distributed.lock.fencing.rejected", "resource", "account:{id}"))
                 .isEqualTo(1);
+    }
+
+    /** What a process can add to a monitoring system is bounded, whatever the names of its locks are. */
+    @Test
+    void theSeriesOfAProcessAreBounded() throws Exception {
+        PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+        LockMetrics metrics = LockMetrics.of(registry);
+        try (LockClient locks = client(metrics)) {
+            locks.named(LockName.of("first:{id}", 1)).acquire().close();
+            assertThat(series(registry))
+                    .as("of a resource that meets no trouble")
+                    .isBetween(40L, 65L);
+            for (int i = 0; i < 200; i++) {
+                locks.named(LockName.of("kind" + i + ":{id}", i)).acquire().close();
+                locks.named("customer-" + i).acquire().close();
+            }
+        }
+        assertThat(series(registry)).as("of 50 templates, _exact and _other").isLessThan(52 * 65);
+        for (AttemptOutcome outcome : AttemptOutcome.values()) {
+            LockName name = LockName.of("first:{id}", 1);
+            metrics.attemptBegan(new AttemptBegan(name));
+            metrics.attemptEnded(new AttemptEnded(name, outcome, Duration.ZERO));
+        }
+        assertThat(registry.scrape().lines().filter(line -> line.contains("\"first:{id}\"")))
+                .as("of a resource that has met everything")
+                .hasSizeLessThanOrEqualTo(120);
+    }
+
+    private static long series(PrometheusMeterRegistry registry) {
+        return registry.scrape().lines().filter(line -> !line.startsWith("#")).count();
     }
 
     @Test

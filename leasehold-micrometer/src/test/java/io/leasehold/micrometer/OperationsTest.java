@@ -114,6 +114,10 @@ class OperationsTest {
         int queries = 0;
         for (JsonNode panel : dashboard.get("panels")) {
             assertThat(panel.get("title").asText()).isNotBlank();
+            for (JsonNode link : panel.path("links")) {
+                assertThat(DOCS.resolve(link.get("url").asText().replace("${docs}/", "")))
+                        .exists();
+            }
             for (JsonNode target : panel.get("targets")) {
                 assertExposed(target.get("expr").asText());
                 Matcher metric = METRIC.matcher(target.get("expr").asText());
@@ -155,12 +159,22 @@ class OperationsTest {
         }
     }
 
+    /** What the values that begin with a line below stand for is said where they are seen. */
+    @Test
+    void theDashboardExplainsTheValuesThatAreNoTemplates() throws IOException {
+        JsonNode dashboard = new ObjectMapper()
+                .readTree(OPERATIONS.resolve("grafana-dashboard.json").toFile());
+        assertThat(dashboard.at("/templating/list").findValuesAsText("description"))
+                .anySatisfy(said -> assertThat(said).contains(ResourceTag.EXACT, ResourceTag.OTHER));
+        assertThat(dashboard.at("/panels/0/description").asText()).contains(ResourceTag.EXACT, ResourceTag.OTHER);
+    }
+
     @Test
     void everyAlertHasItsRunbook() throws IOException {
         String rules = Files.readString(OPERATIONS.resolve("leasehold-rules.yml"));
         Matcher alert = Pattern.compile("- alert: (\\w+)").matcher(rules);
-        Matcher runbook =
-                Pattern.compile("runbook: docs/(runbooks/[a-z-]+\\.md)").matcher(rules);
+        Matcher runbook = Pattern.compile("runbook_url: LEASEHOLD_DOCS/(runbooks/[a-z-]+\\.md)")
+                .matcher(rules);
         int alerts = 0;
         while (alert.find()) {
             assertThat(runbook.find(alert.end())).as(alert.group(1)).isTrue();

@@ -111,6 +111,10 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
             ended(lost);
             return;
         }
+        if (!granted.isValid()) {
+            // Its loss is being told at this moment, and ends the run.
+            return;
+        }
         // Restores, on this thread of the client, what the subscriber's thread had, where Reactor is told to do so.
         Flux.defer(() -> Flux.<T>from(Objects.requireNonNull(work.apply(granted), "the work returned null")))
                 .contextWrite(context -> ReactiveLocks.with(context, granted))
@@ -225,15 +229,18 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
                 return;
             }
             over = true;
+            // Until the work has heard of it: another thread that leaves meanwhile must not give the lock back before
+            // that.
+            inside++;
             attempt = asked;
         }
-        if (attempt != null) {
-            attempt.cancel(true);
-        }
         try {
+            if (attempt != null) {
+                attempt.cancel(true);
+            }
             upstream.cancel();
         } finally {
-            giveBackOnceLeft();
+            left();
         }
     }
 
@@ -260,15 +267,6 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
     }
 
     /** A cancelled run has work inside until that has returned. */
-    private void giveBackOnceLeft() {
-        synchronized (this) {
-            if (inside > 0) {
-                return;
-            }
-        }
-        giveBack();
-    }
-
     private void left() {
         synchronized (this) {
             inside--;

@@ -54,7 +54,7 @@ final class RedlockOpening {
             store = quorum;
             opening.await(quorum.checkNodes(NodeOpening.OPEN_NANOS));
             return quorum;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             if (store != null) {
                 store.close();
             } else {

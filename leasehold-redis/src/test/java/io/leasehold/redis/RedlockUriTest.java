@@ -53,7 +53,8 @@ final class RedlockUriTest {
     /** A node's URI that was not percent-encoded ends at the first & in it. */
     @Test
     void aNodeThatIsCutInItsPasswordIsNotRepeated() {
-        for (String cut : new String[] {"hunter2&x@a", "x&hunter2@a", "x&hunter2=y@a", "hunter2&maxTtl=y@a"}) {
+        for (String cut :
+                new String[] {"hunter2&x@a", "x&hunter2@a", "x&hunter2=y@a", "hunter2&maxTtl=y@a", "hunter2&@a"}) {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> parse("redlock:?node=redis://u:" + cut))
                     .withMessageContaining("percent-encode the URI of each node")

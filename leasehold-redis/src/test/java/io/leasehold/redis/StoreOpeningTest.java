@@ -9,24 +9,34 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Credentials;
 import io.leasehold.Guarantee;
+import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.topology.ScriptedRedis;
+import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreUri;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.RedisClusterClient;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -92,6 +102,16 @@ final class StoreOpeningTest {
         }
         try (LockStore store = open(configured(server(), "always", "allkeys-lru"))) {
             assertThat(store.guarantees().exclusion()).isEqualTo(Guarantee.Exclusion.BEST_EFFORT);
+        }
+        leavesNothing();
+    }
+
+    @Test
+    void forPlainLocksItIsFoundOutHowTheServerDeletes() throws Exception {
+        ScriptedRedis server = server();
+        try (LockStore plain = RedisStore.at("redis://" + server.address()).openPlain(runtime)) {
+            assertThat(server.asked("INFO server")).isOne();
+            assertThat(plain.guarantees().queueing()).isEqualTo(Guarantee.Queueing.POLLING);
         }
         leavesNothing();
     }
@@ -195,12 +215,16 @@ final class StoreOpeningTest {
         return "redis://" + server.address() + parameters;
     }
 
-    private LockStore set(String... nodes) {
+    private static StoreUri uri(String... nodes) {
         StringBuilder uri = new StringBuilder("redlock:?maxTtl=30s");
         for (String node : nodes) {
             uri.append("&node=").append(URLEncoder.encode(node, StandardCharsets.UTF_8));
         }
-        return new RedlockStoreProvider().open(StoreUri.parse(uri.toString()), runtime);
+        return StoreUri.parse(uri.toString());
+    }
+
+    private LockStore set(String... nodes) {
+        return new RedlockStoreProvider().open(uri(nodes), runtime);
     }
 
     @Test
@@ -256,6 +280,125 @@ final class StoreOpeningTest {
         leavesNothing();
     }
 
+    private static String logOf(ThrowingCallable task) throws Throwable {
+        PrintStream before = System.err;
+        ByteArrayOutputStream log = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+        try {
+            task.call();
+        } finally {
+            System.setErr(before);
+        }
+        return log.toString(StandardCharsets.UTF_8);
+    }
+
+    /** Whichever way it is opened; what it is sure to keep is not spoken of. */
+    @Test
+    void whereHeldLocksMayBeDroppedThatIsSaid() throws Throwable {
+        String evicts = "has maxmemory-policy allkeys-lru: it may drop held locks when its memory is full";
+        ScriptedRedis evicting = configured(server(), "always", "allkeys-lru");
+        String said = evicting.address() + " " + evicts;
+        assertThat(logOf(() -> open(evicting).close())).contains(said);
+        assertThat(logOf(() -> RedisStore.at("redis://" + evicting.address())
+                        .openPlain(runtime)
+                        .close()))
+                .contains(said);
+        assertThat(logOf(() -> set(node(server(), ""), node(server(), ""), node(evicting, ""))
+                        .close()))
+                .contains(said);
+        assertThat(logOf(() -> open(server()).close())).doesNotContain(evicts);
+    }
+
+    @Test
+    void aSetThatIsNoneIsRefusedBeforeAnybodyIsAsked() throws Exception {
+        ScriptedRedis server = server();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> set(node(server, "?name=a"), node(server, "?name=a"), node(server, "?name=b")))
+                .withMessageContaining("named twice");
+        assertThat(server.asked("INFO")).isZero();
+        assertThatIllegalArgumentException()
+                .isThrownBy(
+                        () -> Redlock.over(node(server, "?name=a"), node(server, "?name=b"), node(server, "?name=c"))
+                                .maxTtl(Duration.ofDays(400))
+                                .open(runtime))
+                .withMessageContaining("maxTtl");
+        assertThatIllegalArgumentException()
+                .isThrownBy(
+                        () -> Redlock.over(node(server, "?name=a"), node(server, "?name=b"), node(server, "?name=c"))
+                                .nodeTimeout(Duration.ofDays(400))
+                                .open(runtime))
+                .withMessageContaining("nodeTimeout");
+        assertThat(server.asked("INFO")).isZero();
+    }
+
+    private AcquireReply asked(LockStore store) throws Exception {
+        return store.acquire(AcquireRequest.exclusive(
+                                List.of(LockName.of("x")),
+                                OwnerToken.draw(runtime),
+                                "host/1/x",
+                                TimeUnit.SECONDS.toNanos(29),
+                                TimeUnit.SECONDS.toNanos(60))
+                        .nodeTimeout(TimeUnit.SECONDS.toNanos(9)))
+                .get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS);
+    }
+
+    private ScriptedRedis granting(ScriptedRedis server, List<String> persistence) {
+        return server.says("EVALSHA", command -> {
+            if (!command.get(1).equals(LuaScript.MEMBER_ACQUIRE.sha1())) {
+                return bulks("born", "1");
+            }
+            persistence.add(command.get(command.size() - 1));
+            return bulks("yes", Long.toString(TimeUnit.MILLISECONDS.toMicros(System.currentTimeMillis())));
+        });
+    }
+
+    /** A member is asked as what it was declared to be, and one that may drop locks votes where that was known from the start. */
+    @Test
+    void aMemberVotesAsWhatItWasFoundToBe() throws Exception {
+        List<String> durable = new CopyOnWriteArrayList<>();
+        List<String> forgets = new CopyOnWriteArrayList<>();
+        ScriptedRedis kept = granting(server(), durable);
+        ScriptedRedis one = configured(granting(server(), forgets), "always", "allkeys-lru");
+        ScriptedRedis two = configured(granting(server(), forgets), "always", "allkeys-lru");
+        try (LockStore store = set(node(kept, "?durable=true"), node(one, ""), node(two, ""))) {
+            assertThat(asked(store)).isInstanceOf(AcquireReply.Granted.class);
+            until("all were asked", () -> durable.size() == 1 && forgets.size() == 2);
+            assertThat(durable).containsExactly("durable");
+            assertThat(forgets).containsExactly("volatile", "volatile");
+        }
+        leavesNothing();
+    }
+
+    /** The set has promised more than a server keeps that was set so later. */
+    @Test
+    void aMemberThatBeginsToDropLocksDoesNotVote() throws Exception {
+        List<ScriptedRedis> members = List.of(server(), server(), server());
+        List<String> asked = new CopyOnWriteArrayList<>();
+        members.forEach(member -> granting(member, asked));
+        try (LockStore store = set(node(members.get(0), ""), node(members.get(1), ""), node(members.get(2), ""))) {
+            assertThat(asked(store)).isInstanceOf(AcquireReply.Granted.class);
+            for (ScriptedRedis member : members) {
+                configured(member, "always", "allkeys-lru");
+                member.says(
+                        "INFO",
+                        bulk("run_id:next" + member.port()
+                                + "\r\nredis_version:7.0.9\r\nrole:master\r\ncluster_enabled:0\r\n"));
+                long before = member.asked("INFO");
+                member.endAll();
+                until("it is there again", () -> member.asked("INFO") > before);
+            }
+            until("its configuration is known", () -> {
+                try {
+                    return asked(store) instanceof AcquireReply.Failed failed
+                            && failed.error().getMessage().contains("set noeviction");
+                } catch (Exception e) {
+                    throw new AssertionError(e);
+                }
+            });
+        }
+        leavesNothing();
+    }
+
     @Test
     void aNodeThatIsSilentIsWaitedForFiveSeconds() throws Exception {
         ScriptedRedis silent = server().says("INFO", ScriptedRedis.SILENCE);
@@ -266,18 +409,64 @@ final class StoreOpeningTest {
         leavesNothing();
     }
 
+    /** It may have lost what it acknowledged: so the set promises no more than a member that drops locks keeps. */
+    @Test
+    void aMemberThatFailsOverPromisesLessAndVotesAlsoWhereItDropsLocks() throws Exception {
+        List<ScriptedRedis> members = List.of(server(), server(), server());
+        members.forEach(member -> granting(member, new CopyOnWriteArrayList<>()));
+        String[] groups = members.stream()
+                .map(member -> "redis-replicated://" + member.address())
+                .toArray(String[]::new);
+        try (LockStore store = set(groups)) {
+            assertThat(store.guarantees().exclusion()).isEqualTo(Guarantee.Exclusion.BEST_EFFORT);
+            assertThat(asked(store)).isInstanceOf(AcquireReply.Granted.class);
+            for (ScriptedRedis member : members) {
+                configured(member, "always", "allkeys-lru");
+                member.says(
+                        "INFO",
+                        bulk("run_id:next" + member.port()
+                                + "\r\nredis_version:7.0.9\r\nrole:master\r\ncluster_enabled:0\r\n"));
+                long before = member.asked("CONFIG");
+                member.endAll();
+                until("its next life is looked at", () -> {
+                    try {
+                        AcquireReply reply = asked(store);
+                        return member.asked("CONFIG") > before && reply instanceof AcquireReply.Granted;
+                    } catch (Exception e) {
+                        throw new AssertionError(e);
+                    }
+                });
+            }
+            assertThat(asked(store)).isInstanceOf(AcquireReply.Granted.class);
+        }
+        leavesNothing();
+    }
+
     @Test
     void eachNodeIsLoggedInToWithTheProvider() throws Exception {
-        ScriptedRedis one = server();
-        ScriptedRedis two = server();
-        ScriptedRedis three = server();
+        List<String> asked = new CopyOnWriteArrayList<>();
+        ScriptedRedis one = granting(server(), asked);
+        ScriptedRedis two = granting(server(), asked);
+        ScriptedRedis three = granting(server(), asked);
         Redlock set = Redlock.over(node(one, "?durable=true"), node(two, ""), node(three, "?name=n"));
         assertThat(set).hasToString("Redlock[redis://" + one.address() + ", redis://" + two.address() + ", n]");
-        try (LockStore store =
-                set.credentials(() -> Credentials.ofPassword("drawn")).open(runtime)) {
+        Redlock drawn = set.credentials(() -> Credentials.ofPassword("drawn"));
+        assertThat(drawn).hasToString(set.toString());
+        try (LockStore store = drawn.open(runtime)) {
             assertThat(store.guarantees().scope()).isEqualTo(Guarantee.Scope.NETWORK);
+            assertThat(asked(store)).isInstanceOf(AcquireReply.Granted.class);
+            until("all were asked", () -> asked.size() == 3);
+            assertThat(asked).as("as what they are").containsExactlyInAnyOrder("durable", "volatile", "volatile");
         }
         assertThat(List.of(one, two, three)).allMatch(server -> server.asked("AUTH drawn") > 0);
+        try (LockStore store = new RedlockStoreProvider()
+                .open(
+                        uri(node(one, ""), node(two, ""), node(three, "")),
+                        () -> Credentials.ofPassword("provided"),
+                        runtime)) {
+            assertThat(store.guarantees().scope()).isEqualTo(Guarantee.Scope.NETWORK);
+        }
+        assertThat(List.of(one, two, three)).allMatch(server -> server.asked("AUTH provided") > 0);
         assertThatThrownBy(() -> set.credentials(null)).isInstanceOf(NullPointerException.class);
         leavesNothing();
     }

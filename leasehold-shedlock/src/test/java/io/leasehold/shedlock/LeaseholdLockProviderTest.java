@@ -6,8 +6,11 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import io.leasehold.LockOptions;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.LockProvider;
 import net.javacrumbs.shedlock.core.SimpleLock;
@@ -94,5 +97,39 @@ class LeaseholdLockProviderTest {
                         .lock(new LockConfiguration(
                                 Instant.now().minusSeconds(60), "job", Duration.ofSeconds(1), Duration.ZERO)))
                 .isEmpty();
+    }
+
+    /** The change is asked each time, in whatever order the provider was made. */
+    @Test
+    void theOptionsThatAreSaidAreThoseOfEachLock() {
+        AtomicInteger asked = new AtomicInteger();
+        UnaryOperator<LockOptions> brief = options -> {
+            asked.incrementAndGet();
+            return options.ttl(Duration.ofSeconds(7));
+        };
+        assertThat(validity("a", getLockProvider().with(brief))).isLessThanOrEqualTo(Duration.ofSeconds(7));
+        assertThat(validity("b", getLockProvider().with(brief).unrenewed())).isGreaterThan(Duration.ofMinutes(59));
+        assertThat(validity("c", getLockProvider().unrenewed().with(brief))).isGreaterThan(Duration.ofMinutes(59));
+        assertThat(asked).hasValue(3);
+    }
+
+    private static Duration validity(String name, LeaseholdLockProvider provider) {
+        SimpleLock lock = provider.lock(new LockConfiguration(Instant.now(), name, Duration.ofHours(1), Duration.ZERO))
+                .orElseThrow();
+        Duration valid = ((LeaseholdSimpleLock) lock).lease().remainingValidity();
+        lock.unlock();
+        return valid;
+    }
+
+    @Test
+    void whatAnExtensionSaysCountsInPlaceOfWhatWasSaidBefore() {
+        SimpleLock lock = getLockProvider().lock(job(Duration.ofMinutes(1))).orElseThrow();
+        SimpleLock longer =
+                lock.extend(Duration.ofHours(1), Duration.ofMinutes(30)).orElseThrow();
+        longer.unlock();
+        assertThat(((LeaseholdSimpleLock) longer).lease().isValid())
+                .as("it is kept for half an hour")
+                .isTrue();
+        assertThat(getLockProvider().lock(job(Duration.ofMinutes(1)))).isEmpty();
     }
 }

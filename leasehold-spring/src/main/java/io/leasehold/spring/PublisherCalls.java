@@ -149,7 +149,7 @@ final class PublisherCalls {
                 WaitObservation wait = WaitObservation.start(call.observations(), call.names(), parent);
                 AtomicBoolean granted = new AtomicBoolean();
                 // The body must not run on the thread of the subscriber or of the client: it may block.
-                CompletableFuture<?> asked = call.lock().holdWhile(call.maxWait(), hold -> {
+                CompletableFuture<?> asked = wait.asking(() -> call.lock().holdWhile(call.maxWait(), hold -> {
                     granted.set(true);
                     Attempt<? extends Hold> acquired = new Attempt.Acquired<>(hold);
                     wait.ended(acquired);
@@ -158,7 +158,7 @@ final class PublisherCalls {
                     }
                     sink.success(acquired);
                     return held.released();
-                });
+                }));
                 sink.onCancel(() -> asked.cancel(true));
                 asked.whenComplete((nothing, error) -> {
                     Throwable cause = StageCalls.cause(error);

@@ -21,11 +21,11 @@ final class StageCalls {
         }
         AtomicBoolean began = new AtomicBoolean();
         WaitObservation wait = WaitObservation.start(call.observations(), call.names(), null);
-        CompletableFuture<Object> held = call.lock().holdWhile(call.maxWait(), hold -> {
+        CompletableFuture<Object> held = wait.asking(() -> call.lock().holdWhile(call.maxWait(), hold -> {
             began.set(true);
             wait.ended(new Attempt.Acquired<>(hold));
             return body(call, hold);
-        });
+        }));
         CompletableFuture<Object> returned = held.handle((value, error) -> {
                     Throwable cause = cause(error);
                     if (!began.get() && cause != null) {

@@ -7,6 +7,8 @@ import io.leasehold.LockName;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -50,6 +52,16 @@ final class WaitObservation {
         } catch (RuntimeException | Error e) {
             failedItself(e);
             return NONE;
+        }
+    }
+
+    /** Begins to ask for the lock; where that is refused at once, nothing else ends the wait. */
+    <T> CompletableFuture<T> asking(Supplier<CompletableFuture<T>> ask) {
+        try {
+            return ask.get();
+        } catch (RuntimeException | Error e) {
+            failed(e);
+            throw e;
         }
     }
 

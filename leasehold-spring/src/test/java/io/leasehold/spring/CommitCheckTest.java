@@ -25,6 +25,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests of the check before a commit: each lease has a clock of its own that renewals move. */
+@SuppressWarnings("FutureReturnValueIgnored") // what they answer is asked elsewhere
 @Tag("quick")
 class CommitCheckTest {
 
@@ -140,6 +141,52 @@ class CommitCheckTest {
                 .satisfies(e -> assertThat(e.getSuppressed()).containsExactly(held.refusal));
         held.refusal = new LeaseLostException(held.name, LossCause.EXPIRED, "it had ended");
         assertThatThrownBy(() -> check(held.scope(null), async)).isSameAs(held.refusal);
+    }
+
+    /** In whatever order the renewals are answered. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void eachRenewalIsWaitedForBeforeTheCommit(boolean innerFirst) {
+        CompletableFuture<Void> ofOuter = new CompletableFuture<>();
+        CompletableFuture<Void> ofInner = new CompletableFuture<>();
+        LeaseScope outer = new LeaseScope(List.of(LockName.of("outer")), CLIENT, atRisk(ofOuter), GUARD, null);
+        LeaseScope inner = new LeaseScope(List.of(LockName.of("inner")), CLIENT, atRisk(ofInner), GUARD, outer);
+        CompletableFuture<Void> check = inner.checkCommitAsync();
+        (innerFirst ? ofInner : ofOuter).complete(null);
+        assertThat(check).isNotDone();
+        (innerFirst ? ofOuter : ofInner).complete(null);
+        assertThat(check).isCompleted();
+    }
+
+    /** Valid once its renewal is answered. */
+    private static Hold atRisk(CompletableFuture<Void> renewal) {
+        return (Hold) Proxy.newProxyInstance(
+                Hold.class.getClassLoader(), new Class<?>[] {Hold.class}, (proxy, method, args) -> {
+                    if (method.getName().equals("ensureValidFor") && !renewal.isDone()) {
+                        throw new LeaseAtRiskException(LockName.of("l"), Duration.ZERO, GUARD);
+                    }
+                    return method.getName().equals("renewAsync") ? renewal : null;
+                });
+    }
+
+    /** The second body inside the same one around. */
+    @Test
+    void anInterruptOfTheBodyAroundIsFoundBehindEachBodyInIt() {
+        Losing outer = new Losing();
+        LossInterrupt ofOuter = LossInterrupt.armed(outer.hold());
+        LossInterrupt.armed(new Losing().hold()).callOff();
+        Losing second = new Losing();
+        LossInterrupt ofSecond = LossInterrupt.armed(second.hold());
+        second.lose();
+        outer.lose();
+        ofSecond.callOff();
+        assertThat(Thread.currentThread().isInterrupted())
+                .as("for the body around")
+                .isTrue();
+        ofOuter.callOff();
+        assertThat(Thread.interrupted()).isFalse();
+        LossInterrupt.armed(new Losing().hold()).callOff();
+        assertThat(Thread.interrupted()).isFalse();
     }
 
     @Test

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import io.leasehold.LeaseLostException;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.Renewal;
@@ -308,6 +309,28 @@ class LockedTransactionTest {
         assertThat(written("paid")).isEqualTo(2);
     }
 
+    /** The lease is looked at last, in whatever order they were registered. */
+    @Test
+    void aLeaseThatIsLostWhileOthersWriteBeforeTheCommitRollsItBack() {
+        TransactionSynchronization slow = new TransactionSynchronization() {
+            @Override
+            public int getOrder() {
+                return 0;
+            }
+
+            @Override
+            public void beforeCommit(boolean readOnly) {
+                loseIt();
+            }
+        };
+        assertThatThrownBy(() -> outer.executeWithoutResult(status -> {
+                    accounts.pay(() -> {});
+                    TransactionSynchronizationManager.registerSynchronization(slow);
+                }))
+                .isInstanceOf(LeaseLostException.class);
+        assertThat(written("paid")).isZero();
+    }
+
     @Test
     void aTransactionOfTheCallerIsRolledBackIfTheLeaseIsLostBeforeItsCommit() {
         assertThatThrownBy(() -> outer.executeWithoutResult(status -> {
@@ -357,6 +380,48 @@ class LockedTransactionTest {
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("inside a transaction of the caller");
             there.pay(() -> {});
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    static class Ending {
+
+        /** While it asks for a lock, the transaction of the asking thread forgets who is to hear of its end. */
+        @Bean(autowireCandidate = false)
+        LockClient ending() {
+            return Leasehold.builder()
+                    .store("memory:")
+                    .listener(new LockListener() {
+                        @Override
+                        public void attemptBegan(AttemptBegan event) {
+                            TransactionSynchronizationManager.clearSynchronization();
+                        }
+                    })
+                    .connect();
+        }
+    }
+
+    static class Forgotten {
+
+        @Locked(name = "account", maxWait = "0", client = "ending")
+        public void pay() {
+            throw new AssertionError("nothing would give the lock back");
+        }
+    }
+
+    @Test
+    void aLockThatNoTransactionWillGiveBackIsGivenBackAtOnce() {
+        try (AnnotationConfigApplicationContext there = Application.of(Database.class, Ending.class, Forgotten.class)) {
+            Forgotten forgotten = there.getBean(Forgotten.class);
+            TransactionTemplate around = new TransactionTemplate(there.getBean(PlatformTransactionManager.class));
+            around.executeWithoutResult(status -> {
+                assertThatThrownBy(forgotten::pay)
+                        .isInstanceOf(IllegalStateException.class)
+                        .hasMessageContaining("not active");
+                TransactionSynchronizationManager.initSynchronization();
+            });
+            assertThat(there.getBean("ending", LockClient.class).admin().inspect("account"))
+                    .isEmpty();
         }
     }
 

@@ -121,6 +121,25 @@ class WaitObservationTest {
         }
     }
 
+    /** Also where the client refuses before it has asked the store: what has begun would be under way for ever. */
+    @Test
+    void aWaitThatIsRefusedAtOnceEnds() {
+        try (AnnotationConfigApplicationContext application =
+                Application.of(MemoryLocks.class, Observed.class, Orders.class)) {
+            Orders orders = application.getBean(Orders.class);
+            application.getBean(LockClient.class).close();
+            assertThatThrownBy(() -> orders.pay("1")).hasMessageContaining("is closed");
+            assertThatThrownBy(() -> orders.payReactively("2").block(PATIENCE)).hasMessageContaining("is closed");
+            assertThatThrownBy(() -> orders.payInStage("3").get(1, TimeUnit.MINUTES))
+                    .hasMessageContaining("is closed");
+            assertThat(application.getBean(Ended.class).all())
+                    .containsExactly(
+                            "wait_for lock order:{} order:1 error",
+                            "wait_for lock order:{} order:2 error",
+                            "wait_for lock order:{} order:3 error");
+        }
+    }
+
     /** A handler that fails at the end of each observation. */
     static class FailsAtTheEnd implements ObservationHandler<Observation.Context> {
         @Override

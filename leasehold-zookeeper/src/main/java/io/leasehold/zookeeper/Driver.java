@@ -42,9 +42,11 @@ final class Driver implements SessionCalls.Opener {
         this.config = config;
     }
 
-    private static ZKClientConfig config(ZooKeeperUri uri) {
+    static ZKClientConfig config(ZooKeeperUri uri) {
         ZKClientConfig config = new ZKClientConfig();
         config.setProperty(ZKClientConfig.ENABLE_CLIENT_SASL_KEY, "false");
+        // A waiter counts on its watch over a reconnection, whatever another user of the driver sets for the process.
+        config.setProperty(ZKClientConfig.DISABLE_AUTO_WATCH_RESET, "false");
         int answerBytes = Math.max(ANSWER_BYTES, config.getInt(ZKConfig.JUTE_MAXBUFFER, ANSWER_BYTES));
         config.setProperty(ZKConfig.JUTE_MAXBUFFER, Integer.toString(answerBytes));
         if (!uri.tls()) {
@@ -205,23 +207,27 @@ final class Driver implements SessionCalls.Opener {
             }
         }
 
-        /** In a thread of its own, for the driver's own may not wait for itself. */
+        /** Closes in a thread of its own, for the driver's own may not wait for itself. */
         @Override
         public CompletableFuture<?> close(int patienceMillis) {
             CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
-            Thread closer = new Thread(
-                    () -> {
-                        try {
-                            handle.close(patienceMillis);
-                        } catch (InterruptedException e) {
-                            Thread.currentThread().interrupt();
-                        } finally {
-                            closed.complete(null);
-                        }
-                    },
-                    "leasehold-zookeeper-close");
+            Runnable end = () -> {
+                try {
+                    handle.close(patienceMillis);
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                } finally {
+                    closed.complete(null);
+                }
+            };
+            Thread closer = new Thread(end, "leasehold-zookeeper-close");
             closer.setDaemon(true);
-            closer.start();
+            try {
+                closer.start();
+            } catch (OutOfMemoryError noThread) {
+                // A session that is not closed keeps its locks as long as this process lives.
+                end.run();
+            }
             return closed;
         }
     }

@@ -2,7 +2,6 @@ package io.leasehold.zookeeper;
 
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
-import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.FailureKind;
@@ -26,13 +25,9 @@ final class Failures implements TimedReplies.Errors {
         this.user = uri.user();
     }
 
-    private static @Nullable Throwable unwrapped(@Nullable Throwable error) {
-        return error == null ? null : Failure.unwrapped(error);
-    }
-
     /** The driver's code, or null for what is not the driver's. */
     static KeeperException.@Nullable Code codeOf(@Nullable Throwable error) {
-        return unwrapped(error) instanceof KeeperException failed ? failed.code() : null;
+        return error != null && Failure.unwrapped(error) instanceof KeeperException failed ? failed.code() : null;
     }
 
     static boolean isMissing(@Nullable Throwable error) {
@@ -40,8 +35,8 @@ final class Failures implements TimedReplies.Errors {
     }
 
     @Override
-    public Failure of(String what, @Nullable Throwable error) {
-        Throwable cause = unwrapped(error);
+    public Failure of(String what, Throwable error) {
+        Throwable cause = Failure.unwrapped(error);
         if (cause instanceof LockStoreException known) {
             return new Failure(
                     known instanceof StoreUnavailableException ? FailureKind.NO_EFFECT : FailureKind.PERMANENT, known);
@@ -49,27 +44,29 @@ final class Failures implements TimedReplies.Errors {
         KeeperException.Code code = codeOf(cause);
         String at = what + " at " + ensemble;
         if (code == null) {
-            return unavailable(FailureKind.UNKNOWN, at + " failed: " + cause, cause);
+            return Failure.unavailable(FailureKind.UNKNOWN, at + " failed: " + cause, cause);
         }
         String path = cause instanceof KeeperException failed ? String.valueOf(failed.getPath()) : "";
         return switch (code) {
             case CONNECTIONLOSS, OPERATIONTIMEOUT, REQUESTTIMEOUT, SESSIONMOVED ->
-                unavailable(FailureKind.UNKNOWN, at + " was not answered: the connection was lost", cause);
-            case SESSIONEXPIRED -> unavailable(FailureKind.NO_EFFECT, at + " failed: the session is over", cause);
-            case THROTTLEDOP -> unavailable(FailureKind.NO_EFFECT, at + " failed: the ensemble is overloaded", cause);
+                Failure.unavailable(FailureKind.UNKNOWN, at + " was not answered: the connection was lost", cause);
+            case SESSIONEXPIRED ->
+                Failure.unavailable(FailureKind.NO_EFFECT, at + " failed: the session is over", cause);
+            case THROTTLEDOP ->
+                Failure.unavailable(FailureKind.NO_EFFECT, at + " failed: the ensemble is overloaded", cause);
             case NOAUTH ->
-                access(
+                Failure.access(
                         at + " failed: " + who() + " lacks a right at " + path
                                 + "; it needs create, delete and read there (cdr in setAcl)",
                         cause);
-            case AUTHFAILED -> access(at + " failed: the credentials of " + who() + " were refused", cause);
+            case AUTHFAILED -> Failure.access(at + " failed: the credentials of " + who() + " were refused", cause);
             case INVALIDACL ->
-                access(
+                Failure.access(
                         at + " failed: the ensemble does not accept the digest credentials of " + who() + " for "
                                 + path,
                         cause);
-            case QUOTAEXCEEDED -> access(at + " failed: the quota of " + path + " is used up; raise it", cause);
-            default -> unavailable(FailureKind.UNKNOWN, at + " failed: " + code + " for " + path, cause);
+            case QUOTAEXCEEDED -> Failure.access(at + " failed: the quota of " + path + " is used up; raise it", cause);
+            default -> Failure.unavailable(FailureKind.UNKNOWN, at + " failed: " + code + " for " + path, cause);
         };
     }
 
@@ -104,13 +101,5 @@ final class Failures implements TimedReplies.Errors {
 
     private String who() {
         return user == null ? "the anonymous user" : "user \"" + user + "\"";
-    }
-
-    private static Failure unavailable(FailureKind kind, String message, @Nullable Throwable cause) {
-        return new Failure(kind, new StoreUnavailableException(message, cause));
-    }
-
-    private static Failure access(String message, @Nullable Throwable cause) {
-        return new Failure(FailureKind.PERMANENT, new StoreAccessException(message, cause));
     }
 }

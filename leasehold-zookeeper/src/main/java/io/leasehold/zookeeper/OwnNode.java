@@ -32,6 +32,8 @@ final class OwnNode {
     private final QueuePlace<Made> place;
     private final Consumer<LossCause> taken;
     private final Consumer<Watcher.Event.EventType> onEvent = this::hasChanged;
+    /** Whether an event of the node will come, or a read that may have set the watch is not answered; guarded by this. */
+    private boolean watched;
 
     /**
      * Watches nothing yet.
@@ -46,12 +48,22 @@ final class OwnNode {
         this.taken = taken;
     }
 
-    /** Watches for a release by force. Not waited for: the node's absence is found at the renewal as well. */
+    /**
+     * Watches for a release by force, unless it does. Not waited for: the node's absence is found at the renewal as well. A
+     * watch that could not be set is set by the next call.
+     */
     void watch() {
+        synchronized (this) {
+            if (watched) {
+                return;
+            }
+            watched = true;
+        }
         session.onEvent(node.path(), onEvent);
         session.read(node.path(), true).whenComplete((found, error) -> {
             if (error != null) {
-                close();
+                session.forget(node.path(), onEvent);
+                endWatch();
             }
             if (Failures.isMissing(error)) {
                 isGone(LossCause.FORCE_RELEASED);
@@ -60,6 +72,7 @@ final class OwnNode {
     }
 
     private void hasChanged(Watcher.Event.EventType event) {
+        endWatch();
         if (!place.isHeldWith(node)) {
             return;
         }
@@ -83,8 +96,7 @@ final class OwnNode {
         }
     }
 
-    /** Watches no more. */
-    void close() {
-        session.forget(node.path(), onEvent);
+    private synchronized void endWatch() {
+        watched = false;
     }
 }

@@ -63,10 +63,12 @@ final class QueueEntry {
     private final QueuePlace<OwnNode.Made> place;
     private final AwaitedNode awaited;
     private final EntryRequests requests;
-    /** After this the store removes the node by itself: nobody renewed or asked for it. */
+    /** The store removes the node by itself after this: nobody renewed or asked for it. */
     private final KeptUntil kept;
 
     private @Nullable Session session;
+    /** The node with which it holds, or held last. */
+    private @Nullable OwnNode watched;
     /** A node may have been made that we have not heard of. */
     private boolean uncertain;
 
@@ -320,7 +322,7 @@ final class QueueEntry {
             }
             case BEGUN -> {
                 kept.exactly(sentAtNanos + ttlNanos);
-                watch(in, own);
+                watch(new OwnNode(shared.runtime, in, own, place, cause -> shared.events.taken(this, cause)));
             }
             case HELD -> kept.atLeast(sentAtNanos + ttlNanos);
         }
@@ -329,14 +331,22 @@ final class QueueEntry {
         return done(new AcquireReply.Granted(grant, List.of()));
     }
 
-    private void watch(Session in, OwnNode.Made own) {
-        new OwnNode(shared.runtime, in, own, place, cause -> shared.events.taken(this, cause)).watch();
+    private void watch(OwnNode own) {
+        synchronized (this) {
+            watched = own;
+        }
+        own.watch();
     }
 
     /** The session was proven by an exchange sent then. */
     void renewed(long sentAtNanos, long forNanos) {
-        if (isHeld()) {
+        OwnNode own;
+        synchronized (this) {
+            own = watched;
+        }
+        if (own != null && isHeld()) {
             kept.atLeast(sentAtNanos + forNanos);
+            own.watch();
         }
     }
 
@@ -358,7 +368,7 @@ final class QueueEntry {
         return in == null || in.isEnded();
     }
 
-    /** Only in turn. */
+    /** Removes the node; only in turn. */
     private CompletableFuture<Boolean> remove() {
         Session in;
         boolean search;

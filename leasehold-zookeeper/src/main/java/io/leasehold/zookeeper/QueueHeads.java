@@ -2,6 +2,7 @@ package io.leasehold.zookeeper;
 
 import io.leasehold.Holder;
 import io.leasehold.spi.toolkit.ForeignText;
+import io.leasehold.spi.toolkit.InTurn;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -53,15 +54,12 @@ final class QueueHeads {
      */
     CompletableFuture<Boolean> removeAll(Session session, String lockPath, String id) {
         return queueOf(session, lockPath, true).thenCompose(queue -> {
-            CompletableFuture<Boolean> all = CompletableFuture.completedFuture(false);
-            for (int i = 0; i < queue.size(); i++) {
-                if (Znodes.belongsTo(queue.get(i), id)) {
-                    boolean head = i == 0;
-                    String path = lockPath + "/" + queue.get(i);
-                    all = all.thenCompose(before -> delete(session, path).thenApply(gone -> before || (head && gone)));
-                }
-            }
-            return all;
+            List<String> own =
+                    queue.stream().filter(node -> Znodes.belongsTo(node, id)).toList();
+            return InTurn.any(
+                    own,
+                    node -> delete(session, lockPath + "/" + node)
+                            .thenApply(deleted -> deleted && node.equals(queue.get(0))));
         });
     }
 

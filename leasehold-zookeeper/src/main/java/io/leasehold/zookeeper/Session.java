@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.WatchedEvent;
@@ -20,7 +21,7 @@ import org.apache.zookeeper.Watcher;
  * One session at the ensemble, from its first connection to its end; it may move from member to member.
  *
  * <p>Every request returns at once; its future completes on the driver's event thread, exceptionally with
- * {@link KeeperException}. Safe for use by any thread.
+ * {@link KeeperException}, or with what the driver has thrown. Safe for use by any thread.
  */
 final class Session {
 
@@ -238,33 +239,42 @@ final class Session {
 
     // ---- requests
 
+    /** Turns an exception or an Error of the driver into an answer, so that its waiter goes on. */
+    private static <T> CompletableFuture<T> sent(Supplier<CompletableFuture<T>> call) {
+        try {
+            return call.get();
+        } catch (RuntimeException | Error e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
     CompletableFuture<SessionCalls.Created> create(String path, byte[] data, CreateMode mode) {
-        return calls.create(path, data, mode);
+        return sent(() -> calls.create(path, data, mode));
     }
 
     CompletableFuture<List<String>> children(String path) {
-        return calls.children(path);
+        return sent(() -> calls.children(path));
     }
 
     /** The children as the leader knows them now. */
     CompletableFuture<List<String>> latestChildren(String path) {
-        CompletableFuture<Void> synced = calls.sync(path);
+        CompletableFuture<Void> synced = sent(() -> calls.sync(path));
         // Sent at once: the ensemble answers the requests of a session in their order.
-        return synced.thenCombine(calls.children(path), (nothing, children) -> children);
+        return synced.thenCombine(children(path), (nothing, children) -> children);
     }
 
     /** Reads a node; if it is there, the next event of it goes to those who asked for its events. */
     CompletableFuture<SessionCalls.Node> read(String path, boolean watch) {
-        return calls.read(path, watch);
+        return sent(() -> calls.read(path, watch));
     }
 
     CompletableFuture<Void> delete(String path) {
-        return calls.delete(path);
+        return sent(() -> calls.delete(path));
     }
 
     /** Whether each of these nodes is there, by exchanges that reach the leader and a quorum, as a read does not. */
     CompletableFuture<List<Boolean>> confirm(List<String> paths) {
-        return calls.firstMissing(paths).thenCompose(missing -> {
+        return sent(() -> calls.firstMissing(paths)).thenCompose(missing -> {
             if (missing.isEmpty()) {
                 return CompletableFuture.completedFuture(
                         paths.stream().map(path -> true).toList());

@@ -120,14 +120,22 @@ final class Sessions {
                 all.add(forLists);
             }
         }
-        CompletableFuture<?>[] closing =
-                all.stream().map(session -> session.close(CLOSE_MILLIS)).toArray(CompletableFuture<?>[]::new);
+        CompletableFuture<?>[] closing = all.stream().map(Sessions::ended).toArray(CompletableFuture<?>[]::new);
         CompletableFuture<Void> ended = CompletableFuture.allOf(closing);
         try {
             runtime.await(ended.exceptionally(error -> null));
         } catch (InterruptedException e) {
             // The sessions end all the same, at the latest with their timeout.
             Thread.currentThread().interrupt();
+        }
+    }
+
+    /** One that cannot be ended keeps no other from its end. */
+    private static CompletableFuture<?> ended(Session session) {
+        try {
+            return session.close(CLOSE_MILLIS);
+        } catch (RuntimeException | Error e) {
+            return CompletableFuture.failedFuture(e);
         }
     }
 }

@@ -2,6 +2,7 @@ package io.leasehold.zookeeper;
 
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.toolkit.Failure;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.ConnectException;
@@ -20,7 +21,6 @@ import javax.net.ssl.SSLSocketFactory;
 import org.apache.zookeeper.client.ZKClientConfig;
 import org.apache.zookeeper.common.ClientX509Util;
 import org.apache.zookeeper.common.X509Exception;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Finds out why TLS with the members fails: the driver tries again for ever, and only logs the reason.
@@ -73,14 +73,14 @@ final class TlsCheck {
         }
         if (refusal != null) {
             throw new StoreAccessException(
-                    "TLS with " + uri + " failed: " + reason(refusal)
+                    "TLS with " + uri + " failed: " + Failure.reason(refusal)
                             + "; give the authority of its certificate with ca=FILE,"
                             + " and name the members as their certificates do",
                     refusal);
         }
         if (cut != null) {
             throw new StoreUnavailableException(
-                    "TLS with " + uri + " failed: the member ended the handshake (" + reason(cut)
+                    "TLS with " + uri + " failed: the member ended the handshake (" + Failure.reason(cut)
                             + "); name its secureClientPort, and see in its log whether it could read its"
                             + " ssl.keyStore and ssl.trustStore",
                     cut);
@@ -92,7 +92,7 @@ final class TlsCheck {
             return tls.createSSLContext(config);
         } catch (X509Exception e) {
             throw new StoreAccessException(
-                    "the TLS files for " + uri + " cannot be used: " + reason(e)
+                    "the TLS files for " + uri + " cannot be used: " + Failure.reason(e)
                             + "; check ca, caPassword, identity and identityPassword",
                     e);
         }
@@ -125,18 +125,5 @@ final class TlsCheck {
 
     private static int port(String server) {
         return Integer.parseInt(server.substring(server.lastIndexOf(':') + 1));
-    }
-
-    /** The innermost message: what was really wrong. */
-    private static String reason(Throwable error) {
-        @Nullable Throwable cause = error;
-        String said = String.valueOf(error.getMessage());
-        while (cause != null) {
-            if (cause.getMessage() != null) {
-                said = cause.getMessage();
-            }
-            cause = cause.getCause();
-        }
-        return said;
     }
 }

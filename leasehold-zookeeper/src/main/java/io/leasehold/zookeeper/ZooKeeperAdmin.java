@@ -2,26 +2,22 @@ package io.leasehold.zookeeper;
 
 import io.leasehold.Holder;
 import io.leasehold.LockName;
-import io.leasehold.LockStoreException;
-import io.leasehold.StoreUnavailableException;
-import io.leasehold.UnsafeStoreException;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreAdmin;
-import io.leasehold.spi.toolkit.Failure;
 import io.leasehold.spi.toolkit.Glob;
+import io.leasehold.spi.toolkit.InTurn;
 import io.leasehold.spi.toolkit.PlainName;
 import io.leasehold.spi.toolkit.TimeLimit;
+import io.leasehold.spi.toolkit.TimedReplies;
+import io.leasehold.spi.toolkit.TokenBase;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
-import java.util.function.Supplier;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.jspecify.annotations.Nullable;
@@ -40,33 +36,20 @@ final class ZooKeeperAdmin implements StoreAdmin {
     /** The ttl whose session these requests use: the default one of locks. */
     private static final long SESSION_TTL_NANOS = Duration.ofSeconds(30).toNanos();
 
-    private static final String BASE = "tokenBase=";
-
     private final ZooKeeperUri uri;
     private final LockRuntime runtime;
     private final Sessions sessions;
-    private final Failures failures;
+    private final TimedReplies replies;
     private final QueueHeads heads;
+    private final TokenBase base;
 
-    ZooKeeperAdmin(ZooKeeperUri uri, LockRuntime runtime, Sessions sessions, Failures failures) {
+    ZooKeeperAdmin(ZooKeeperUri uri, LockRuntime runtime, Sessions sessions, TimedReplies replies) {
         this.uri = uri;
         this.runtime = runtime;
         this.sessions = sessions;
-        this.failures = failures;
+        this.replies = replies;
         this.heads = new QueueHeads(uri.tokenBase());
-    }
-
-    private <T> CompletableFuture<T> inTime(String what, Supplier<CompletableFuture<T>> work) {
-        return inTime(what, LIMIT_NANOS, work);
-    }
-
-    private <T> CompletableFuture<T> inTime(String what, long limitNanos, Supplier<CompletableFuture<T>> work) {
-        return TimeLimit.orFail(
-                runtime,
-                limitNanos,
-                work,
-                error -> failures.of(what, error).error(),
-                () -> failures.late(what, limitNanos));
+        this.base = new TokenBase(uri.tokenBase(), uri.toString());
     }
 
     private CompletableFuture<Session> session() {
@@ -81,29 +64,20 @@ final class ZooKeeperAdmin implements StoreAdmin {
 
     /** Connects, and makes sure that the tokens of all clients of this chroot have the same base. */
     void verify(Runnable whenSilent) {
+        String what = "connecting to " + uri;
         CompletableFuture<Boolean> verified =
-                inTime("connecting", () -> session().thenCompose(this::checkBase));
-        CompletableFuture<Void> silent = new CompletableFuture<>();
-        LockRuntime.Timer silence = runtime.schedule(SILENT_NANOS, () -> silent.complete(null));
+                replies.orFail("connecting", LIMIT_NANOS, () -> session().thenCompose(this::checkBase));
+        CompletableFuture<Boolean> silent = new CompletableFuture<>();
+        LockRuntime.Timer silence = runtime.schedule(SILENT_NANOS, () -> silent.complete(true));
         try {
-            runtime.await(CompletableFuture.anyOf(verified, silent));
+            TimeLimit.await(runtime, CompletableFuture.anyOf(verified, silent), what);
+        } finally {
             silence.cancel();
-            if (!verified.isDone()) {
-                whenSilent.run();
-            }
-            runtime.await(verified);
-        } catch (InterruptedException e) {
-            silence.cancel();
-            Thread.currentThread().interrupt();
-            throw new StoreUnavailableException("interrupted while connecting to " + uri, e);
         }
-        try {
-            verified.join();
-        } catch (CompletionException e) {
-            throw Failure.unwrapped(e) instanceof LockStoreException known
-                    ? known
-                    : new StoreUnavailableException("connecting to " + uri + " failed: " + e.getCause(), e);
+        if (!verified.isDone()) {
+            whenSilent.run();
         }
+        TimeLimit.await(runtime, verified, what);
     }
 
     private CompletableFuture<Boolean> checkBase(Session session) {
@@ -111,7 +85,7 @@ final class ZooKeeperAdmin implements StoreAdmin {
         return session.read(path, false)
                 .handle((node, error) -> {
                     if (error == null) {
-                        compareBase(path, new String(node.data(), StandardCharsets.UTF_8));
+                        base.compare(new String(node.data(), StandardCharsets.UTF_8), "node", path);
                         return CompletableFuture.completedFuture(true);
                     }
                     return Failures.isMissing(error)
@@ -122,7 +96,7 @@ final class ZooKeeperAdmin implements StoreAdmin {
     }
 
     private CompletableFuture<Boolean> writeBase(Session session, String path) {
-        byte[] data = (BASE + uri.tokenBase()).getBytes(StandardCharsets.UTF_8);
+        byte[] data = base.text().getBytes(StandardCharsets.UTF_8);
         return session.ensurePersistent(uri.chroot())
                 .thenCompose(nothing -> session.create(path, data, CreateMode.PERSISTENT))
                 .handle((made, error) -> {
@@ -136,29 +110,13 @@ final class ZooKeeperAdmin implements StoreAdmin {
                 .thenCompose(next -> next);
     }
 
-    private void compareBase(String path, String found) {
-        if (!found.equals(BASE + uri.tokenBase())) {
-            throw new UnsafeStoreException(
-                    "tokenBase is " + uri.tokenBase() + " in the store URI, but node " + path + " at " + uri
-                            + " says \""
-                            + found + "\": with two bases, tokens of one lock would not increase. Use the same base in"
-                            + " all clients; to raise it, stop them all, change the node, and start them with the new one",
-                    null);
-        }
-    }
-
     // ---- owners that are not known here
 
     /** Removes what this owner token has; whether it held one of the locks. */
     CompletableFuture<Boolean> removeOwner(List<LockName> names, OwnerToken owner) {
-        return session().thenCompose(session -> {
-            CompletableFuture<Boolean> all = CompletableFuture.completedFuture(false);
-            for (LockName name : names) {
-                all = all.thenCompose(before -> heads.removeAll(session, lockPath(name), owner.publicId())
-                        .thenApply(held -> before || held));
-            }
-            return all;
-        });
+        return session()
+                .thenCompose(session ->
+                        InTurn.any(names, name -> heads.removeAll(session, lockPath(name), owner.publicId())));
     }
 
     /** Whether this owner token stands at the head of the queue. */
@@ -172,8 +130,10 @@ final class ZooKeeperAdmin implements StoreAdmin {
 
     @Override
     public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return inTime(
-                "inspection of \"" + name + "\"", () -> session().thenCompose(session -> head(session, name, true)));
+        return replies.orFail(
+                "inspection of \"" + name + "\"",
+                LIMIT_NANOS,
+                () -> session().thenCompose(session -> head(session, name, true)));
     }
 
     private CompletableFuture<Optional<LockRecord>> head(Session session, LockName name, boolean latest) {
@@ -191,8 +151,9 @@ final class ZooKeeperAdmin implements StoreAdmin {
     /** The waiters behind the head; one that leaves during the read is left out. */
     @Override
     public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
-        return inTime(
+        return replies.orFail(
                 "list of the waiters of \"" + name + "\"",
+                LIMIT_NANOS,
                 () -> session()
                         .thenCompose(session -> heads.queueOf(session, lockPath(name), true)
                                 .thenCompose(queue -> behind(session, lockPath(name), queue, limit))));
@@ -218,7 +179,7 @@ final class ZooKeeperAdmin implements StoreAdmin {
     @Override
     public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
         Glob wanted = Glob.of(glob);
-        return inTime(
+        return replies.orFail(
                 "list of locks",
                 LIST_LIMIT_NANOS,
                 () -> sessions.forLists()
@@ -230,24 +191,9 @@ final class ZooKeeperAdmin implements StoreAdmin {
                                             .filter(wanted::matches)
                                             .sorted()
                                             .toList();
-                                    return collect(session, names, 0, limit, new ArrayList<>());
+                                    // What it reads is no older than the list of names.
+                                    return InTurn.some(names, AT_ONCE, limit, name -> head(session, name, false));
                                 })));
-    }
-
-    /** Asks for some queues at once, until there are records enough. What it reads is no older than the list of names. */
-    private CompletableFuture<List<LockRecord>> collect(
-            Session session, List<LockName> names, int from, int limit, List<LockRecord> found) {
-        if (from >= names.size() || found.size() >= limit) {
-            return CompletableFuture.completedFuture(found.subList(0, Math.min(limit, found.size())));
-        }
-        int to = Math.min(names.size(), from + AT_ONCE);
-        List<CompletableFuture<Optional<LockRecord>>> asked = names.subList(from, to).stream()
-                .map(name -> head(session, name, false))
-                .toList();
-        return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new)).thenCompose(nothing -> {
-            asked.forEach(record -> record.join().ifPresent(found::add));
-            return collect(session, names, to, limit, found);
-        });
     }
 
     // ---- repairing
@@ -255,23 +201,28 @@ final class ZooKeeperAdmin implements StoreAdmin {
     /** Deletes the node at the head; the next in the queue holds then, with a larger token. */
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return inTime(
+        return replies.orFail(
                 "forced release of \"" + name + "\"",
-                () -> session()
-                        .thenCompose(session -> heads.queueOf(session, lockPath(name), true)
-                                .thenCompose(queue -> {
-                                    if (queue.isEmpty()) {
-                                        return CompletableFuture.completedFuture(false);
-                                    }
-                                    String path = lockPath(name) + "/" + queue.get(0);
-                                    return heads.holderOf(session, path).thenCompose(holder -> {
-                                        boolean wanted = holder.map(Holder::id)
-                                                .filter(id -> holderId == null || id.equals(holderId))
-                                                .isPresent();
-                                        return wanted
-                                                ? heads.delete(session, path)
-                                                : CompletableFuture.completedFuture(false);
-                                    });
-                                })));
+                LIMIT_NANOS,
+                () -> session().thenCompose(session -> deleteHead(session, lockPath(name), holderId)));
+    }
+
+    private CompletableFuture<Boolean> deleteHead(Session session, String lockPath, @Nullable String holderId) {
+        return heads.queueOf(session, lockPath, true).thenCompose(queue -> {
+            if (queue.isEmpty()) {
+                return CompletableFuture.completedFuture(false);
+            }
+            String head = lockPath + "/" + queue.get(0);
+            return heads.holderOf(session, head).thenCompose(holder -> {
+                if (holder.isPresent() && holderId != null && !holder.get().id().equals(holderId)) {
+                    return CompletableFuture.completedFuture(false);
+                }
+                // Where the head has left by itself, the next one holds.
+                return heads.delete(session, head)
+                        .thenCompose(deleted -> deleted
+                                ? CompletableFuture.completedFuture(true)
+                                : deleteHead(session, lockPath, holderId));
+            });
+        });
     }
 }

@@ -2,6 +2,7 @@ package io.leasehold.zookeeper;
 
 import io.leasehold.admin.Finding;
 import io.leasehold.spi.StoreOperations;
+import io.leasehold.spi.toolkit.TimedReplies;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -10,24 +11,29 @@ import java.util.concurrent.CompletableFuture;
 final class ZooKeeperOperations implements StoreOperations {
 
     private static final long USUAL_TTL_NANOS = Duration.ofSeconds(30).toNanos();
+    private static final long LIMIT_NANOS = Duration.ofSeconds(10).toNanos();
 
     private final ZooKeeperUri uri;
     private final Sessions sessions;
+    private final TimedReplies replies;
 
-    ZooKeeperOperations(ZooKeeperUri uri, Sessions sessions) {
+    ZooKeeperOperations(ZooKeeperUri uri, Sessions sessions, TimedReplies replies) {
         this.uri = uri;
         this.sessions = sessions;
+        this.replies = replies;
     }
 
     @Override
     public CompletableFuture<List<Finding>> diagnose() {
-        return sessions.forTtl(USUAL_TTL_NANOS)
-                .thenApply(session -> List.of(
-                        session(uri.toString(), session.askedMillis(), session.timeoutNanos() / 1_000_000),
-                        tick(
-                                uri.toString(),
-                                session.timeoutNanos() / 1_000_000,
-                                uri.tickTime().toMillis())));
+        return replies.orFail(
+                "diagnosis", LIMIT_NANOS, () -> sessions.forTtl(USUAL_TTL_NANOS).thenApply(this::diagnose));
+    }
+
+    private List<Finding> diagnose(Session session) {
+        long grantedMillis = session.timeoutNanos() / 1_000_000;
+        return List.of(
+                session(uri.toString(), session.askedMillis(), grantedMillis),
+                tick(uri.toString(), grantedMillis, uri.tickTime().toMillis()));
     }
 
     static Finding session(String store, long askedMillis, long grantedMillis) {

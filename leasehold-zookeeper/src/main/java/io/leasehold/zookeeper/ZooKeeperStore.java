@@ -25,7 +25,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Locks in ZooKeeper: the verbs of the SPI over {@linkplain QueueEntry places} in queues and the {@linkplain Sessions sessions}
@@ -46,9 +45,9 @@ final class ZooKeeperStore implements LockStore {
     private final Places places;
     private final ZooKeeperAdmin admin;
     private final Map<OwnerToken, QueueEntry> byOwner = new ConcurrentHashMap<>();
-    private volatile @Nullable StoreSignals signals;
+    private volatile StoreSignals signals = StoreSignals.NONE;
 
-    /** For tests. */
+    /** A store over the driver itself, for tests. */
     ZooKeeperStore(ZooKeeperUri uri, LockRuntime runtime) {
         this(uri, runtime, new Driver(uri));
     }
@@ -60,7 +59,7 @@ final class ZooKeeperStore implements LockStore {
         this.replies = new TimedReplies(runtime, failures);
         this.places = new Places();
         this.sessions = new Sessions(uri, runtime, opener, places, this::isInUse);
-        this.admin = new ZooKeeperAdmin(uri, runtime, sessions, failures);
+        this.admin = new ZooKeeperAdmin(uri, runtime, sessions, replies);
     }
 
     /** Passes events of places and sessions on to the engine. */
@@ -74,10 +73,7 @@ final class ZooKeeperStore implements LockStore {
 
         @Override
         public void woken(QueueEntry place) {
-            StoreSignals listener = signals;
-            if (listener != null) {
-                listener.wake(place.name());
-            }
+            signals.wake(place.name());
         }
 
         @Override
@@ -92,31 +88,21 @@ final class ZooKeeperStore implements LockStore {
         }
 
         private void lost(QueueEntry place, LossCause cause) {
-            StoreSignals listener = signals;
-            if (listener != null) {
-                listener.lost(place.owner(), cause);
-            }
+            signals.lost(place.owner(), cause);
         }
 
         @Override
         public void suspended(Session session) {
-            StoreSignals listener = signals;
-            if (listener == null) {
-                return;
-            }
             for (QueueEntry place : List.copyOf(byOwner.values())) {
                 if (place.isIn(session) && place.isHeld()) {
-                    listener.suspended(place.owner());
+                    signals.suspended(place.owner());
                 }
             }
         }
 
         @Override
         public void resumed(Session session) {
-            StoreSignals listener = signals;
-            if (listener != null) {
-                listener.reconnected();
-            }
+            signals.reconnected();
         }
 
         @Override
@@ -181,14 +167,9 @@ final class ZooKeeperStore implements LockStore {
         // Before a session is had: an attempt that never has one is forgotten as well.
         place.keepFor(request);
         return replies.acquire(
-                        request,
-                        () -> sessions.forTtl(request.ttlNanos()).thenCompose(session -> place.ask(request, session)))
-                .whenComplete((reply, error) -> {
-                    // A busy one has left the queue already, and the engine does not end what is not remembered.
-                    if (reply instanceof AcquireReply.Busy) {
-                        place.end();
-                    }
-                });
+                request,
+                () -> sessions.forTtl(request.ttlNanos()).thenCompose(session -> place.ask(request, session)),
+                place::end);
     }
 
     @Override
@@ -306,7 +287,7 @@ final class ZooKeeperStore implements LockStore {
 
     @Override
     public StoreOperations operations() {
-        return new ZooKeeperOperations(uri, sessions);
+        return new ZooKeeperOperations(uri, sessions, replies);
     }
 
     @Override

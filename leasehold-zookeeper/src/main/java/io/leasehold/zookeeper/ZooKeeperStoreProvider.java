@@ -32,7 +32,7 @@ public final class ZooKeeperStoreProvider implements StoreProvider {
             driver.requireFiles();
             store.verify(driver::requireTls);
             return store;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             store.close();
             throw e;
         }

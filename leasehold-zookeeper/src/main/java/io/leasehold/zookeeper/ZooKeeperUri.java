@@ -99,7 +99,7 @@ final class ZooKeeperUri {
         return address.servers();
     }
 
-    /** For the driver; without the chroot, which need not exist yet. */
+    /** The members, for the driver; without the chroot, which need not exist yet. */
     String connectString() {
         return String.join(",", servers());
     }

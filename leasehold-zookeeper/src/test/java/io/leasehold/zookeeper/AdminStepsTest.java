@@ -176,6 +176,18 @@ final class AdminStepsTest {
     }
 
     @Test
+    void eachQuestionAboutOneLockHasTenSeconds() {
+        List<CompletableFuture<?>> asked = List.of(
+                store.admin().describe(LOCK),
+                store.admin().waiters(LOCK, 5),
+                store.admin().forceRelease(LOCK, null));
+        runtime.runFor(Duration.ofSeconds(10).minusNanos(1));
+        assertThat(asked).noneMatch(CompletableFuture::isDone);
+        runtime.runFor(Duration.ofNanos(1));
+        assertThat(asked).allMatch(CompletableFuture::isCompletedExceptionally);
+    }
+
+    @Test
     void waitersAreThoseBehindTheHeadUpToTheLimit() {
         for (int i = 0; i < 4; i++) {
             enqueue("n", "host/1/" + i);
@@ -236,6 +248,34 @@ final class AdminStepsTest {
         assertThat(ensemble.queue(PATH)).isEmpty();
     }
 
+    /** The head left by itself, before its node was read and after. */
+    @Test
+    void aForcedReleaseMeetsWhoeverHoldsWhenItComes() {
+        now(() -> store.admin().describe(LOCK));
+        for (String withheld : new String[] {"sync", "read"}) {
+            for (String wanted : new String[] {null, "host/1/x"}) {
+                String head = enqueue("n", "host/1/x");
+                enqueue("n", "host/1/x");
+                String third = enqueue("n", "host/2/y");
+                ensemble.withhold(withheld);
+                CompletableFuture<Boolean> released = store.admin().forceRelease(LOCK, wanted);
+                ensemble.removeUnheard(head);
+                ensemble.answer(withheld);
+                assertThat(released).as("%s %s", withheld, wanted).isCompletedWithValue(true);
+                assertThat(ensemble.queue(PATH)).containsExactly(third.substring(PATH.length() + 1));
+                ensemble.removeUnheard(third);
+            }
+        }
+        String head = enqueue("n", "host/1/x");
+        enqueue("n", "host/2/y");
+        ensemble.withhold("read");
+        CompletableFuture<Boolean> released = store.admin().forceRelease(LOCK, "host/1/x");
+        ensemble.removeUnheard(head);
+        ensemble.answer("read");
+        assertThat(released).as("another holds").isCompletedWithValue(false);
+        assertThat(ensemble.queue(PATH)).hasSize(1);
+    }
+
     @Test
     void whatAStoreSaysOfItself() {
         assertThat(store.description()).isEqualTo("zk://h:2181/c");
@@ -243,5 +283,15 @@ final class AdminStepsTest {
         assertThat(now(() -> store.operations().diagnose()))
                 .extracting(Finding::check)
                 .containsExactly("session", "tick");
+    }
+
+    @Test
+    void aDiagnosisWithoutASessionEnds() {
+        CompletableFuture<List<Finding>> late = store.operations().diagnose();
+        runtime.runFor(Duration.ofSeconds(10).minusMillis(1));
+        assertThat(late).isNotDone();
+        runtime.runFor(Duration.ofMillis(1));
+        assertThat(late).isDone();
+        assertThatThrownBy(late::join).hasMessageContaining("diagnosis at zk://h:2181/c was not answered");
     }
 }

@@ -526,6 +526,15 @@ final class PlaceStepsTest {
         assertThat(store.attempts()).isZero();
     }
 
+    /** Somebody has made another in its place; an answer says that the session goes on. */
+    @Test
+    void aNodeThatIsThereAgainWasRemovedByHandAllTheSame() {
+        OwnerToken owner = owner();
+        granted(owner);
+        ensemble.event(own(owner), Watcher.Event.EventType.NodeDeleted);
+        assertThat(heard).containsExactly("lost FORCE_RELEASED");
+    }
+
     @Test
     void aNodeThatIsGoneBeforeItIsWatchedWasRemovedByHand() {
         OwnerToken owner = owner();
@@ -540,6 +549,35 @@ final class PlaceStepsTest {
         granted(owner);
         ensemble.event(own(owner), Watcher.Event.EventType.NodeDataChanged);
         assertThat(heard).isEmpty();
+        ensemble.remove(own(owner));
+        assertThat(heard).containsExactly("lost FORCE_RELEASED");
+    }
+
+    /** The connection was cut just then, and the session goes on. */
+    @Test
+    void aWatchThatCouldNotBeSetIsSetByTheNextRenewal() {
+        OwnerToken owner = owner();
+        ensemble.failNext("watch", KeeperException.Code.CONNECTIONLOSS);
+        ensemble.failNext("watch", KeeperException.Code.CONNECTIONLOSS);
+        granted(owner);
+        for (int i = 0; i < 2; i++) {
+            assertThat(askedBy(() -> assertThat(renew(owner, TTL)).isInstanceOf(RenewReply.Renewed.class)))
+                    .containsExactly("firstMissing", "watch NODE");
+        }
+        assertThat(askedBy(() -> renew(owner, TTL))).as("once is enough").containsExactly("firstMissing");
+        ensemble.remove(own(owner));
+        assertThat(heard).containsExactly("lost FORCE_RELEASED");
+    }
+
+    @Test
+    void aWatchThatIsBeingSetIsNotSetTwice() {
+        OwnerToken owner = owner();
+        ensemble.withhold("watch");
+        granted(owner);
+        assertThat(askedBy(() -> renew(owner, TTL))).containsExactly("firstMissing");
+        ensemble.answer("watch");
+        ensemble.event(own(owner), Watcher.Event.EventType.NodeDataChanged);
+        assertThat(askedBy(() -> renew(owner, TTL))).containsExactly("firstMissing");
         ensemble.remove(own(owner));
         assertThat(heard).containsExactly("lost FORCE_RELEASED");
     }
@@ -755,6 +793,18 @@ final class PlaceStepsTest {
                 .withMessageContaining("closed");
         client().state(Watcher.Event.KeeperState.SyncConnected);
         assertThat(heard).as("it was closed").doesNotContain("reconnected");
+    }
+
+    /** There is no thread to be had for it, say. */
+    @Test
+    void aSessionThatCannotBeEndedKeepsNoOtherOpen() {
+        granted(owner());
+        store.admin().list("*", 1);
+        ensemble.connect();
+        ensemble.failsToClose = 1;
+        store.close();
+        assertThat(ensemble.clients).hasSize(2);
+        assertThat(ensemble.clients.stream().filter(client -> client.closed)).hasSize(1);
     }
 
     // ---- ending

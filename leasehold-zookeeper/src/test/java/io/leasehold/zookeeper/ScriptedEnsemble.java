@@ -31,6 +31,8 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
 
     final List<Client> clients = new ArrayList<>();
     final Map<String, SessionCalls.Node> nodes = new TreeMap<>();
+    /** How each node that its clients have made was made. */
+    final Map<String, CreateMode> modes = new HashMap<>();
     /** The largest session timeout that it grants. */
     int longestMillis = Integer.MAX_VALUE;
 
@@ -42,11 +44,14 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
 
     /** The node of the lock is gone again before one is made below it. */
     boolean keepsNoLock;
+    /** So many sessions cannot be ended: there is no thread for it. */
+    int failsToClose;
     /** How long it takes to answer the end of a session; never longer than its client waits. */
     CompletableFuture<Void> toClose = CompletableFuture.completedFuture(null);
 
     private final Map<String, Integer> sequences = new HashMap<>();
     private final Map<String, Deque<KeeperException.Code>> failures = new HashMap<>();
+    private final Map<String, Deque<Throwable>> thrown = new HashMap<>();
     private final Set<String> lost = new HashSet<>();
     private final List<String> silent = new ArrayList<>();
     private final List<Withheld> withheld = new ArrayList<>();
@@ -54,6 +59,11 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
     /** The next call of this verb fails with this code, and has no effect. */
     void failNext(String verb, KeeperException.Code code) {
         failures.computeIfAbsent(verb, any -> new ArrayDeque<>()).add(code);
+    }
+
+    /** The next call of this verb throws this, and returns nothing. */
+    void throwNext(String verb, Throwable error) {
+        thrown.computeIfAbsent(verb, any -> new ArrayDeque<>()).add(error);
     }
 
     /** The next call of this verb has its effect, and its answer is lost. */
@@ -150,8 +160,20 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
         return node;
     }
 
+    private void throwIfDue(String verb) {
+        Deque<Throwable> due = thrown.get(verb);
+        if (due == null || due.isEmpty()) {
+            return;
+        }
+        if (due.peek() instanceof Error) {
+            throw (Error) due.remove();
+        }
+        throw (RuntimeException) due.remove();
+    }
+
     private <T> CompletableFuture<T> call(String verb, String path, Callable<T> work) {
         asked.add(path.isEmpty() ? verb : verb + " " + path.substring(path.lastIndexOf('/') + 1));
+        throwIfDue(verb);
         Deque<KeeperException.Code> due = failures.get(verb);
         if (due != null && !due.isEmpty()) {
             return CompletableFuture.failedFuture(KeeperException.create(due.poll(), path));
@@ -182,6 +204,7 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
         final Watcher events;
         boolean begun;
         boolean closed;
+        int patienceMillis;
         private final long id;
 
         Client(long id, int askedMillis, Watcher events) {
@@ -233,6 +256,7 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
                     throw KeeperException.create(KeeperException.Code.NODEEXISTS, path);
                 }
                 zxid++;
+                modes.put(path, mode);
                 if (!mode.isSequential() || !keepsNoNode) {
                     nodes.put(path, new Node(data, zxid, mode.isEphemeral() ? id : 0));
                 }
@@ -286,8 +310,12 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
         }
 
         @Override
-        public CompletableFuture<?> close(int patienceMillis) {
+        public CompletableFuture<?> close(int patience) {
             asked.add("close " + askedMillis);
+            patienceMillis = patience;
+            if (failsToClose-- > 0) {
+                throw new OutOfMemoryError("made by the test");
+            }
             closed = true;
             nodes.values().removeIf(node -> node.session() == id);
             return toClose;

@@ -12,6 +12,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
@@ -121,6 +122,19 @@ class ZooKeeperOptionsTest {
         assertThatThrownBy(() -> Leasehold.connect(uri))
                 .isInstanceOf(StoreUnavailableException.class)
                 .hasMessageContaining("zk://127.0.0.1:");
+        String address = uri.replaceAll("zk://([^/?]*).*", "$1");
+        long begun = System.nanoTime();
+        while (connecting(address) > 0 && System.nanoTime() - begun < TimeUnit.MINUTES.toNanos(1)) {
+            Thread.onSpinWait();
+        }
+        assertThat(connecting(address)).as("it tries no more").isZero();
+    }
+
+    /** How many sessions of the driver are trying to reach this member. */
+    private static long connecting(String address) {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().contains("SendThread(" + address))
+                .count();
     }
 
     @Test

@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;
+import org.apache.zookeeper.client.ZKClientConfig;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -100,5 +101,55 @@ class ZooKeeperUriTest {
         ZooKeeperUri.KeyFile identity = Objects.requireNonNull(tls.keyFile("identity"));
         assertThat(identity.path()).isEqualTo(file);
         assertThat(identity.password()).isNull();
+    }
+
+    @Test
+    void eachFileOfTlsReachesTheDriverWithItsOwnPassword(@TempDir Path directory) throws Exception {
+        Path ca = Files.createFile(directory.resolve("ca.p12"));
+        Path identity = Files.createFile(directory.resolve("identity.p12"));
+        ZKClientConfig both = Driver.config(
+                parse("zk://h?tls=true&ca=" + ca + "&caPassword=one&identity=" + identity + "&identityPassword=two"));
+        assertThat(both.getProperty("zookeeper.client.secure")).isEqualTo("true");
+        assertThat(both.getProperty("zookeeper.ssl.trustStore.location")).isEqualTo(ca.toString());
+        assertThat(both.getProperty("zookeeper.ssl.trustStore.password")).isEqualTo("one");
+        assertThat(both.getProperty("zookeeper.ssl.keyStore.location")).isEqualTo(identity.toString());
+        assertThat(both.getProperty("zookeeper.ssl.keyStore.password")).isEqualTo("two");
+        ZKClientConfig one = Driver.config(parse("zk://h?tls=true&identity=" + identity));
+        assertThat(one.getProperty("zookeeper.ssl.trustStore.location")).isNull();
+        assertThat(one.getProperty("zookeeper.ssl.keyStore.location")).isEqualTo(identity.toString());
+        assertThat(one.getProperty("zookeeper.ssl.keyStore.password")).isNull();
+        assertThat(Driver.config(parse("zk://h")).getProperty("zookeeper.client.secure"))
+                .isNull();
+    }
+
+    /** The process may have a log-in file for another user of the driver. */
+    @Test
+    void noLogInOfTheProcessIsUsed() {
+        assertThat(Driver.config(parse("zk://h")).isSaslClientEnabled()).isFalse();
+    }
+
+    /** A process whose own limit is larger keeps it. */
+    @Test
+    void anAnswerMayBeAsLongAsTheLargerOfTwoLimits() {
+        assertThat(Driver.config(parse("zk://h")).getProperty("jute.maxbuffer")).isEqualTo("67108864");
+        System.setProperty("jute.maxbuffer", "100000000");
+        try {
+            assertThat(Driver.config(parse("zk://h")).getProperty("jute.maxbuffer"))
+                    .isEqualTo("100000000");
+        } finally {
+            System.clearProperty("jute.maxbuffer");
+        }
+    }
+
+    /** Another user of the driver may set it for the whole process; a waiter would then miss what happens over a reconnection. */
+    @Test
+    void watchesAreSetAgainOverAReconnection() {
+        System.setProperty(ZKClientConfig.DISABLE_AUTO_WATCH_RESET, "true");
+        try {
+            assertThat(Driver.config(parse("zk://h")).getBoolean(ZKClientConfig.DISABLE_AUTO_WATCH_RESET))
+                    .isFalse();
+        } finally {
+            System.clearProperty(ZKClientConfig.DISABLE_AUTO_WATCH_RESET);
+        }
     }
 }

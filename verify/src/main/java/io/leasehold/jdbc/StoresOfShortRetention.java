@@ -1,5 +1,6 @@
 package io.leasehold.jdbc;
 
+import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreUri;
@@ -15,7 +16,7 @@ public final class StoresOfShortRetention {
     /** A store with a connection of its own. */
     public static Function<LockRuntime, LockStore> connecting(String url, Duration retention) {
         String redacted = StoreUri.parse(url).redacted();
-        return runtime -> JdbcStores.connect(url, redacted, dialect(url), runtime, retention);
+        return runtime -> JdbcStores.connect(url, redacted, dialect(url), null, runtime, retention);
     }
 
     /** A store over the connections of a pool to this URL. */
@@ -23,7 +24,7 @@ public final class StoresOfShortRetention {
         return runtime -> JdbcStores.over(pool, dialect(url), runtime, retention);
     }
 
-    private static SqlDialect dialect(String url) {
-        return url.startsWith("jdbc:mariadb:") ? SqlDialect.MARIADB : SqlDialect.POSTGRESQL;
+    private static Dialect dialect(String url) {
+        return (url.startsWith("jdbc:mariadb:") ? SqlDialect.MARIADB : SqlDialect.POSTGRESQL).statements();
     }
 }

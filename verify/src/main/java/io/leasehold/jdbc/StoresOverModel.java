@@ -13,7 +13,7 @@ public final class StoresOverModel {
 
     /** A store as {@link JdbcStores#over} makes it, with a retention: rows that were not used for so long are deleted. */
     public static LockStore open(DataSource source, SqlDialect dialect, LockRuntime runtime, Duration retention) {
-        return JdbcStores.over(source, dialect, runtime, retention);
+        return JdbcStores.over(source, dialect.statements(), runtime, retention);
     }
 
     /** The statements that such a store says. */

@@ -97,12 +97,12 @@ final class ChaosSmokeTest {
                     "500",
                     "--seed",
                     "" + seed);
-            if (outcome.exitCode() == 0) {
-                assertThat(outcome.lines().get(0)).doesNotContain("overlaps=0");
+            // What the other checkers find alone counts as caught as well, and is not what is asked for here.
+            if (outcome.exitCode() == 0 && !outcome.lines().get(0).contains("overlaps=0")) {
                 return;
             }
         }
-        throw new AssertionError("ten runs of a lock without owner compare, and nothing was found");
+        throw new AssertionError("ten runs of a lock without owner compare, and no overlap was found");
     }
 
     @Test

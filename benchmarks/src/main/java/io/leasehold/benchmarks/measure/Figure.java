@@ -44,7 +44,7 @@ public enum Figure {
     SERVER_MICROS("server µs/op", false),
     /** Processor time of the client processes per pair. */
     CLIENT_MICROS("client µs/op", false),
-    /** What the client processes allocated per pair; only where the JVM counts it, since 21. */
+    /** What the client processes allocated per pair; only where the JVM counts it. */
     CLIENT_BYTES("client bytes/op", false),
     /** How long acquire took, median. */
     WAIT_P50_MICROS("acquire p50 µs", false),

@@ -28,7 +28,8 @@ public record Load(List<Long> perThread, double seconds, double cpuSeconds, doub
         ByteBuffer buffer = ByteBuffer.allocate(waits.getNeededByteBufferCapacity());
         int length = waits.encodeIntoCompressedByteBuffer(buffer);
         byte[] exact = Arrays.copyOf(buffer.array(), length);
-        return new Load(perThread, seconds, cpuSeconds, bytes, Base64.getEncoder().encodeToString(exact));
+        return new Load(
+                perThread, seconds, cpuSeconds, bytes, Base64.getEncoder().encodeToString(exact));
     }
 
     /** The same window in several processes. */

@@ -7,7 +7,7 @@ final class ProcessAllocation {
 
     private ProcessAllocation() {}
 
-    /** Bytes since the JVM started; NaN where the JVM does not count them: before 21. */
+    /** Bytes since the JVM started; NaN where the JVM does not count them: it does since 21, and in later updates of 17. */
     static double bytes() {
         try {
             Class<?> counted = Class.forName("com.sun.management.ThreadMXBean");

@@ -20,10 +20,17 @@ final class Compiled {
             "io.leasehold.fencing.*",
             "io.leasehold.jdbc.*",
             "io.leasehold.jedis.JedisStore",
+            "io.leasehold.memory.InMemoryNode",
             "io.leasehold.micrometer.*",
+            "io.leasehold.node.SingleNodeStore",
             "io.leasehold.reactor.ReactiveLocks",
             "io.leasehold.redis.*",
+            "io.leasehold.servers.RedisServer",
             "io.leasehold.simulator.*",
+            "io.leasehold.simulator.history.*",
+            "io.leasehold.simulator.proxy.TcpProxy",
+            "io.leasehold.spi.LockRuntime",
+            "io.leasehold.spi.LockStore",
             "io.leasehold.spring.EnableLeasehold",
             "io.leasehold.spring.FencingToken",
             "io.leasehold.spring.LeaseholdTemplate",
@@ -32,6 +39,10 @@ final class Compiled {
             "io.leasehold.spring.OnBusy",
             "io.leasehold.spring.boot.test.AutoConfigureLeasehold",
             "io.leasehold.spring.boot.test.LockFaults",
+            "io.leasehold.testkit.process.ChildJvm",
+            "io.leasehold.testkit.tck.BackendTck",
+            "io.leasehold.testkit.tck.StoreFixture",
+            "io.leasehold.testkit.virtual.*",
             "io.lettuce.core.RedisURI",
             "io.lettuce.core.ScriptOutputType",
             "jakarta.persistence.Column",
@@ -39,6 +50,7 @@ final class Compiled {
             "jakarta.persistence.EntityManager",
             "jakarta.persistence.Id",
             "jakarta.persistence.PersistenceContext",
+            "java.nio.file.Files",
             "java.nio.file.Path",
             "java.time.Duration",
             "java.util.*",
@@ -49,7 +61,8 @@ final class Compiled {
             "org.springframework.scheduling.annotation.Scheduled",
             "org.springframework.transaction.annotation.Transactional",
             "reactor.core.publisher.Mono",
-            "redis.clients.jedis.RedisClient");
+            "redis.clients.jedis.RedisClient",
+            "static org.junit.jupiter.api.Assertions.*");
 
     /** In a document about CDI, names that Spring has too are those of CDI and Jakarta. */
     private static final List<String> IMPORTS_OF_CDI = Stream.concat(

@@ -4,7 +4,9 @@ import io.leasehold.cli.Invocation;
 import io.leasehold.cli.output.Json;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Instant;
@@ -27,6 +29,15 @@ final class AuditLog {
     /** The log of this invocation. */
     AuditLog(Invocation invocation) {
         this.invocation = invocation;
+    }
+
+    private static String reason(Exception e) {
+        if (e instanceof NoSuchFileException) {
+            return "there is no such directory";
+        } else if (e instanceof AccessDeniedException) {
+            return "this user may not write it";
+        }
+        return String.valueOf(e.getMessage());
     }
 
     /** Writes an action with its lock, holder and store. */
@@ -53,7 +64,7 @@ final class AuditLog {
                     StandardOpenOption.CREATE,
                     StandardOpenOption.APPEND);
         } catch (IOException | IllegalArgumentException e) {
-            invocation.terminal().complain("the audit line could not be added to " + file + ": " + e);
+            invocation.terminal().complain("the audit line could not be added to " + file + ": " + reason(e));
         }
     }
 }

@@ -13,6 +13,9 @@ final class ChildEnvironment {
     /** Set by the launcher script, which gives the JVM a UTF-8 locale: the caller's LC_ALL after an equals sign. */
     static final String CALLER_LC_ALL = "LEASEHOLD_CALLER_LC_ALL";
 
+    /** The ids of the runs that a run is inside, separated by spaces, the outermost first. */
+    static final String HOLDERS = "LEASEHOLD_HOLDERS";
+
     private ChildEnvironment() {}
 
     static Map<String, @Nullable String> of(Lease lease, String holderId, Duration ttl, Map<String, String> ours) {
@@ -20,6 +23,8 @@ final class ChildEnvironment {
         changes.put("LEASEHOLD_LOCK", lease.lockName().text());
         changes.put("LEASEHOLD_FENCING_TOKEN", Long.toString(lease.fencingToken()));
         changes.put("LEASEHOLD_HOLDER", holderId);
+        String outer = ours.get(HOLDERS);
+        changes.put(HOLDERS, outer == null ? holderId : outer + " " + holderId);
         changes.put("LEASEHOLD_TTL_MS", Long.toString(ttl.toMillis()));
         long validityMillis = lease.remainingValidity().toMillis();
         changes.put("LEASEHOLD_DEADLINE_EPOCH_MS", Long.toString(System.currentTimeMillis() + validityMillis));

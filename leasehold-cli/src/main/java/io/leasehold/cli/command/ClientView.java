@@ -41,15 +41,32 @@ record ClientView(ClientRecord record, ClientRecord.@Nullable ClientHold hold) {
         json.put("pid", record.pid());
         json.put("application", record.application());
         json.put("startedAt", record.since().toString());
+        Instant reportedAt = record.reportedAt();
+        json.put("reportedAt", reportedAt == null ? null : reportedAt.toString());
         json.put("thread", hold == null ? null : hold.thread());
         json.put("heldSince", hold == null ? null : hold.since().toString());
         json.put("renewals", hold == null ? null : hold.renewals());
         return json;
     }
 
+    /** How long ago it reported, or null if it does not say, or its clock and ours differ too much to tell. */
+    @Nullable
+    Duration age(Instant now) {
+        Instant reportedAt = record.reportedAt();
+        if (reportedAt == null) {
+            return null;
+        }
+        Duration age = Duration.between(reportedAt, now);
+        boolean clocksDiffer =
+                age.compareTo(ClientRecord.INTERVAL.negated()) < 0 || age.compareTo(ClientRecord.KEPT) > 0;
+        return clocksDiffer ? null : age.isNegative() ? Duration.ZERO : age;
+    }
+
     List<String> lines() {
         List<String> lines = new ArrayList<>();
-        String application = record.application().isEmpty() ? "" : ", " + record.application();
+        // The label of a run is told apart.
+        boolean plain = record.application().isEmpty() || RunLabel.in(record.holderId()) != null;
+        String application = plain ? "" : ", " + record.application();
         lines.add("process   " + record.pid() + " on " + record.host() + application);
         ClientRecord.ClientHold known = hold;
         if (known != null) {

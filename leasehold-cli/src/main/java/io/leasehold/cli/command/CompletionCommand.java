@@ -7,7 +7,10 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
 /** {@code leasehold completion}: prints the completion script for Bash and Zsh. */
-@Command(name = "completion", description = "Prints the completion script: source <(leasehold completion)")
+@Command(
+        name = "completion",
+        description = "Prints the completion script for Bash and Zsh.",
+        footer = "%nLoad it with: source <(leasehold completion)")
 public final class CompletionCommand implements Runnable {
 
     private final Invocation invocation;

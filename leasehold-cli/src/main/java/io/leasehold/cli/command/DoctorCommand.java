@@ -7,6 +7,8 @@ import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
 import io.leasehold.cli.output.Json;
+import io.leasehold.cli.output.Line;
+import io.leasehold.cli.output.Style;
 import io.leasehold.cli.output.Table;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -21,7 +23,7 @@ import picocli.CommandLine.Option;
 @Command(
         name = "doctor",
         description = {
-            "Grades the store: what is wrong with it for locks, why, and what to paste.",
+            "Checks whether the store is safe for locks and prints a fix for each problem.",
             "Exits 0 if all is good, 1 with warnings, 78 if locks are not safe."
         })
 public final class DoctorCommand implements Callable<Integer> {
@@ -29,7 +31,7 @@ public final class DoctorCommand implements Callable<Integer> {
     private final Invocation invocation;
     private final StoreOption store;
 
-    @Option(names = "--json", description = "One line of JSON for each check.")
+    @Option(names = "--json", description = "Writes one line of JSON for each check.")
     private boolean json;
 
     /** A command of this invocation. */
@@ -55,9 +57,27 @@ public final class DoctorCommand implements Callable<Integer> {
                     table.row("", "", "  → " + remedy);
                 }
             });
-            invocation.terminal().print(table.lines());
+            print(findings, table.lines());
         }
         return exitCode(findings).code();
+    }
+
+    /** The grade colours the line of the finding; its remedy follows plainly. */
+    private void print(List<Finding> findings, List<String> lines) {
+        invocation.terminal().print(new Line(Style.HEADING, lines.get(0)));
+        int next = 1;
+        for (Finding finding : findings) {
+            Style style = switch (finding.grade()) {
+                case GOOD -> Style.GOOD;
+                case UNKNOWN -> Style.PLAIN;
+                case WARNING -> Style.WARNING;
+                case UNSAFE -> Style.BAD;
+            };
+            invocation.terminal().print(new Line(style, lines.get(next++)));
+            if (finding.remedy() != null) {
+                invocation.terminal().print(lines.get(next++));
+            }
+        }
     }
 
     static ExitCode exitCode(List<Finding> findings) {

@@ -25,6 +25,9 @@ final class HolderView {
         json.put(
                 "ends",
                 new Json.Word(holder.ends().name().toLowerCase(Locale.ROOT).replace('_', '-')));
+        RunLabel label = RunLabel.in(holder.id());
+        json.put("user", label == null ? null : label.user());
+        json.put("command", label == null ? null : label.command());
         return json;
     }
 

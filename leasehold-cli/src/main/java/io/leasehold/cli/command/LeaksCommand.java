@@ -22,8 +22,8 @@ import picocli.CommandLine.Option;
 @Command(
         name = "leaks",
         description = {
-            "Finds locks without an end, holders that are gone, waiters of free locks, keys",
-            "without purpose and holds that last too long. Exits 1 if it finds any."
+            "Finds locks that never end, holders that are gone, waiters of free locks,",
+            "leftover keys and holds that last too long. Exits 1 if it finds any."
         })
 public final class LeaksCommand implements Callable<Integer> {
 
@@ -34,10 +34,10 @@ public final class LeaksCommand implements Callable<Integer> {
             names = "--older-than",
             paramLabel = "DUR",
             converter = DurationConverter.class,
-            description = "A hold longer than this is one (default 15m).")
+            description = "Counts a hold longer than this as a leak (15m).")
     private Duration olderThan = Duration.ofMinutes(15);
 
-    @Option(names = "--json", description = "One line of JSON for each.")
+    @Option(names = "--json", description = "Writes one line of JSON for each leak.")
     private boolean json;
 
     /** A command of this invocation. */
@@ -49,7 +49,7 @@ public final class LeaksCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         List<Leak> leaks;
-        try (LockClient locks = StoreAccess.open(invocation, store);
+        try (LockClient locks = StoreAccess.openExisting(invocation, store);
                 Progress progress = Progress.of(locks.admin(), invocation.terminal())) {
             leaks = locks.admin().leaks(olderThan);
         }

@@ -1,14 +1,12 @@
 package io.leasehold.cli.command;
 
 import io.leasehold.LockClient;
-import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
-import io.leasehold.cli.output.Table;
-import java.util.ArrayList;
+import io.leasehold.cli.output.Style;
+import java.time.Instant;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -17,23 +15,21 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code leasehold ls}: the locks that are held now. */
-@Command(name = "ls", description = "Lists the locks that are held now.")
+@Command(name = "ls", description = "Lists the locks that are held now: who runs what, since when, how many wait.")
 public final class ListCommand implements Callable<Integer> {
+
+    static final String GLOB = "Only locks whose names match GLOB; * matches any text, ? one character.";
 
     private final Invocation invocation;
     private final StoreOption store;
 
-    @Parameters(
-            index = "0",
-            arity = "0..1",
-            paramLabel = "GLOB",
-            description = "Only names like this: * and ? stand for any text.")
+    @Parameters(index = "0", arity = "0..1", paramLabel = "GLOB", description = GLOB)
     private String glob = "*";
 
-    @Option(names = "--limit", paramLabel = "N", description = "At most N (default 1000).")
+    @Option(names = "--limit", paramLabel = "N", description = "Lists at most N locks (1000).")
     private int limit = 1000;
 
-    @Option(names = "--json", description = "One line of JSON for each lock.")
+    @Option(names = "--json", description = "Writes one line of JSON for each lock.")
     private boolean json;
 
     /** A command of this invocation. */
@@ -47,30 +43,35 @@ public final class ListCommand implements Callable<Integer> {
         if (limit < 1) {
             throw new IllegalArgumentException("--limit is " + limit + "; it must be at least 1");
         }
-        List<HeldLock> held;
-        try (LockClient locks = StoreAccess.open(invocation, store);
+        Listing listing;
+        HeldTable held;
+        try (LockClient locks = StoreAccess.openExisting(invocation, store);
                 Progress progress = Progress.of(locks.admin(), invocation.terminal())) {
-            held = locks.admin().list(glob, limit);
+            listing = Listing.of(locks.admin(), glob, limit);
+            held = HeldTable.of(locks, listing.held());
         }
-        if (json) {
-            held.forEach(lock -> invocation.terminal().printJson(json(lock)));
-            return ExitCode.OK.code();
+        print(held);
+        if (listing.isCut()) {
+            invocation.terminal().complain(listing.remark());
         }
-        Table table = new Table("LOCK", "HOLDER", "TOKEN", "LEFT");
-        List<HeldLock> rows = new ArrayList<>(held);
-        rows.forEach(lock -> table.row(
-                lock.name().text(),
-                lock.holder().id(),
-                HolderView.token(lock.holder()),
-                HolderView.remaining(lock.holder())));
-        invocation.terminal().print(table.lines());
         return ExitCode.OK.code();
     }
 
-    private static Map<String, @Nullable Object> json(HeldLock lock) {
+    private void print(HeldTable held) {
+        if (json) {
+            held.rows().forEach(row -> invocation.terminal().printJson(json(row)));
+        } else {
+            held.lines(row -> Style.PLAIN).forEach(invocation.terminal()::print);
+        }
+    }
+
+    private static Map<String, @Nullable Object> json(HeldTable.Row row) {
         Map<String, @Nullable Object> json = new LinkedHashMap<>();
-        json.put("lock", lock.name().text());
-        json.put("holder", HolderView.json(lock.holder()));
+        json.put("lock", row.lock().name().text());
+        json.put("holder", HolderView.json(row.lock().holder()));
+        Instant since = row.since();
+        json.put("since", since == null ? null : since.toString());
+        json.put("waiters", row.waiters());
         return json;
     }
 }

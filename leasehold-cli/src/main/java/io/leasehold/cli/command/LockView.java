@@ -1,11 +1,15 @@
 package io.leasehold.cli.command;
 
+import io.leasehold.Durations;
 import io.leasehold.Guarantee;
 import io.leasehold.Holder;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
+import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.LockAdmin;
 import io.leasehold.admin.QueuedWaiter;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -25,6 +29,10 @@ record LockView(
         @Nullable List<QueuedWaiter> waiters) {
 
     private static final int MAX_WAITERS = 100;
+
+    /** A report that is older is overdue. */
+    private static final Duration LATE = ClientRecord.INTERVAL.plusSeconds(1);
+
     private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9_./:@%+=,-]+");
 
     /** Reads the data. */
@@ -56,6 +64,11 @@ record LockView(
             lines.add("holder    " + holder.id());
             lines.add("token     " + HolderView.token(holder));
             lines.add("left      " + HolderView.remaining(holder));
+            RunLabel label = RunLabel.in(holder.id());
+            if (label != null) {
+                lines.add("command   " + label.command());
+                lines.add("user      " + label.user());
+            }
             if (client != null) {
                 lines.addAll(client.lines());
             }
@@ -88,20 +101,34 @@ record LockView(
                 "health    " + health(of),
                 "next      leasehold wait " + name + "    (until it is free)",
                 "          leasehold release " + name + " --holder " + quoted(of.id())
-                        + "    (takes it away; tells what it would do, until --yes is added)");
+                        + "    (a dry run; add --yes to take the lock away)");
+    }
+
+    /** Whether the client of the holder tells of itself as it should. */
+    boolean reportsInTime() {
+        Duration age = client == null ? null : client.age(Instant.now());
+        return client != null && (age == null || age.compareTo(LATE) < 0);
     }
 
     private String health(Holder of) {
-        if (client != null) {
-            return "its client is alive: it told of itself within the last 16s";
-        }
         String silent =
-                "its client tells nothing of itself (the hold is younger than a second, this store keeps no records of"
-                        + " clients, or it is gone): ";
+                "no report from its client: it may be gone, the hold may be under a second old, or this store keeps no reports";
+        if (client != null) {
+            Duration age = client.age(Instant.now());
+            if (age == null) {
+                return "alive: its client reported within the last " + Durations.text(ClientRecord.KEPT);
+            }
+            String seconds = Durations.text(Duration.ofSeconds(age.toSeconds()));
+            if (age.compareTo(LATE) < 0) {
+                return "alive: its client last reported " + seconds + " ago";
+            }
+            silent = "its client has been silent for " + seconds + " (it reports every "
+                    + Durations.text(ClientRecord.INTERVAL) + ")";
+        }
         return switch (of.ends()) {
-            case BY_TTL -> silent + "unless it renews, the lock is free in " + HolderView.remaining(of);
-            case WITH_SESSION -> silent + "the lock is free when its session ends";
-            case NEVER -> silent + "nothing frees the lock but its holder or an operator";
+            case BY_TTL -> silent + "; unless it renews, the lock is free in " + HolderView.remaining(of);
+            case WITH_SESSION -> silent + "; the lock is free when its session ends";
+            case NEVER -> silent + "; nothing frees the lock but its holder or an operator";
         };
     }
 

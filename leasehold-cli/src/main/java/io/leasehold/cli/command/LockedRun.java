@@ -2,12 +2,15 @@ package io.leasehold.cli.command;
 
 import io.leasehold.Attempt;
 import io.leasehold.DistributedLock;
+import io.leasehold.Durations;
+import io.leasehold.Guarantee;
 import io.leasehold.HoldEnd;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
+import io.leasehold.LockStoreException;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Failure;
@@ -18,8 +21,10 @@ import io.leasehold.cli.process.CommandLookup;
 import io.leasehold.cli.process.ForwardedSignal;
 import io.leasehold.cli.process.GuardedCommand;
 import io.leasehold.cli.process.SignalForwarder;
+import io.leasehold.cli.process.TerminalStop;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -49,6 +54,7 @@ final class LockedRun {
      * @param atLeast the least time for which the lock is kept
      * @param metricsPort the port that serves meters, or null for none
      * @param requireContainment whether to refuse if a process of the command could escape
+     * @param informs whether a terminal is told what merely informs: whom the run waits for, what a stop means
      */
     record Request(
             String storeUri,
@@ -60,7 +66,8 @@ final class LockedRun {
             boolean skipWhenBusy,
             Duration atLeast,
             @Nullable Integer metricsPort,
-            boolean requireContainment) {
+            boolean requireContainment,
+            boolean informs) {
 
         @Override
         public String toString() {
@@ -108,13 +115,21 @@ final class LockedRun {
                 return;
             }
             command.warnings().forEach(notes);
-            Leasehold.Builder client =
-                    StoreAccess.client(invocation, request.storeUri()).defaults(request.options());
+            command.complainTo(complaints);
+            String word = request.command().command().texts().get(0);
+            Leasehold.Builder client = StoreAccess.client(invocation, request.storeUri())
+                    .label(RunLabel.of(System.getProperty("user.name", ""), word)
+                            .text())
+                    .defaults(request.options());
             Integer port = request.metricsPort();
             try (MetricsEndpoint endpoint = port == null
                             ? null
                             : MetricsEndpoint.ofRun(port, request.lock().text());
                     LockClient locks = (endpoint == null ? client : client.listener(endpoint.listener())).connect()) {
+                if (endpoint != null && Integer.valueOf(0).equals(port)) {
+                    // Otherwise nobody would know it.
+                    invocation.terminal().complain(endpoint.address());
+                }
                 runUnderLock(locks, command);
             }
         } catch (IOException e) {
@@ -129,8 +144,9 @@ final class LockedRun {
 
     /** Warns that a process of the command may escape; returns whether the command may start. */
     private boolean mayStartUncontained() {
-        String why = "here no control group can be made and perl cannot look after orphans: a process that clears its"
-                + " environment, makes a session of its own and at once loses its parent would run on after the lock";
+        String why =
+                "this host offers neither a control group nor a usable perl: a process that clears its environment,"
+                        + " starts its own session and loses its parent could outlive the lock";
         if (request.requireContainment()) {
             report.ended(Outcome.NOT_STARTED, ExitCode.UNSAFE.code(), why + "; --require-containment refuses to start");
             return false;
@@ -142,22 +158,27 @@ final class LockedRun {
     }
 
     private void fail(Throwable problem) {
-        Failure failure = Failure.of(problem);
-        Outcome outcome = switch (failure.code()) {
-            case USAGE -> Outcome.USAGE;
-            case STORE_UNAVAILABLE, ACCESS, UNSAFE -> Outcome.STORE;
-            default -> Outcome.INTERNAL;
-        };
-        report.ended(outcome, failure.code().code(), failure.reason());
+        report.failed(Failure.of(problem));
     }
 
     private void runUnderLock(LockClient locks, GuardedCommand command) throws InterruptedException {
+        if (locks.guarantees().exclusion() == Guarantee.Exclusion.BEST_EFFORT) {
+            notes.accept("store " + locks.storeDescription()
+                    + " may forget a lock that is held, and two commands may then run at once; see leasehold doctor");
+        }
+        if (waitsForItself(locks)) {
+            report.ended(
+                    Outcome.USAGE,
+                    ExitCode.USAGE.code(),
+                    "this run is inside a run that holds lock \"" + request.lock() + "\": it would wait for itself");
+            return;
+        }
         // Before the lock is held: the command may outlive us by its grace.
         locks.admin().coverChildren().ifPresent(command::tellEndIn);
         long askedAtNanos = System.nanoTime();
         Lease lease;
         try {
-            lease = acquire(locks.named(request.lock()));
+            lease = acquire(locks);
         } finally {
             report.waited(millisSince(askedAtNanos));
         }
@@ -174,15 +195,40 @@ final class LockedRun {
         report.heldFor(millisSince(heldAtNanos));
     }
 
+    /** Whether it would wait for a run that waits for it: one of those that it is inside holds the lock. */
+    private boolean waitsForItself(LockClient locks) {
+        String outer = invocation.environment().get(ChildEnvironment.HOLDERS);
+        if (outer == null || Duration.ZERO.equals(request.maxWait())) {
+            return false;
+        }
+        List<String> holders = List.of(outer.split(" ", -1));
+        try {
+            return locks.admin()
+                    .inspect(request.lock())
+                    .filter(holder -> holders.contains(holder.id()))
+                    .isPresent();
+        } catch (LockStoreException e) {
+            // The request for the lock waits for the store, and tells of it.
+            return false;
+        }
+    }
+
     /** The lease, or null if the report says why there is none. */
-    private @Nullable Lease acquire(DistributedLock lock) throws InterruptedException {
+    private @Nullable Lease acquire(LockClient locks) throws InterruptedException {
+        // Signals are kept until the request can be withdrawn: the end of this process would leave the lock held.
+        signals.handTo(null);
+        if (signals.first() != null) {
+            signalled();
+            return null;
+        }
+        DistributedLock lock = locks.named(request.lock());
         Duration maxWait = request.maxWait();
         CompletableFuture<Attempt<Lease>> attempt =
                 maxWait == null ? lock.acquireAsync().thenApply(Attempt.Acquired::new) : lock.attemptAsync(maxWait);
         signals.handTo(signal -> attempt.cancel(true));
         Attempt<Lease> result;
-        try {
-            result = attempt.get();
+        try (WaitingLine line = new WaitingLine(locks.admin(), request.lock(), invocation.terminal())) {
+            result = request.informs() ? line.await(attempt) : attempt.get();
         } catch (CancellationException withdrawn) {
             signalled();
             return null;
@@ -230,6 +276,11 @@ final class LockedRun {
 
     /** Runs the command; returns whether it ran. */
     private boolean runCommand(LockClient locks, Lease lease, GuardedCommand command) throws InterruptedException {
+        command.awaitReady();
+        if (signals.first() != null) {
+            signalled();
+            return false;
+        }
         if (!lease.isValid()) {
             report.lost(endOf(lease))
                     .ended(
@@ -238,25 +289,26 @@ final class LockedRun {
                             lostSentence(lease) + " before the command was started");
             return false;
         }
-        try {
+        GuardedCommand.Ended ended;
+        try (TerminalStop stops = StoppedLine.tell(request, lease, notes)) {
             command.start(
                     ChildEnvironment.of(
                             lease, locks.holderId(), request.options().ttl(), invocation.environment()),
-                    () -> lease.remainingValidity().toNanos());
+                    TimeLeft.of(lease, request.command().grace()));
+            signals.handTo(command::deliver);
+            ended = command.await();
         } catch (IOException e) {
             notStarted(e);
             return false;
         }
-        signals.handTo(command::deliver);
-        GuardedCommand.Ended ended = command.await(complaints);
         signals.handTo(null);
         report.commandEnded(ended.exitCode(), ended.leftBehind());
         if (ended.unguarded() && lease.isValid()) {
             report.ended(
                     Outcome.INTERNAL,
                     ExitCode.INTERNAL.code(),
-                    "what would have ended the command, were leasehold killed, was killed itself and could not be"
-                            + " started again; the command was ended (its exit code: " + ended.exitCode() + ")");
+                    "the guardian was killed and could not be restarted, so the command was ended (exit code "
+                            + ended.exitCode() + ")");
         } else if (ended.endedForLease() || !lease.isValid()) {
             reportLost(lease, ended);
         } else {
@@ -334,7 +386,7 @@ final class LockedRun {
             report.remark(lock + " was lost after the command had ended");
         } else if (report.reason() == null && outcome == ReleaseOutcome.UNCONFIRMED) {
             report.remark(lock + ": the store did not confirm the release; it is free within "
-                    + HolderView.duration(request.options().ttl()));
+                    + Durations.text(request.options().ttl()));
         }
     }
 

@@ -16,6 +16,7 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 
 /**
  * A scrape endpoint for Prometheus, on this machine only: readers elsewhere use a proxy that authenticates them. Its names are
@@ -31,10 +32,13 @@ final class MetricsEndpoint implements AutoCloseable {
     private final HttpServer server;
     private final AtomicInteger up = new AtomicInteger(1);
     private final AtomicInteger held = new AtomicInteger();
+    private final Consumer<String> complaints;
+    private boolean complained;
     private long leaksAtNanos;
     private boolean looked;
 
-    private MetricsEndpoint(int port, String... resources) {
+    private MetricsEndpoint(int port, Consumer<String> complaints, String... resources) {
+        this.complaints = complaints;
         metrics = LockMetrics.builder(registry).resources(resources).build();
         try {
             server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 0);
@@ -51,20 +55,25 @@ final class MetricsEndpoint implements AutoCloseable {
 
     /** The endpoint for this process's use of one lock. */
     static MetricsEndpoint ofRun(int port, String lock) {
-        return new MetricsEndpoint(port, lock);
+        return new MetricsEndpoint(port, nothing -> {}, lock);
     }
 
     /** The endpoint for the state of the store. */
     static MetricsEndpoint ofStore(int port, Terminal terminal) {
-        MetricsEndpoint endpoint = new MetricsEndpoint(port);
+        MetricsEndpoint endpoint = new MetricsEndpoint(port, terminal::complain);
         Gauge.builder("distributed.lock.store.up", endpoint.up, AtomicInteger::get)
                 .description("Whether the store answered the last poll")
                 .register(endpoint.registry);
         Gauge.builder("distributed.lock.store.held", endpoint.held, AtomicInteger::get)
                 .description("Locks that were held at the last poll, of those that are watched")
                 .register(endpoint.registry);
-        terminal.complain("metrics at http://127.0.0.1:" + endpoint.port() + "/metrics");
+        terminal.complain(endpoint.address());
         return endpoint;
+    }
+
+    /** A line that tells where it is. */
+    String address() {
+        return "metrics at http://127.0.0.1:" + port() + "/metrics";
     }
 
     int port() {
@@ -93,8 +102,13 @@ final class MetricsEndpoint implements AutoCloseable {
         leaksAtNanos = now;
         try {
             metrics.leaksFound(locks.admin().leaks(OLD));
+            complained = false;
         } catch (LockStoreException e) {
-            up.set(0);
+            // Says nothing of the store, which has just answered: a search has rights and limits of its own.
+            if (!complained) {
+                complaints.accept("the search for leaks failed: " + e.getMessage() + "; trying again every minute");
+            }
+            complained = true;
         }
     }
 

@@ -40,14 +40,14 @@ public final class RedlockCommand implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init")
     private CommandSpec spec;
 
-    @Parameters(index = "0", paramLabel = "ACTION", description = "init")
+    @Parameters(index = "0", paramLabel = "ACTION", description = "Is init: declares the nodes new.")
     @SuppressWarnings("NullAway.Init")
     private Action action;
 
-    @Option(names = "--yes", description = "Yes, no client has used them within maxTtl.")
+    @Option(names = "--yes", description = "Says that no client has used them within maxTtl.")
     private boolean yes;
 
-    @Option(names = "--json", description = "As one line of JSON.")
+    @Option(names = "--json", description = "Writes one line of JSON for each node.")
     private boolean json;
 
     /** A command of this invocation. */

@@ -48,16 +48,19 @@ public final class ReleaseCommand implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init")
     private String name;
 
-    @Option(names = "--holder", paramLabel = "ID", description = "Only if this is the holder, as who prints it.")
+    @Option(
+            names = "--holder",
+            paramLabel = "ID",
+            description = "Releases only if this, as who prints it, is the holder.")
     private @Nullable String holder;
 
-    @Option(names = "--force", description = "Any holder.")
+    @Option(names = "--force", description = "Takes the lock from any holder.")
     private boolean force;
 
-    @Option(names = "--yes", description = "Do it.")
+    @Option(names = "--yes", description = "Takes the lock away.")
     private boolean yes;
 
-    @Option(names = "--json", description = "As one line of JSON.")
+    @Option(names = "--json", description = "Writes one line of JSON.")
     private boolean json;
 
     /** A command of this invocation. */

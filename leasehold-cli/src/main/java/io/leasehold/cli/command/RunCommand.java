@@ -1,5 +1,6 @@
 package io.leasehold.cli.command;
 
+import io.leasehold.Durations;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.cli.DurationConverter;
@@ -67,61 +68,64 @@ public final class RunCommand implements Callable<Integer> {
 
     @Option(
             names = {"-n", "--no-wait"},
-            description = "Do not wait for a busy lock.")
+            description = "Does not wait for a busy lock.")
     private boolean noWait;
 
     @Option(
             names = {"-w", "--wait"},
             paramLabel = "DUR",
             converter = DurationConverter.class,
-            description = "Wait for it at most this long.")
+            description = "Waits at most this long.")
     private @Nullable Duration wait;
 
-    @Option(names = "--on-busy", paramLabel = "fail|skip", description = "If it stays busy: exit 75 (default), or 0.")
+    @Option(
+            names = "--on-busy",
+            paramLabel = "fail|skip",
+            description = "Exits 75 (fail) or 0 (skip) if it stays busy.")
     private @Nullable OnBusy onBusy;
 
     @Option(
             names = {"-E", "--conflict-exit-code"},
             paramLabel = "N",
-            description = "If it stays busy: exit with N.")
+            description = "Exits with N if it stays busy.")
     private @Nullable Integer conflictExitCode;
 
     @Option(
             names = "--ttl",
             paramLabel = "DUR",
             converter = DurationConverter.class,
-            description = "How long the store keeps it unrenewed (30s).")
+            description = "Lets the store keep it unrenewed so long (30s).")
     private @Nullable Duration ttl;
 
-    @Option(names = "--on-lost", paramLabel = "WHAT", description = "term, then kill (default); kill; or ignore.")
+    @Option(names = "--on-lost", paramLabel = "WHAT", description = "Sends TERM (term) or KILL (kill), or ignores it.")
     private OnLost onLost = OnLost.TERM;
 
     @Option(
             names = "--grace",
             paramLabel = "DUR",
             converter = DurationConverter.class,
-            description = "TERM to end of lease (10s, at most ttl/3).")
+            description = "Sends TERM so long before the end (10s, ≤ ttl/3).")
     private @Nullable Duration grace;
 
     @Option(
             names = "--at-least",
             paramLabel = "DUR",
             converter = DurationConverter.class,
-            description = "Hold the lock at least this long.")
+            description = "Holds the lock at least this long.")
     private Duration atLeast = Duration.ZERO;
 
-    @Option(names = "--metrics", paramLabel = "PORT", description = "Serve Prometheus at 127.0.0.1:PORT/metrics.")
+    @Option(names = "--metrics", paramLabel = "PORT", description = "Serves Prometheus at 127.0.0.1:PORT/metrics.")
     private @Nullable Integer metricsPort;
 
-    @Option(names = "--require-containment", description = "Refuse to start where a process could get lost.")
+    @Option(names = "--require-containment", description = "Refuses to start if a process could get lost.")
     private boolean requireContainment;
 
-    @Option(names = JSON, description = "Report as JSON on standard error.")
+    @Option(names = JSON, description = "Reports as JSON on standard error.")
     private boolean json;
 
     @Option(
             names = {"-q", "--quiet"},
-            description = "Complain, but do not inform.")
+            description = "Leaves out what merely informs.")
     private boolean quiet;
 
     @Parameters(index = "0", arity = "0..1", paramLabel = "LOCK", hidden = true)
@@ -161,10 +165,9 @@ public final class RunCommand implements Callable<Integer> {
         return false;
     }
 
-    /** Reports wrong options as JSON. */
-    public void report(Failure usage) {
-        RunReport report = new RunReport(lock == null ? "" : lock)
-                .ended(RunReport.Outcome.USAGE, usage.code().code(), usage.reason());
+    /** Reports wrong options, or a failure of Leasehold itself, as JSON. */
+    public void report(Failure failure) {
+        RunReport report = new RunReport(lock == null ? "" : lock).failed(failure);
         invocation.terminal().reportJson(report.json());
     }
 
@@ -222,7 +225,8 @@ public final class RunCommand implements Callable<Integer> {
                 onBusy == OnBusy.SKIP,
                 atLeast,
                 metricsPort,
-                requireContainment);
+                requireContainment,
+                !quiet && !json);
     }
 
     private String storeUri() {
@@ -303,9 +307,9 @@ public final class RunCommand implements Callable<Integer> {
             return third.compareTo(DEFAULT_GRACE) < 0 ? third : DEFAULT_GRACE;
         }
         if (onLost != OnLost.IGNORE && grace.compareTo(options.longestCheckable()) > 0) {
-            throw usage("--grace is " + HolderView.duration(grace) + "; with a ttl of "
-                    + HolderView.duration(options.ttl()) + " a healthy lease may have only "
-                    + HolderView.duration(options.longestCheckable()) + " left before a renewal: take a longer --ttl");
+            throw usage("--grace is " + Durations.text(grace) + "; with a ttl of " + Durations.text(options.ttl())
+                    + " a healthy lease may have only " + Durations.text(options.longestCheckable())
+                    + " left before a renewal: take a longer --ttl");
         }
         return grace;
     }

@@ -6,6 +6,7 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.cli.ExitCode;
+import io.leasehold.cli.Failure;
 import io.leasehold.cli.output.Json;
 import io.leasehold.cli.process.Containment;
 import io.leasehold.cli.process.ForwardedSignal;
@@ -69,13 +70,23 @@ final class RunReport {
         return this;
     }
 
+    /** Something failed before, or beside, the command. */
+    RunReport failed(Failure failure) {
+        Outcome how = switch (failure.code()) {
+            case USAGE -> Outcome.USAGE;
+            case STORE_UNAVAILABLE, ACCESS, UNSAFE -> Outcome.STORE;
+            default -> Outcome.INTERNAL;
+        };
+        return ended(how, failure.code().code(), failure.reason());
+    }
+
     /** A signal came before the command was started. */
     RunReport signalled(LockName name, ForwardedSignal signal) {
         return ended(
                 Outcome.SIGNALLED,
                 ExitCode.SIGNAL_BASE + SignalForwarder.number(signal),
-                "SIG" + signal + " came before lock \"" + name
-                        + "\" was ours: the command was not run, nothing is held");
+                "stopped by SIG" + signal + " while waiting for lock \"" + name
+                        + "\"; the command was not run and nothing is held");
     }
 
     /** Adds a note about a run that otherwise ended normally. */

@@ -29,7 +29,7 @@ public final class ShowCommand implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init")
     private String name;
 
-    @Option(names = "--json", description = "As one line of JSON.")
+    @Option(names = "--json", description = "Writes one line of JSON.")
     private boolean json;
 
     /** A command of this invocation. */
@@ -42,7 +42,7 @@ public final class ShowCommand implements Callable<Integer> {
     public Integer call() {
         LockName lock = LockName.exactly(name);
         Seen seen;
-        try (LockClient locks = StoreAccess.open(invocation, store)) {
+        try (LockClient locks = StoreAccess.openExisting(invocation, store)) {
             seen = new Seen(
                     LockView.of(locks, lock),
                     locks.storeDescription(),

@@ -9,6 +9,7 @@ import io.leasehold.cli.StoreOption;
 import io.leasehold.cli.output.Terminal;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /** Connects to the store that the command line names, and hides its secrets in later output. */
@@ -26,6 +27,19 @@ final class StoreAccess {
         String uri = store.uri(invocation.environment());
         invocation.terminal().hide(StoreOption.secrets(uri));
         return client(invocation, uri).connect();
+    }
+
+    /** As {@link #open}, for a look: a store that is a file is not made where there is none. */
+    static LockClient openExisting(Invocation invocation, StoreOption store) {
+        String uri = store.uri(invocation.environment());
+        invocation.terminal().hide(StoreOption.secrets(uri));
+        return client(invocation, existing(uri)).connect();
+    }
+
+    private static String existing(String uri) {
+        String scheme = uri.toLowerCase(Locale.ROOT);
+        boolean file = scheme.startsWith("sqlite:") || scheme.startsWith("jdbc:sqlite:");
+        return file ? uri + (uri.indexOf('?') < 0 ? "?" : "&") + "create=false" : uri;
     }
 
     /**

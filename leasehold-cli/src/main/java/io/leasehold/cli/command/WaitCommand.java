@@ -36,10 +36,10 @@ public final class WaitCommand implements Callable<Integer> {
             names = {"-w", "--wait"},
             paramLabel = "DUR",
             converter = DurationConverter.class,
-            description = "At most this long; without it, without limit.")
+            description = "Waits at most this long; without it, without limit.")
     private @Nullable Duration wait;
 
-    @Option(names = "--json", description = "As one line of JSON.")
+    @Option(names = "--json", description = "Writes one line of JSON.")
     private boolean json;
 
     /** A command of this invocation. */
@@ -53,7 +53,7 @@ public final class WaitCommand implements Callable<Integer> {
         LockName lock = LockName.exactly(name);
         long start = System.nanoTime();
         boolean down = false;
-        try (LockClient locks = StoreAccess.open(invocation, store)) {
+        try (LockClient locks = StoreAccess.openExisting(invocation, store)) {
             while (true) {
                 Optional<Holder> holder = Optional.empty();
                 try {
@@ -71,12 +71,22 @@ public final class WaitCommand implements Callable<Integer> {
                     }
                     down = true;
                 }
-                if (wait != null && System.nanoTime() - start >= wait.toNanos()) {
+                long pause = pauseMillis(wait, System.nanoTime() - start);
+                if (pause == 0) {
                     return ended(lock, holder.orElse(null), start, down ? ExitCode.STORE_UNAVAILABLE : ExitCode.BUSY);
                 }
-                Thread.sleep(POLL_MILLIS);
+                Thread.sleep(pause);
             }
         }
+    }
+
+    /** Until the next look; 0 if the patience is over. The last look comes when it ends. */
+    static long pauseMillis(@Nullable Duration patience, long waitedNanos) {
+        if (patience == null) {
+            return POLL_MILLIS;
+        }
+        long left = patience.toNanos() - waitedNanos;
+        return left <= 0 ? 0 : Math.min(POLL_MILLIS, left / 1_000_000 + 1);
     }
 
     private int ended(LockName lock, @Nullable Holder holder, long start, ExitCode code) {

@@ -1,5 +1,6 @@
 package io.leasehold.cli.command;
 
+import io.leasehold.Durations;
 import io.leasehold.LockClient;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
@@ -17,12 +18,12 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code leasehold watch}: polls and shows the held locks until it is interrupted. */
+/** {@code leasehold watch}: polls and shows the held locks until the user quits. */
 @Command(
         name = "watch",
         description = {
-            "Shows who holds what, live: in place on a terminal, else one line for each",
-            "change. Goes on when the store goes away, and says so."
+            "Shows who holds what, live: in place on a terminal, where q quits, else one",
+            "line for each change. Goes on when the store goes away, and says so."
         })
 public final class WatchCommand implements Callable<Integer> {
 
@@ -32,21 +33,17 @@ public final class WatchCommand implements Callable<Integer> {
     private final Invocation invocation;
     private final StoreOption store;
 
-    @Parameters(
-            index = "0",
-            arity = "0..1",
-            paramLabel = "GLOB",
-            description = "Only names like this: * and ? stand for any text.")
+    @Parameters(index = "0", arity = "0..1", paramLabel = "GLOB", description = ListCommand.GLOB)
     private String glob = "*";
 
     @Option(
             names = "--interval",
             paramLabel = "DUR",
             converter = DurationConverter.class,
-            description = "Between two polls (default 2s).")
+            description = "The time between two polls (2s).")
     private Duration interval = Duration.ofSeconds(2);
 
-    @Option(names = "--limit", paramLabel = "N", description = "At most N locks (default 1000).")
+    @Option(names = "--limit", paramLabel = "N", description = "Shows at most N locks (1000).")
     private int limit = 1000;
 
     @Option(names = "--count", paramLabel = "N", description = "Ends after N polls.")
@@ -55,11 +52,13 @@ public final class WatchCommand implements Callable<Integer> {
     @Option(
             names = "--metrics",
             paramLabel = "PORT",
-            description = "Serves Prometheus at 127.0.0.1:PORT/metrics; looks for leaks every minute.")
+            description = "Serves Prometheus at 127.0.0.1:PORT/metrics, and looks for leaks every minute.")
     private @Nullable Integer metricsPort;
 
-    @Option(names = "--json", description = "One line of JSON for each change.")
+    @Option(names = "--json", description = "Writes one line of JSON for each change.")
     private boolean json;
+
+    private boolean cutBefore;
 
     /** A command of this invocation. */
     public WatchCommand(Invocation invocation, StoreOption store) {
@@ -71,20 +70,22 @@ public final class WatchCommand implements Callable<Integer> {
     public Integer call() throws InterruptedException {
         if (limit < 1 || count < 1 || interval.compareTo(MIN_INTERVAL) < 0) {
             throw new IllegalArgumentException(
-                    "--limit and --count must be at least 1, --interval at least " + MIN_INTERVAL.toMillis() + "ms");
+                    "--limit and --count must be at least 1, --interval at least " + Durations.text(MIN_INTERVAL));
         }
-        try (LockClient locks = StoreAccess.open(invocation, store);
+        try (LockClient locks = StoreAccess.openExisting(invocation, store);
                 MetricsEndpoint endpoint = metricsPort == null
                         ? null
-                        : MetricsEndpoint.ofStore(checkedPort(metricsPort), invocation.terminal())) {
-            WatchView view = WatchView.of(json, invocation);
-            for (long poll = 1; ; poll++) {
+                        : MetricsEndpoint.ofStore(checkedPort(metricsPort), invocation.terminal());
+                WatchView view = WatchView.of(json, invocation)) {
+            for (long poll = 1; poll < count; poll++) {
                 poll(locks, view, endpoint);
-                if (poll >= count) {
+                if (view.awaitQuit(interval)) {
                     return ExitCode.OK.code();
                 }
-                Thread.sleep(interval.toMillis());
             }
+            poll(locks, view, endpoint);
+            view.leaveLast();
+            return ExitCode.OK.code();
         }
     }
 
@@ -97,8 +98,13 @@ public final class WatchCommand implements Callable<Integer> {
 
     private void poll(LockClient locks, WatchView view, @Nullable MetricsEndpoint endpoint) {
         try {
-            List<HeldLock> held = locks.admin().list(glob, limit);
-            view.show(locks.storeDescription(), held);
+            Listing listing = Listing.of(locks.admin(), glob, limit);
+            if (listing.isCut() && !cutBefore) {
+                invocation.terminal().complain(listing.remark());
+            }
+            cutBefore = listing.isCut();
+            List<HeldLock> held = listing.held();
+            view.show(locks, listing);
             if (endpoint != null) {
                 endpoint.storeAnswered(held.size());
                 endpoint.lookForLeaksSometimes(locks);

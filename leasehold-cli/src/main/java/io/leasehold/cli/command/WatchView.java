@@ -1,76 +1,47 @@
 package io.leasehold.cli.command;
 
 import io.leasehold.Holder;
-import io.leasehold.admin.LockAdmin.HeldLock;
+import io.leasehold.LockClient;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.output.Json;
-import io.leasehold.cli.output.Table;
 import io.leasehold.cli.output.Terminal;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /** The output of {@code watch}. For one thread. */
-interface WatchView {
+interface WatchView extends AutoCloseable {
 
     /** A table in place on a terminal, else a line for each change. */
     static WatchView of(boolean json, Invocation invocation) {
         boolean live = !json
                 && !invocation.environment().getOrDefault("TERM", "dumb").equals("dumb")
                 && Terminal.leadsToTerminal(1);
-        return live ? new Live(invocation.terminal()) : new Changes(invocation.terminal(), json);
+        return live ? LiveTable.on(invocation.terminal()) : new Changes(invocation.terminal(), json);
     }
 
     /** The store answered. */
-    void show(String store, List<HeldLock> held);
+    void show(LockClient locks, Listing listing);
 
     /** The store did not answer. */
     void storeIsDown(String why);
 
-    private static String now() {
+    /** Waits until the next poll is due; returns whether the user has quit. */
+    boolean awaitQuit(Duration most) throws InterruptedException;
+
+    /** Leaves what was shown last to be read after the end. */
+    void leaveLast();
+
+    @Override
+    void close();
+
+    /** The time of a poll. */
+    static String now() {
         return Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();
-    }
-
-    /** Replaces the whole table at each poll. */
-    final class Live implements WatchView {
-
-        private static final String HOME_AND_CLEAR = "\033[H\033[2J";
-
-        private final Terminal terminal;
-        private List<HeldLock> last = List.of();
-        private String lastStore = "";
-
-        Live(Terminal terminal) {
-            this.terminal = terminal;
-        }
-
-        @Override
-        public void show(String store, List<HeldLock> held) {
-            last = held;
-            lastStore = store;
-            draw(store + "  " + now() + "  " + held.size() + " held");
-        }
-
-        @Override
-        public void storeIsDown(String why) {
-            draw(lastStore + "  " + now() + "  STORE DOWN, last seen below: " + why);
-        }
-
-        private void draw(String heading) {
-            Table table = new Table("LOCK", "HOLDER", "TOKEN", "LEFT");
-            last.forEach(lock -> table.row(
-                    lock.name().text(),
-                    lock.holder().id(),
-                    HolderView.token(lock.holder()),
-                    HolderView.remaining(lock.holder())));
-            terminal.printText(HOME_AND_CLEAR);
-            terminal.print(heading);
-            terminal.print(table.lines());
-        }
     }
 
     /** Writes a line for each lock that changed hands since the last poll. */
@@ -87,15 +58,23 @@ interface WatchView {
         }
 
         @Override
-        public void show(String store, List<HeldLock> held) {
+        public void show(LockClient locks, Listing listing) {
             if (down) {
                 down = false;
-                event("store-up", null, null, "the store answers again: " + store);
+                event("store-up", null, null, "the store answers again: " + locks.storeDescription());
             }
             Map<String, Holder> now = new TreeMap<>();
-            held.forEach(lock -> now.put(lock.name().text(), lock.holder()));
+            listing.held().forEach(lock -> now.put(lock.name().text(), lock.holder()));
             before.forEach((name, holder) -> {
-                if (!now.containsKey(name)) {
+                if (now.containsKey(name)) {
+                    return;
+                }
+                if (!listing.covers(name)) {
+                    // Whether it is still held is not known. What is kept of such locks is bounded.
+                    if (now.size() < 2 * listing.held().size()) {
+                        now.put(name, holder);
+                    }
+                } else {
                     event("freed", name, holder, "- " + name + "  was " + HolderView.sentence(holder));
                 }
             });
@@ -118,6 +97,22 @@ interface WatchView {
                 down = true;
                 event("store-down", null, null, "store down: " + why + "; trying again");
             }
+        }
+
+        @Override
+        public boolean awaitQuit(Duration most) throws InterruptedException {
+            Thread.sleep(most.toMillis());
+            return false;
+        }
+
+        @Override
+        public void leaveLast() {
+            // All was written.
+        }
+
+        @Override
+        public void close() {
+            // It has nothing to give back.
         }
 
         private void event(String kind, @Nullable String lock, @Nullable Holder holder, String sentence) {

@@ -6,6 +6,9 @@ import io.leasehold.LockName;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
+import io.leasehold.cli.output.Line;
+import io.leasehold.cli.output.Style;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -17,8 +20,9 @@ import picocli.CommandLine.Parameters;
 @Command(
         name = "who",
         description = {
-            "Tells who holds a lock, since when, from where, for how long, who waits, whether the",
-            "holder is alive and what can be done. Exits 1 and prints nothing if it is free."
+            "Tells who holds a lock, since when, from where, for how long, who waits,",
+            "whether the holder is alive and what can be done. Exits 1 and prints nothing",
+            "if the lock is free."
         })
 public final class WhoCommand implements Callable<Integer> {
 
@@ -29,10 +33,10 @@ public final class WhoCommand implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init")
     private String name;
 
-    @Option(names = "--id", description = "The holder's id and nothing else.")
+    @Option(names = "--id", description = "Prints the holder's id and nothing else.")
     private boolean id;
 
-    @Option(names = "--json", description = "As one line of JSON.")
+    @Option(names = "--json", description = "Writes one line of JSON.")
     private boolean json;
 
     /** A command of this invocation. */
@@ -45,7 +49,7 @@ public final class WhoCommand implements Callable<Integer> {
     public Integer call() {
         LockName lock = LockName.exactly(name);
         LockView view;
-        try (LockClient locks = StoreAccess.open(invocation, store)) {
+        try (LockClient locks = StoreAccess.openExisting(invocation, store)) {
             view = LockView.of(locks, lock);
         }
         Holder holder = view.holder();
@@ -55,7 +59,10 @@ public final class WhoCommand implements Callable<Integer> {
             invocation.terminal().print(holder.id());
         } else if (holder != null) {
             invocation.terminal().print(view.lines());
-            invocation.terminal().print(view.advice(holder));
+            List<String> advice = view.advice(holder);
+            Style health = view.reportsInTime() ? Style.GOOD : Style.WARNING;
+            invocation.terminal().print(new Line(health, advice.get(0)));
+            invocation.terminal().print(advice.subList(1, advice.size()));
         }
         return holder == null ? ExitCode.FOUND.code() : ExitCode.OK.code();
     }

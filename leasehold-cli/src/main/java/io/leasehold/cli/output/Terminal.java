@@ -5,9 +5,13 @@ import java.io.FileOutputStream;
 import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.io.OutputStreamWriter;
 import java.io.PrintStream;
+import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Map;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -23,23 +27,36 @@ public final class Terminal {
     private final PrintStream out;
     private final PrintStream err;
     private final Supplier<String> whyNotWritten;
+    private final BooleanSupplier mayHaveColours;
     private volatile List<String> secrets = List.of();
+    private @Nullable Boolean colours;
 
-    /** Creates a terminal over these streams. */
+    /** Creates a terminal without colours over these streams. */
     public Terminal(PrintStream out, PrintStream err) {
-        this(out, err, () -> "");
+        this(out, err, () -> "", () -> false);
     }
 
-    private Terminal(PrintStream out, PrintStream err, Supplier<String> whyNotWritten) {
+    Terminal(PrintStream out, PrintStream err, Supplier<String> whyNotWritten, BooleanSupplier mayHaveColours) {
         this.out = out;
         this.err = err;
         this.whyNotWritten = whyNotWritten;
+        this.mayHaveColours = mayHaveColours;
     }
 
     /** The terminal of this process's standard output and standard error. */
     public static Terminal standard() {
         Remembering out = new Remembering(new FileOutputStream(FileDescriptor.out));
-        return new Terminal(stream(out), stream(new FileOutputStream(FileDescriptor.err)), () -> out.problem);
+        return new Terminal(
+                stream(out),
+                stream(new FileOutputStream(FileDescriptor.err)),
+                () -> out.problem,
+                () -> hasColours(System.getenv()) && leadsToTerminal(1));
+    }
+
+    /** Whether a terminal in this environment has colours that its user wants to see: see no-color.org. */
+    static boolean hasColours(Map<String, String> environment) {
+        return environment.getOrDefault("NO_COLOR", "").isEmpty()
+                && !environment.getOrDefault("TERM", "dumb").equals("dumb");
     }
 
     private static PrintStream stream(OutputStream out) {
@@ -85,7 +102,43 @@ public final class Terminal {
         checkWritten();
     }
 
-    private void checkWritten() {
+    /** Writes one line to standard output, in its style if that is a terminal with colours. */
+    public void print(Line line) {
+        print(line, Integer.MAX_VALUE);
+    }
+
+    /** The same; only so many characters of it. */
+    void print(Line line, int columns) {
+        String safe = SafeText.line(hidden(line.text()));
+        String cut = safe.codePointCount(0, safe.length()) <= columns
+                ? safe
+                : safe.substring(0, safe.offsetByCodePoints(0, columns));
+        out.println(
+                line.style() == Style.PLAIN || !colours() ? cut : line.style().on(cut));
+        checkWritten();
+    }
+
+    /** Asks only when there is something to colour: that starts a shell. */
+    private synchronized boolean colours() {
+        Boolean known = colours;
+        if (known == null) {
+            known = mayHaveColours.getAsBoolean();
+            colours = known;
+        }
+        return known;
+    }
+
+    /** Standard output for text of a library, which asks afterwards whether it {@linkplain #checkWritten was written}. */
+    public PrintWriter writer() {
+        return new PrintWriter(new OutputStreamWriter(out, StandardCharsets.UTF_8), true);
+    }
+
+    /**
+     * Checks that all was written to standard output.
+     *
+     * @throws OutputGoneException if it was not
+     */
+    public void checkWritten() {
         if (out.checkError()) {
             String why = whyNotWritten.get();
             throw new OutputGoneException("standard output cannot be written: " + why, why.equals("Broken pipe"));

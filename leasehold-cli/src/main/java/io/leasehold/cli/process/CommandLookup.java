@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 public final class CommandLookup {
 
     private static final int LONGEST_SHEBANG = 256;
+    private static final char UNREADABLE = '\uFFFD';
 
     private final String searchPath;
 
@@ -92,11 +93,28 @@ public final class CommandLookup {
             return new Result.NotExecutable("\"" + file + "\" is not executable: chmod +x, or name its interpreter");
         }
         String interpreter = interpreter(file);
-        if (interpreter != null && !Files.exists(Path.of(interpreter))) {
-            return new Result.NotFound(
-                    "\"" + file + "\" needs the interpreter \"" + interpreter + "\", which does not exist");
+        if (interpreter == null) {
+            return new Result.Found(file);
         }
-        return new Result.Found(file);
+        if (interpreter.endsWith("\r")) {
+            return new Result.NotFound("\"" + file
+                    + "\" has no interpreter: its first line ends with a carriage return; convert it with dos2unix");
+        }
+        return !isKnownMissing(interpreter)
+                ? new Result.Found(file)
+                : new Result.NotFound(
+                        "\"" + file + "\" needs the interpreter \"" + interpreter + "\", which does not exist");
+    }
+
+    /** Whether it is surely not there: of one whose name this JVM cannot encode, the start decides. */
+    private static boolean isKnownMissing(String interpreter) {
+        boolean spelled = interpreter.indexOf(UNREADABLE) < 0
+                && TypedWords.ofTexts(List.of(interpreter)).areSpelledByThisJvm();
+        try {
+            return spelled && !Files.exists(Path.of(interpreter));
+        } catch (InvalidPathException e) {
+            return false;
+        }
     }
 
     /** The interpreter named in the first line, or null. */
@@ -107,12 +125,14 @@ public final class CommandLookup {
         } catch (IOException unreadable) {
             return null;
         }
-        String text = new String(start, StandardCharsets.ISO_8859_1);
+        String text = new String(start, StandardCharsets.UTF_8);
         int end = text.indexOf('\n');
         if (!text.startsWith("#!") || end < 0) {
             return null;
         }
-        String[] words = text.substring(2, end).strip().split("[ \t]+", 2);
-        return words[0].startsWith("/") && words[0].indexOf('\r') < 0 ? words[0] : null;
+        // As the kernel reads it, to which a carriage return is a part of the name.
+        String line = text.substring(2, end).replaceFirst("^[ \t]+", "");
+        String word = line.split("[ \t]+", 2)[0];
+        return word.startsWith("/") ? word : null;
     }
 }

@@ -38,6 +38,7 @@ public final class GuardedCommand implements AutoCloseable {
     private final Enclosure enclosure;
     private final @Nullable ControlGroup group;
     private final Guardian guardian;
+    private volatile Consumer<String> complaints = line -> {};
     private @Nullable SignalWitness witness;
     private @Nullable StartedCommand command;
     private @Nullable ProcessTree tree;
@@ -106,9 +107,23 @@ public final class GuardedCommand implements AutoCloseable {
     public List<String> warnings() {
         return sessions.works()
                 ? List.of()
-                : List.of(
-                        "neither setsid nor perl is here: signals to this process group reach the guardian, too, so the"
-                                + " command may outlive a SIGKILL of leasehold");
+                : List.of("found neither setsid nor perl, so the guardian shares this process group: a SIGKILL to the"
+                        + " group would leave the command running");
+    }
+
+    /** Sets the receiver of a line for each process of the command that can be neither signalled nor killed. */
+    public void complainTo(Consumer<String> complaints) {
+        this.complaints = complaints;
+    }
+
+    /**
+     * Waits until a signal to our whole group can be told from one to this process alone. The last chance to leave: a signal
+     * that comes after {@link #start} is the command's.
+     */
+    public void awaitReady() {
+        if (witness != null) {
+            witness.awaitReady();
+        }
     }
 
     /**
@@ -137,13 +152,14 @@ public final class GuardedCommand implements AutoCloseable {
     private void startUnderGuard(
             Map<String, @Nullable String> environment, LongSupplier remainingNanos, boolean ownSession)
             throws IOException {
-        // Before that there is no command that the keyboard could reach without us.
+        awaitReady();
+        // A signal that came before did not reach the command.
         if (witness != null) {
-            witness.awaitReady();
+            witness.forget();
         }
-        StartedCommand started =
-                StartedCommand.start(enclosure, starts, sessions, ownSession, settings.command(), mark, environment);
         ProcessTable table = ProcessTable.ofThisSystem();
+        StartedCommand started = StartedCommand.start(
+                enclosure, starts, sessions, ownSession, settings.command(), mark, environment, table);
         ProcessTree all = new ProcessTree(table, signals, mark, started, group);
         tree = all;
         guardian.command(started, table);
@@ -154,7 +170,8 @@ public final class GuardedCommand implements AutoCloseable {
                 settings.ttl(),
                 all,
                 guardian,
-                started::isAdopterGone);
+                started::isAdopterGone,
+                refusing -> complainOf("TERM", refusing));
         StrayWatch strayWatch = new StrayWatch(all, guardian, enclosure.way());
         remaining = remainingNanos;
         command = started;
@@ -173,18 +190,27 @@ public final class GuardedCommand implements AutoCloseable {
         if (all == null || (others != null && others.wentToGroup(signal))) {
             return;
         }
+        List<Long> refusing = List.of();
         try {
-            if (signal.forAll()) {
-                all.signalAll(signal.name());
-            } else {
-                all.signalRoot(signal.name());
-            }
+            refusing = signal.forAll() ? all.signalAll(signal.name()) : all.signalRoot(signal.name());
         } catch (IOException noProcess) {
             // No process can be started now; TERM and KILL need none.
             if (signal == ForwardedSignal.TERM) {
-                all.terminate();
+                refusing = all.terminate();
             }
         }
+        complainOf(signal.name(), refusing);
+    }
+
+    private void complainOf(String signal, List<Long> refusing) {
+        if (!refusing.isEmpty()) {
+            complaints.accept(cannotSignal(signal, refusing));
+        }
+    }
+
+    static String cannotSignal(String signal, List<Long> processes) {
+        return "SIG" + signal + " could not be sent to process " + listed(processes)
+                + (processes.size() == 1 ? ", which runs as another user" : ", which run as another user");
     }
 
     /** The lease may have ended: checks at once. */
@@ -198,12 +224,10 @@ public final class GuardedCommand implements AutoCloseable {
     /**
      * Waits until the command has ended with all processes that must not remain. While a process cannot be killed, the wait
      * lasts as long as the lease is valid: no other client may have the lock while that process lives.
-     *
-     * @param complaints receives a line if a process cannot be killed
      */
-    public Ended await(Consumer<String> complaints) throws InterruptedException {
+    public Ended await() throws InterruptedException {
         try {
-            return awaitEnd(complaints);
+            return awaitEnd();
         } catch (InterruptedException | RuntimeException | Error failed) {
             endAll();
             throw failed;
@@ -227,14 +251,14 @@ public final class GuardedCommand implements AutoCloseable {
         }
     }
 
-    private Ended awaitEnd(Consumer<String> complaints) throws InterruptedException {
+    private Ended awaitEnd() throws InterruptedException {
         StartedCommand running = started(command);
         ProcessTree all = started(tree);
         LossWatch lossWatch = started(watch);
         int exitCode = running.await();
         int leftBehind = 0;
         if (lossWatch.action() == LossWatch.Action.NONE && !guardian.fired() && settings.onLost() != OnLost.IGNORE) {
-            leftBehind = endLeftBehind(all, lossWatch, complaints);
+            leftBehind = endLeftBehind(all, lossWatch);
         }
         // Even if the lease ran out while the rest was being ended: a stopped watch would not kill it.
         awaitNone(all, lossWatch);
@@ -244,12 +268,12 @@ public final class GuardedCommand implements AutoCloseable {
             // No later deadline follows, and the remaining processes may stay.
             guardian.noDeadline();
         }
-        List<Long> survivors = endedForLease ? awaitSurvivors(all, complaints) : List.of();
+        List<Long> survivors = endedForLease ? awaitSurvivors(all) : List.of();
         return new Ended(exitCode, endedForLease, leftBehind, survivors, lossWatch.unguarded());
     }
 
     /** The processes that live when the validity has ended. */
-    private List<Long> awaitSurvivors(ProcessTree tree, Consumer<String> complaints) {
+    private List<Long> awaitSurvivors(ProcessTree tree) {
         boolean complained = false;
         while (true) {
             List<Long> survivors = tree.alive();
@@ -265,9 +289,12 @@ public final class GuardedCommand implements AutoCloseable {
     }
 
     private static String cannotKill(List<Long> processes) {
-        return "cannot kill what the command started: process "
-                + String.join(", ", processes.stream().map(String::valueOf).toList())
+        return "cannot kill what the command started: process " + listed(processes)
                 + "; the lock is kept while it runs and the lease can be renewed";
+    }
+
+    private static String listed(List<Long> processes) {
+        return String.join(", ", processes.stream().map(String::valueOf).toList());
     }
 
     private static <T> T started(@Nullable T part) {
@@ -285,25 +312,25 @@ public final class GuardedCommand implements AutoCloseable {
     }
 
     /**
-     * Ends the processes that the command left in its group, which would run on without the lock. They first may end by
+     * Ends the processes that the command left in its session, which would run on without the lock. They first may end by
      * themselves, as the reader of a pipe does; then they receive TERM, and after the grace KILL.
      */
-    private int endLeftBehind(ProcessTree tree, LossWatch watch, Consumer<String> complaints) {
-        long group = tree.groupOfRoot();
-        if (awaitNoneInGroup(tree, group, SETTLE_NANOS)) {
+    private int endLeftBehind(ProcessTree tree, LossWatch watch) {
+        long session = tree.sessionOfRoot();
+        if (awaitNoneInSession(tree, session, SETTLE_NANOS)) {
             return 0;
         }
-        List<ProcessHandle> left = tree.membersInGroup(group);
+        List<ProcessHandle> left = tree.membersInSession(session);
         left.forEach(ProcessHandle::destroy);
         if (watch.action() == LossWatch.Action.NONE
-                && !awaitNoneInGroup(tree, group, settings.grace().toNanos())) {
+                && !awaitNoneInSession(tree, session, settings.grace().toNanos())) {
             long startedAtNanos = System.nanoTime();
             boolean complained = false;
-            List<ProcessHandle> stubborn = tree.membersInGroup(group);
+            List<ProcessHandle> stubborn = tree.membersInSession(session);
             while (!stubborn.isEmpty() && watch.action() == LossWatch.Action.NONE && !guardian.fired()) {
                 stubborn.forEach(ProcessHandle::destroyForcibly);
                 LockSupport.parkNanos(POLL_NANOS);
-                stubborn = tree.membersInGroup(group);
+                stubborn = tree.membersInSession(session);
                 if (!complained && !stubborn.isEmpty() && System.nanoTime() - startedAtNanos > KILL_PATIENCE_NANOS) {
                     complained = true;
                     complaints.accept(cannotKill(ProcessTree.pids(stubborn)));
@@ -313,9 +340,9 @@ public final class GuardedCommand implements AutoCloseable {
         return left.size();
     }
 
-    private static boolean awaitNoneInGroup(ProcessTree tree, long group, long patienceNanos) {
+    private static boolean awaitNoneInSession(ProcessTree tree, long session, long patienceNanos) {
         long startedAtNanos = System.nanoTime();
-        while (!tree.membersInGroup(group).isEmpty()) {
+        while (!tree.membersInSession(session).isEmpty()) {
             if (System.nanoTime() - startedAtNanos >= patienceNanos) {
                 return false;
             }

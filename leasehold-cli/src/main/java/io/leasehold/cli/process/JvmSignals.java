@@ -1,6 +1,5 @@
 package io.leasehold.cli.process;
 
-import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
@@ -27,9 +26,11 @@ final class JvmSignals {
                         }
                         return null;
                     });
-            Constructor<?> signal = Class.forName("sun.misc.Signal").getConstructor(String.class);
-            Method handle = signal.getDeclaringClass().getMethod("handle", signal.getDeclaringClass(), handlerType);
-            handle.invoke(null, signal.newInstance(name), handler);
+            Object before = set(name, handlerType, handler);
+            Object ignoring = handlerType.getField("SIG_IGN").get(null);
+            if (ignoring.equals(before)) {
+                set(name, handlerType, ignoring);
+            }
         } catch (InvocationTargetException e) {
             if (!(e.getCause() instanceof IllegalArgumentException)) {
                 throw new IllegalStateException("cannot catch SIG" + name, e);
@@ -39,12 +40,37 @@ final class JvmSignals {
         }
     }
 
+    /** While the work runs, the system does at this signal what it does if nobody catches it. */
+    static void leaveToTheSystem(String name, Runnable work) {
+        try {
+            Class<?> handlerType = Class.forName("sun.misc.SignalHandler");
+            Object before =
+                    set(name, handlerType, handlerType.getField("SIG_DFL").get(null));
+            try {
+                work.run();
+            } finally {
+                set(name, handlerType, before);
+            }
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("this JVM cannot leave SIG" + name + " to the system", e);
+        }
+    }
+
+    private static Object set(String name, Class<?> handlerType, Object handler) throws ReflectiveOperationException {
+        Object signal = signal(name);
+        Method handle = signal.getClass().getMethod("handle", signal.getClass(), handlerType);
+        return handle.invoke(null, signal, handler);
+    }
+
+    private static Object signal(String name) throws ReflectiveOperationException {
+        return Class.forName("sun.misc.Signal").getConstructor(String.class).newInstance(name);
+    }
+
     /** The signal's number on this system. */
     static int number(String name) {
         try {
-            Class<?> signal = Class.forName("sun.misc.Signal");
-            Object value = signal.getConstructor(String.class).newInstance(name);
-            return (Integer) signal.getMethod("getNumber").invoke(value);
+            Object signal = signal(name);
+            return (Integer) signal.getClass().getMethod("getNumber").invoke(signal);
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException("this JVM does not know SIG" + name, e);
         }

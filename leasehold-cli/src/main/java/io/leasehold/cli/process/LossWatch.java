@@ -2,9 +2,11 @@ package io.leasehold.cli.process;
 
 import io.leasehold.cli.process.LossDeadline.Step;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /**
@@ -41,6 +43,7 @@ final class LossWatch {
     private final Thread thread = new Thread(this::watch, "leasehold-loss-watch");
     private final long graceNanos;
     private final BooleanSupplier adopterGone;
+    private final Consumer<List<Long>> refused;
     private volatile boolean stopped;
     private volatile Action deed = Action.NONE;
     private volatile boolean unguarded;
@@ -50,8 +53,10 @@ final class LossWatch {
     private long endsAtNanos;
 
     /**
-     * Creates a watch. *
+     * Creates a watch.
+     *
      * @param adopterGone whether what keeps the command together is gone, so that what it starts gets lost
+     * @param refused receives the processes to which TERM could not be sent
      */
     LossWatch(
             LongSupplier remainingNanos,
@@ -60,12 +65,14 @@ final class LossWatch {
             Duration ttl,
             ProcessTree tree,
             Guardian guardian,
-            BooleanSupplier adopterGone) {
+            BooleanSupplier adopterGone,
+            Consumer<List<Long>> refused) {
         this.remainingNanos = remainingNanos;
         this.deadline = new LossDeadline(onLost, grace, ttl);
         this.tree = tree;
         this.guardian = guardian;
         this.adopterGone = adopterGone;
+        this.refused = refused;
         this.graceNanos = grace.toNanos();
         this.ends = onLost != OnLost.IGNORE;
         this.tickNanos = Math.min(MAX_WAIT_NANOS, ttl.dividedBy(6).toNanos());
@@ -134,7 +141,7 @@ final class LossWatch {
             LockSupport.parkNanos(Math.max(MIN_WAIT_NANOS, Math.min(wait.nanos(), most)));
         } else if (step instanceof Step.Term) {
             deed = Action.TERMINATED;
-            tree.terminate();
+            refused.accept(tree.terminate());
         } else {
             kill();
         }

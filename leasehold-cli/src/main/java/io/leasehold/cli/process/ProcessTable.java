@@ -23,9 +23,10 @@ sealed interface ProcessTable {
      * @param pid its id
      * @param parent its parent's id
      * @param group its process group
+     * @param session its session
      * @param start its start, in a unit of the system: together with the id it identifies one process for ever; 0 if unknown
      */
-    record Row(long pid, long parent, long group, long start) {}
+    record Row(long pid, long parent, long group, long session, long start) {}
 
     /** All of them. */
     List<Row> rows() throws IOException;
@@ -87,7 +88,7 @@ sealed interface ProcessTable {
             } catch (IOException ended) {
                 return Optional.empty();
             }
-            // pid (name) state ppid pgrp …: the name may contain any character, even spaces and parentheses.
+            // pid (name) state ppid pgrp session …: the name may contain any character, even spaces and parentheses.
             String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", START_FIELD + 2);
             // A process of which only the first thread has ended is shown as a zombie, too, and goes on in the others.
             boolean zombie = fields[0].equals("Z") && Long.parseLong(fields[THREADS_FIELD]) <= 1;
@@ -98,6 +99,7 @@ sealed interface ProcessTable {
                     Long.parseLong(entry.getFileName().toString()),
                     Long.parseLong(fields[1]),
                     Long.parseLong(fields[2]),
+                    Long.parseLong(fields[3]),
                     Long.parseLong(fields[START_FIELD])));
         }
 
@@ -127,17 +129,28 @@ sealed interface ProcessTable {
 
         @Override
         public List<Row> rows() throws IOException {
-            Process ps = new ProcessBuilder("ps", "-A", "-o", "pid=,ppid=,pgid=,stat=")
+            List<Row> rows = rows("sess=");
+            // A ps that has no such column prints nothing at all.
+            return rows.isEmpty() ? rows("pgid=") : rows;
+        }
+
+        private static List<Row> rows(String session) throws IOException {
+            Process ps = new ProcessBuilder("ps", "-A", "-o", "pid=,ppid=,pgid=," + session + ",stat=")
                     .redirectError(ProcessBuilder.Redirect.DISCARD)
                     .start();
             ps.getOutputStream().close();
+            return parsed(new String(ps.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1), ps.pid());
+        }
+
+        /** The rows in this output, without that process; a session that is shown as an address, or as 0, is the group. */
+        static List<Row> parsed(String text, long except) {
             List<Row> rows = new ArrayList<>();
-            String text = new String(ps.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1);
             for (String line : text.split("\n", -1)) {
                 String[] fields = line.strip().split("\\s+", -1);
-                if (fields.length >= 4 && !fields[3].startsWith("Z") && Long.parseLong(fields[0]) != ps.pid()) {
-                    rows.add(new Row(
-                            Long.parseLong(fields[0]), Long.parseLong(fields[1]), Long.parseLong(fields[2]), 0));
+                if (fields.length >= 5 && !fields[4].startsWith("Z") && Long.parseLong(fields[0]) != except) {
+                    long group = Long.parseLong(fields[2]);
+                    long session = fields[3].matches("[1-9][0-9]{0,9}") ? Long.parseLong(fields[3]) : group;
+                    rows.add(new Row(Long.parseLong(fields[0]), Long.parseLong(fields[1]), group, session, 0));
                 }
             }
             return rows;

@@ -68,7 +68,7 @@ final class ProcessTree {
         rows.forEach(row -> alive.add(row.pid()));
         seen.values().removeIf(process -> !alive.contains(process.pid()) || !process.isAlive());
         // Once the command itself was collected, another process may have its id.
-        boolean idIsOurs = command.isAlive() || !alive.contains(command.pid());
+        boolean idIsOurs = command.keepsId() || !alive.contains(command.pid());
         Set<Long> found = new HashSet<>();
         List<Row> unseen = new ArrayList<>();
         for (Row row : rows) {
@@ -123,41 +123,47 @@ final class ProcessTree {
         return strays;
     }
 
-    /** The process group the command was started in: its own, or ours. */
-    long groupOfRoot() {
+    /** The session the command was started in: its own, or ours. */
+    long sessionOfRoot() {
         if (ownGroup) {
             return command.pid();
         }
         try {
-            return table.row(ownPid).map(Row::group).orElse(0L);
+            return table.row(ownPid).map(Row::session).orElse(0L);
         } catch (IOException noTable) {
             return 0;
         }
     }
 
-    /** The members in this process group: a daemon has created its own session. */
-    List<ProcessHandle> membersInGroup(long group) {
-        Set<Long> inGroup = new HashSet<>();
+    /** The members in this session, whichever group they made: only a daemon has created its own session. */
+    List<ProcessHandle> membersInSession(long session) {
+        Set<Long> inSession = new HashSet<>();
         try {
             for (Row row : table.rows()) {
-                if (row.group() == group && row.pid() != ownPid) {
-                    inGroup.add(row.pid());
+                if (row.session() == session && row.pid() != ownPid) {
+                    inSession.add(row.pid());
                 }
             }
         } catch (IOException noTable) {
             return members();
         }
-        if (inGroup.isEmpty()) {
+        if (inSession.isEmpty()) {
             return List.of();
         }
         List<ProcessHandle> members = members();
-        members.removeIf(process -> !inGroup.contains(process.pid()));
+        members.removeIf(process -> !inSession.contains(process.pid()));
         return members;
     }
 
-    /** Sends TERM to all of them; does not wait. */
-    void terminate() {
-        members().forEach(ProcessHandle::destroy);
+    /**
+     * Sends TERM to all of them; does not wait.
+     *
+     * @return those to which it could not be sent
+     */
+    List<Long> terminate() {
+        List<ProcessHandle> refusing = members();
+        refusing.removeIf(ProcessHandle::destroy);
+        return running(pids(refusing));
     }
 
     /** Kills all of them, including processes that they start meanwhile, and waits until none is left or the patience has ended. */
@@ -179,13 +185,18 @@ final class ProcessTree {
         }
     }
 
-    /** Sends the signal to the whole group of the command, or to each member if the group is not its own. */
-    void signalAll(String name) throws IOException {
-        if (ownGroup) {
-            signals.send(name, List.of(-command.pid()));
-        } else {
-            signals.send(name, pids(members()));
+    /**
+     * Sends the signal to the whole group of the command, or to each member if the group is not its own.
+     *
+     * @return those to which it could not be sent
+     */
+    List<Long> signalAll(String name) throws IOException {
+        if (!ownGroup) {
+            return running(signals.send(name, pids(members())));
         }
+        signals.send(name, List.of(-command.pid()));
+        // A group takes a signal if one of its processes does: each is asked whether it would.
+        return running(signals.send(Signals.NONE, pids(members())));
     }
 
     /** The ids of all running processes, including hidden ones in the control group. */
@@ -202,10 +213,26 @@ final class ProcessTree {
         return processes.stream().map(ProcessHandle::pid).sorted().toList();
     }
 
-    /** Sends the signal to the command alone. */
-    void signalRoot(String name) throws IOException {
-        if (command.isAlive()) {
-            signals.send(name, List.of(command.pid()));
+    /**
+     * Sends the signal to the command alone.
+     *
+     * @return the command, if it could not be sent
+     */
+    List<Long> signalRoot(String name) throws IOException {
+        return command.isAlive() ? running(signals.send(name, List.of(command.pid()))) : List.of();
+    }
+
+    /** Those of these that have not ended: what has ended needs no signal. */
+    private List<Long> running(List<Long> pids) {
+        if (pids.isEmpty()) {
+            return List.of();
+        }
+        try {
+            Set<Long> running = new HashSet<>();
+            table.rows().forEach(row -> running.add(row.pid()));
+            return pids.stream().filter(running::contains).toList();
+        } catch (IOException noTable) {
+            return List.of();
         }
     }
 }

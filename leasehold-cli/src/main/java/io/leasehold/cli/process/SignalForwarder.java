@@ -8,10 +8,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Catches the signals for the command and passes each to the current receiver; those that arrive without a receiver are kept for the next one.
+ * One at a time: a receiver is replaced when it has finished, and so can end the process without its successor having begun.
  *
  * <p>A signal that was ignored when this process started (as by {@code nohup}) stays ignored, for the command, too.
  */
 public final class SignalForwarder {
+
+    /** Held while a receiver is called. */
+    private final Object turn = new Object();
 
     private final Deque<ForwardedSignal> kept = new ArrayDeque<>();
     private @Nullable Consumer<ForwardedSignal> responsible;
@@ -36,33 +40,31 @@ public final class SignalForwarder {
 
     /** The signal has arrived. */
     void received(ForwardedSignal signal) {
-        Consumer<ForwardedSignal> receiver;
+        // At once, even if an earlier one is being received.
         synchronized (this) {
             if (first == null) {
                 first = signal;
             }
-            receiver = responsible;
+        }
+        synchronized (turn) {
+            Consumer<ForwardedSignal> receiver = responsible;
             if (receiver == null) {
                 kept.addLast(signal);
+            } else {
+                receiver.accept(signal);
             }
-        }
-        if (receiver != null) {
-            receiver.accept(signal);
         }
     }
 
-    /** Sets the receiver, and passes it the kept signals; null keeps later ones. */
+    /** Sets the receiver when the former one has finished, and passes it the kept signals; null keeps later ones. */
     public void handTo(@Nullable Consumer<ForwardedSignal> receiver) {
-        List<ForwardedSignal> missed = List.of();
-        synchronized (this) {
+        synchronized (turn) {
             responsible = receiver;
             if (receiver != null) {
-                missed = List.copyOf(kept);
+                List<ForwardedSignal> missed = List.copyOf(kept);
                 kept.clear();
+                missed.forEach(receiver);
             }
-        }
-        if (receiver != null) {
-            missed.forEach(receiver);
         }
     }
 

@@ -91,6 +91,14 @@ final class SignalWitness implements AutoCloseable {
         await(() -> ready, PATIENCE_NANOS);
     }
 
+    /** Forgets the signals that have arrived: what is started afterwards did not receive them. */
+    synchronized void forget() {
+        if (ready) {
+            ask();
+        }
+        seenAtNanos.clear();
+    }
+
     /** Asks the witness whether this signal, which has just reached us, went to the whole group. */
     synchronized boolean wentToGroup(ForwardedSignal signal) {
         if (saw(signal)) {

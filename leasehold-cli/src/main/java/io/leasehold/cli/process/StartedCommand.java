@@ -31,9 +31,11 @@ final class StartedCommand {
     private final @Nullable ProcessHandle root;
     private final boolean adopted;
     private final boolean ownGroup;
+    private final ProcessTable table;
 
-    private StartedCommand(Process process, long pid, boolean adopted, boolean ownGroup) {
+    private StartedCommand(Process process, long pid, boolean adopted, boolean ownGroup, ProcessTable table) {
         this.process = process;
+        this.table = table;
         this.pid = pid;
         this.root = adopted ? ProcessHandle.of(pid).orElse(null) : process.toHandle();
         this.adopted = adopted;
@@ -52,7 +54,8 @@ final class StartedCommand {
             boolean ownSession,
             TypedWords words,
             RunMark mark,
-            Map<String, @Nullable String> environment)
+            Map<String, @Nullable String> environment,
+            ProcessTable table)
             throws IOException {
         ProcessBuilder builder = new ProcessBuilder().inheritIO();
         Map<String, @Nullable String> changes = new HashMap<>(environment);
@@ -60,7 +63,7 @@ final class StartedCommand {
         if (enclosure instanceof Enclosure.Adopted) {
             starts.below(builder, ownSession, changes, words);
             Process adopter = builder.start();
-            return new StartedCommand(adopter, childOf(adopter), true, ownSession);
+            return new StartedCommand(adopter, childOf(adopter), true, ownSession, table);
         }
         if (words.areSpelledByThisJvm() && TypedWords.ofTexts(values(changes)).areSpelledByThisJvm()) {
             builder.command(words.texts());
@@ -79,7 +82,7 @@ final class StartedCommand {
         }
         Process process =
                 enclosure instanceof Enclosure.Group enclosed ? startIn(enclosed.group(), builder) : builder.start();
-        return new StartedCommand(process, process.pid(), false, ownSession);
+        return new StartedCommand(process, process.pid(), false, ownSession, table);
     }
 
     private static List<String> values(Map<String, @Nullable String> changes) {
@@ -131,8 +134,25 @@ final class StartedCommand {
         return pid;
     }
 
-    /** Whether the command itself has not ended. */
+    /**
+     * Whether the command itself has not ended. As a child of this process it is collected at its end. Without the adopting
+     * process it is a child of process 1, which may collect nothing, as an application in a container: a handle takes it for
+     * alive, then, and the table does not.
+     */
     boolean isAlive() {
+        return keepsId() && (!adopted || isInTable());
+    }
+
+    private boolean isInTable() {
+        try {
+            return table.row(pid).isPresent();
+        } catch (IOException noTable) {
+            return true;
+        }
+    }
+
+    /** Whether the id is the command's: it lives, or has ended and was not collected, so that no other process can have it. */
+    boolean keepsId() {
         return root != null && root.isAlive();
     }
 
@@ -168,8 +188,9 @@ final class StartedCommand {
                 return Integer.parseInt(title.group(2));
             }
         }
-        if (root != null && isAdopterGone()) {
-            root.onExit().join();
+        // Not by its handle, which waits until the command is collected.
+        while (isAdopterGone()) {
+            TimeUnit.MILLISECONDS.sleep(POLL_MILLIS);
         }
         return process.exitValue();
     }

@@ -97,7 +97,7 @@ look() {
     END {
       if (!looked || !(self in start)) exit 1
       # Leasehold may have been stopped while it was in the control group to start the command there.
-      for (pid = self; pid in start && pid > 1; pid = parent[pid]) ours[pid] = 1
+      for (pid = self; pid in start && pid > 0; pid = parent[pid]) ours[pid] = 1
       whole = group != "" && (!(group in start) || start[group] == child_start)
       if (reaper in start && start[reaper] == reaper_start) above[reaper] = 1
       for (pid in start) {
@@ -127,20 +127,35 @@ look() {
 # The same as far as grep knows, where there is no awk.
 look_at_marks() {
   grep -ls -e "$mark" /proc/[0-9]*/environ | while IFS=/ read -r _ _ pid _; do echo "$pid:"; done
-  if [ -n "$group" ] && kill -s 0 -- "-$group" 2>/dev/null; then echo "-$group:"; fi
+  if [ -n "$group" ] && group_lives; then echo "-$group:"; fi
   echo .
+}
+
+# Whether anything but zombies is in the group: kill, which takes them as well, does not tell.
+group_lives() {
+  for file in /proc/[0-9]*/stat; do
+    read -r stat 2>/dev/null <"$file" || continue
+    # shellcheck disable=SC2086
+    set -- ${stat##*) }
+    if [ "${3-}" != "$group" ] || [ "$1" = X ]; then continue; fi
+    if [ "$1" != Z ] || [ "${18-0}" -gt 1 ]; then return 0; fi
+  done
+  return 1
 }
 
 # The same as far as ps knows.
 look_without_proc() {
-  if [ -n "$group" ] && kill -s 0 -- "-$group" 2>/dev/null; then echo "-$group:"; fi
-  ps -A -o pid=,ppid=,stat= | awk -v root="${child%%:*}" -v self="$$" '
-    $3 !~ /^Z/ { parent[$1] = $2 }
+  ps -A -o pid=,ppid=,pgid=,stat= | awk -v root="${child%%:*}" -v group="$group" -v self="$$" '
+    $4 !~ /^Z/ {
+      parent[$1] = $2
+      if (group != "" && $3 == group) member[$1] = lives = 1
+    }
     END {
       if (!(self in parent)) exit 1
+      if (lives) print "-" group ":"
       for (pid in parent) {
         for (at = pid; at in parent && at != root && at > 1; at = parent[at]) {}
-        if (root != "" && at == root) print pid ":"
+        if ((root > 1 && at == root) || pid in member) print pid ":"
       }
       print "."
     }'

@@ -24,19 +24,24 @@ sub become {
     POSIX::_exit($missing ? 127 : 126);
 }
 
+sub give_up {
+    syswrite STDERR, "leasehold: $_[0]: $!\n";
+    POSIX::_exit(70);
+}
+
 if (!$prctl) {
     if ($session) { require POSIX; POSIX::setsid() }
     become();
 }
 require POSIX;
 # PR_SET_CHILD_SUBREAPER
-syscall($prctl + 0, 36, 1, 0, 0, 0) == 0 or POSIX::_exit(70);
+syscall($prctl + 0, 36, 1, 0, 0, 0) == 0 or give_up('cannot adopt orphans');
 my $all = POSIX::SigSet->new;
 $all->fillset;
 my $before = POSIX::SigSet->new;
 POSIX::sigprocmask(POSIX::SIG_BLOCK(), $all, $before);
 my $child = fork;
-defined $child or POSIX::_exit(70);
+defined $child or give_up('cannot start a process for the command');
 if ($child == 0) {
     POSIX::setsid() if $session;
     POSIX::sigprocmask(POSIX::SIG_SETMASK(), $before);

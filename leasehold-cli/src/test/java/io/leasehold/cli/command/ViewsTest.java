@@ -8,12 +8,16 @@ import io.leasehold.Holder;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.Finding;
 import io.leasehold.admin.LockAdmin;
 import io.leasehold.admin.QueuedWaiter;
+import io.leasehold.cli.DurationConverter;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.output.Json;
+import io.leasehold.cli.output.Style;
 import io.leasehold.cli.output.Terminal;
+import io.leasehold.cli.process.OnLost;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -22,12 +26,16 @@ import java.lang.reflect.Proxy;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalTime;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -71,14 +79,70 @@ class ViewsTest {
         assertThat(HolderView.remaining(whole)).isEqualTo("12.3s");
         assertThat(HolderView.token(whole)).isEqualTo("7");
         assertThat(Json.of(HolderView.json(whole)))
-                .isEqualTo("{\"id\":\"host/1/a\",\"fencingToken\":7,\"remainingTtlMs\":12345,\"ends\":\"by-ttl\"}");
+                .isEqualTo("{\"id\":\"host/1/a\",\"fencingToken\":7,\"remainingTtlMs\":12345,\"ends\":\"by-ttl\","
+                        + "\"user\":null,\"command\":null}");
         assertThat(HolderView.sentence(new Holder("host/1/a", null, OptionalLong.of(7), Holder.Ends.NEVER)))
                 .isEqualTo("held by host/1/a (token 7)");
         assertThat(HolderView.sentence(new Holder("host/1/a", left, OptionalLong.empty(), Holder.Ends.BY_TTL)))
                 .isEqualTo("held by host/1/a (12.3s left)");
         assertThat(Json.of(HolderView.json(new Holder("host/1/a", null, OptionalLong.empty(), Holder.Ends.NEVER))))
-                .isEqualTo("{\"id\":\"host/1/a\",\"fencingToken\":null,\"remainingTtlMs\":null,\"ends\":\"never\"}");
+                .isEqualTo("{\"id\":\"host/1/a\",\"fencingToken\":null,\"remainingTtlMs\":null,\"ends\":\"never\","
+                        + "\"user\":null,\"command\":null}");
         assertThat(HolderView.sentence(null)).isEqualTo("held by another client");
+    }
+
+    @Test
+    void aRunIsShownWithItsUserAndItsCommand() {
+        RunLabel label = RunLabel.of("alice", "/usr/local/bin/nightly report");
+        assertThat(label.text()).isEqualTo("run.alice.nightly_report");
+        assertThat(RunLabel.in("host/1/cafe/" + label.text())).isEqualTo(label);
+        assertThat(Json.of(HolderView.json(holder("host/1/cafe/run.alice.job.sh"))))
+                .endsWith("\"user\":\"alice\",\"command\":\"job.sh\"}");
+        assertThat(RunLabel.of("a.b@c", "x").text())
+                .as("the first dot ends the user")
+                .isEqualTo("run.a_b_c.x");
+        assertThat(RunLabel.of("u".repeat(100), "c".repeat(100)).text()).hasSize(64);
+        for (String other :
+                List.of("host/1/cafe", "host/1/cafe/billing", "host/1/cafe/run.", "run.a.b", "far/run.a.b")) {
+            assertThat(RunLabel.in(other)).as(other).isNull();
+        }
+    }
+
+    @Test
+    void aTableAsksAboutTheFirstLocksAloneAndGoesWithoutWhatIsRefused() {
+        AtomicInteger asked = new AtomicInteger();
+        LockAdmin admin = answering(LockAdmin.class, (self, method, arguments) -> {
+            asked.incrementAndGet();
+            return method.getName().equals("client") ? Optional.empty() : List.of();
+        });
+        String[] names = IntStream.range(0, 150).mapToObj(i -> "lock" + i).toArray(String[]::new);
+        HeldTable table = HeldTable.of(client(admin), locks(names));
+        assertThat(asked).hasValue(200);
+        assertThat(table.rows().get(99).waiting()).isEqualTo("0");
+        assertThat(table.rows().get(100).waiting()).isEqualTo("-");
+
+        LockAdmin refusing = answering(LockAdmin.class, (self, method, arguments) -> {
+            asked.incrementAndGet();
+            throw new StoreUnavailableException("not now", null);
+        });
+        asked.set(0);
+        assertThat(HeldTable.of(client(refusing), locks("a", "b")).lines(row -> Style.PLAIN))
+                .hasSize(3)
+                .last()
+                .satisfies(line -> assertThat(line.text()).startsWith("b     -     -        -      -"));
+        assertThat(asked).hasValue(1);
+        assertThat(new HeldTable.Row(locks("a").get(0), null, 101).waiting()).isEqualTo("100+");
+    }
+
+    @Test
+    void aStoppedRunSaysWhenItsLeaseEnds() {
+        assertThat(StoppedLine.text(
+                        LockName.of("job"), Duration.ofMillis(27_300), LocalTime.of(23, 59, 50), OnLost.TERM))
+                .isEqualTo(
+                        "stopped: the lease on \"job\" ends in 27.3s, at 00:00:17, unless this goes on before (fg, bg);"
+                                + " the command is killed shortly before");
+        assertThat(StoppedLine.text(LockName.of("job"), Duration.ofSeconds(3), LocalTime.NOON, OnLost.IGNORE))
+                .endsWith("(fg, bg); the command is left alone (--on-lost=ignore)");
     }
 
     @Test
@@ -141,6 +205,98 @@ class ViewsTest {
         assertThat(view(101).lines()).hasSize(101).last().asString().endsWith("and more");
     }
 
+    private static Holder holder(String id) {
+        return new Holder(id, Duration.ofSeconds(9), OptionalLong.of(7), Holder.Ends.BY_TTL);
+    }
+
+    /** The health of a holder that reported so long ago, or never. */
+    private static String health(@Nullable Instant reportedAt, boolean reported) {
+        ClientRecord record = new ClientRecord("host/1/a", "host", 1, "", Instant.EPOCH, List.of(), reportedAt);
+        LockView view = new LockView(
+                LockName.of("busy"), holder("host/1/a"), reported ? new ClientView(record, null) : null, null);
+        return view.advice(holder("host/1/a")).get(0);
+    }
+
+    @Test
+    void aHolderIsCalledAliveOnlyAsLongAsItReports() {
+        Instant now = Instant.now();
+        assertThat(health(now, true)).startsWith("health    alive: its client last reported ");
+        assertThat(health(now.minusSeconds(11), true))
+                .matches(
+                        "health    its client has been silent for 1[1-5]s \\(it reports every 5s\\); unless it renews,.*");
+        assertThat(health(null, true)).isEqualTo("health    alive: its client reported within the last 16s");
+        assertThat(health(now.minusSeconds(60), true))
+                .as("the clocks differ")
+                .contains("alive: its client reported within");
+        assertThat(health(now.plusSeconds(60), true))
+                .as("the clocks differ")
+                .contains("alive: its client reported within");
+        assertThat(health(null, false))
+                .isEqualTo(
+                        "health    no report from its client: it may be gone, the hold may be under a second old, or this"
+                                + " store keeps no reports; unless it renews, the lock is free in 9.0s");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"100ms,0,101", "100ms,99,2", "100ms,100,0", "0s,0,0", "1h,0,250", "1h,3599900,101"})
+    void waitLooksForTheLastTimeWhenItsPatienceEnds(String patience, long waitedMillis, long pause) {
+        Duration most = new DurationConverter().convert(patience);
+        assertThat(WaitCommand.pauseMillis(most, waitedMillis * 1_000_000)).isEqualTo(pause);
+        assertThat(WaitCommand.pauseMillis(null, waitedMillis * 1_000_000)).isEqualTo(250);
+    }
+
+    @Test
+    void aWaitingLineSaysForWhomAndHowLongOnOneLine() {
+        assertThat(WaitingLine.text("x", ": held by host/1/a", Duration.ofMillis(72_900)))
+                .isEqualTo("waiting for x: held by host/1/a, 1m12s");
+        assertThat(WaitingLine.text("x", "", Duration.ofSeconds(2))).isEqualTo("waiting for x, 2s");
+        assertThat(WaitingLine.text("x".repeat(200), ": held by host/1/a", Duration.ofSeconds(2)))
+                .hasSize(79)
+                .startsWith("waiting for xxx")
+                .endsWith("\u2026: held by host/1/a, 2s");
+        assertThat(WaitingLine.text("nightly-report", ": held by host/1/" + "a".repeat(100), Duration.ofSeconds(2)))
+                .hasSize(79)
+                .startsWith("waiting for nightly-rep\u2026: held by host/1/aaa")
+                .endsWith("a\u2026, 2s");
+    }
+
+    private static List<LockAdmin.HeldLock> locks(String... names) {
+        return Stream.of(names)
+                .map(name -> new LockAdmin.HeldLock(LockName.of(name), holder("host/1/" + name)))
+                .toList();
+    }
+
+    private static Listing listing(int limit, String... names) {
+        LockAdmin admin = answering(
+                LockAdmin.class,
+                (self, method, arguments) ->
+                        locks(names).stream().limit((Integer) arguments[1]).toList());
+        return Listing.of(admin, "*", limit);
+    }
+
+    @Test
+    void whatIsBeyondTheLimitIsNotToldAsFreed() {
+        ByteArrayOutputStream said = new ByteArrayOutputStream();
+        PrintStream stream = new PrintStream(said, true, StandardCharsets.UTF_8);
+        LockClient locks = client(answering(LockAdmin.class, (self, method, arguments) -> List.of()));
+        WatchView view = new WatchView.Changes(new Terminal(stream, stream), false);
+        assertThat(listing(2, "b", "c").isCut()).isFalse();
+        view.show(locks, listing(2, "b", "c"));
+        view.show(locks, listing(2, "a", "b", "c"));
+        assertThat(listing(2, "a", "b", "c").remark()).isEqualTo("more than 2: raise --limit to see the rest");
+        assertThat(said.toString(StandardCharsets.UTF_8))
+                .contains("+ a", "+ b", "+ c")
+                .doesNotContain("- c");
+        view.show(locks, listing(2, "a", "c", "d"));
+        view.show(locks, listing(2, "a", "c"));
+        assertThat(said.toString(StandardCharsets.UTF_8)).contains("- b").doesNotContain("- c", "- d");
+        assertThat(said.toString(StandardCharsets.UTF_8).split("\\+ c", -1))
+                .as("told once")
+                .hasSize(2);
+        view.show(locks, listing(2));
+        assertThat(said.toString(StandardCharsets.UTF_8)).contains("- a", "- c");
+    }
+
     private static String scrape(MetricsEndpoint endpoint) throws IOException {
         URI address = URI.create("http://127.0.0.1:" + endpoint.port() + "/metrics");
         try (var body = address.toURL().openStream()) {
@@ -149,7 +305,7 @@ class ViewsTest {
     }
 
     @Test
-    void aLookForLeaksThatFailsIsToldByTheMetersAndEndsNothing() throws Exception {
+    void aLookForLeaksThatFailsIsToldAndSaysNothingOfTheStore() throws Exception {
         AtomicBoolean down = new AtomicBoolean(true);
         AtomicInteger looks = new AtomicInteger();
         LockAdmin admin = answering(LockAdmin.class, (self, method, arguments) -> {
@@ -159,12 +315,15 @@ class ViewsTest {
             }
             return List.of();
         });
-        PrintStream nowhere = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);
-        try (MetricsEndpoint endpoint = MetricsEndpoint.ofStore(0, new Terminal(nowhere, nowhere))) {
+        ByteArrayOutputStream said = new ByteArrayOutputStream();
+        PrintStream stream = new PrintStream(said, true, StandardCharsets.UTF_8);
+        try (MetricsEndpoint endpoint = MetricsEndpoint.ofStore(0, new Terminal(stream, stream))) {
             endpoint.storeAnswered(3);
             assertThat(scrape(endpoint)).contains("distributed_lock_store_up 1", "distributed_lock_store_held 3");
             endpoint.lookForLeaksSometimes(client(admin));
-            assertThat(scrape(endpoint)).contains("distributed_lock_store_up 0");
+            assertThat(scrape(endpoint)).as("it has just answered").contains("distributed_lock_store_up 1");
+            assertThat(said.toString(StandardCharsets.UTF_8))
+                    .contains("the search for leaks failed: the store is down; trying again");
             down.set(false);
             endpoint.storeAnswered(4);
             endpoint.lookForLeaksSometimes(client(admin));

@@ -34,4 +34,32 @@ class TerminalTest {
                 .hasSize(2)
                 .containsOnly("{\"event\":\"held\",\"held\":null,\"detail\":\"it was *** by *** at ***\"}");
     }
+
+    private static String printed(boolean colours) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        PrintStream stream = new PrintStream(bytes, true, StandardCharsets.UTF_8);
+        Terminal terminal = new Terminal(stream, stream, () -> "", () -> colours);
+        terminal.hide(List.of("secret"));
+        terminal.print(new Line(Style.BAD, "a \033[1m secret"));
+        terminal.print(new Line(Style.PLAIN, "b"));
+        terminal.print(new Line(Style.GOOD, "t\u00fcr is long"), 3);
+        return bytes.toString(StandardCharsets.UTF_8);
+    }
+
+    @Test
+    void coloursOurLinesAndNothingInThem() {
+        assertThat(printed(true).lines())
+                .containsExactly("\033[31ma \\x1b[1m ***\033[0m", "b", "\033[32mt\u00fcr\033[0m");
+        assertThat(printed(false).lines()).containsExactly("a \\x1b[1m ***", "b", "t\u00fcr");
+    }
+
+    @Test
+    void hasColoursWhereTheUserWantsThem() {
+        assertThat(Terminal.hasColours(Map.of("TERM", "xterm"))).isTrue();
+        assertThat(Terminal.hasColours(Map.of("TERM", "xterm", "NO_COLOR", ""))).isTrue();
+        assertThat(Terminal.hasColours(Map.of("TERM", "xterm", "NO_COLOR", "1")))
+                .isFalse();
+        assertThat(Terminal.hasColours(Map.of("TERM", "dumb"))).isFalse();
+        assertThat(Terminal.hasColours(Map.of())).isFalse();
+    }
 }

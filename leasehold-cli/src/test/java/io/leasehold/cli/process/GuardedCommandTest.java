@@ -65,7 +65,7 @@ class GuardedCommandTest {
                 command.check();
             });
             ending.start();
-            GuardedCommand.Ended ended = command.await(complaint -> {});
+            GuardedCommand.Ended ended = command.await();
             ending.join();
 
             assertThat(ProcessTable.ofThisSystem().rows())
@@ -91,7 +91,7 @@ class GuardedCommandTest {
             endsAtNanos.set(System.nanoTime());
             command.check();
 
-            GuardedCommand.Ended ended = command.await(complaint -> {});
+            GuardedCommand.Ended ended = command.await();
 
             assertThat(ended.exitCode()).isEqualTo(128 + 9);
             assertThat(ended.endedForLease()).isTrue();
@@ -109,7 +109,7 @@ class GuardedCommandTest {
             ProcessHandle sleeper = onlySleeper();
             Thread.currentThread().interrupt();
 
-            assertThatThrownBy(() -> command.await(complaint -> {})).isInstanceOf(InterruptedException.class);
+            assertThatThrownBy(() -> command.await()).isInstanceOf(InterruptedException.class);
 
             assertThat(ProcessTable.ofThisSystem().row(sleeper.pid())).isEmpty();
         }
@@ -127,7 +127,7 @@ class GuardedCommandTest {
         try (GuardedCommand command = GuardedCommand.prepare(settings, lookup)) {
             command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
 
-            assertThat(command.await(complaint -> {}).exitCode()).isZero();
+            assertThat(command.await().exitCode()).isZero();
         }
     }
 
@@ -149,7 +149,7 @@ class GuardedCommandTest {
                             .group())
                     .isEqualTo(adopter.pid());
             onlySleeper().destroyForcibly();
-            command.await(complaint -> {});
+            command.await();
         }
     }
 
@@ -176,11 +176,61 @@ class GuardedCommandTest {
         try (GuardedCommand command = GuardedCommand.prepare(settings, lookup)) {
             command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
 
-            GuardedCommand.Ended ended = command.await(complaint -> {});
+            GuardedCommand.Ended ended = command.await();
 
             assertThat(ended.exitCode()).isEqualTo(3);
             assertThat(ended.leftBehind()).isEqualTo(1);
             assertThat(ended.endedForLease()).isFalse();
+        }
+    }
+
+    /** {@code timeout}, as an interactive shell does for each job, puts its command into a group of its own. */
+    @ParameterizedTest
+    @EnumSource(Containment.class)
+    void endsWhatWasLeftBehindInAGroupOfItsOwn(Containment strongest) throws Exception {
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        assumeTrue(
+                lookup.find("timeout") instanceof CommandLookup.Result.Found,
+                "timeout is not here: apt-get install coreutils");
+        String script = "cd '" + directory + "'\ntimeout 300 sh -c 'echo $$ >pid; mv pid left; exec sleep 300' &\n"
+                + "until [ -e left ]; do sleep 0.01; done";
+        GuardedCommand.Settings settings = new GuardedCommand.Settings(
+                TypedWords.ofTexts(List.of("/bin/sh", "-c", script)), OnLost.TERM, GRACE, TTL, strongest);
+        try (GuardedCommand command = GuardedCommand.prepare(settings, lookup)) {
+            command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
+
+            GuardedCommand.Ended ended = command.await();
+
+            long left =
+                    Long.parseLong(Files.readString(directory.resolve("left")).strip());
+            assertThat(ProcessTable.ofThisSystem().row(left)).isEmpty();
+            assertThat(ended.leftBehind()).as("timeout and its sleep").isEqualTo(2);
+            assertThat(ended.exitCode()).isZero();
+        }
+    }
+
+    /** A daemon says by that that it means to stay. */
+    @Test
+    void leavesWhatMadeASessionOfItsOwn() throws Exception {
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        assumeTrue(
+                lookup.find("setsid") instanceof CommandLookup.Result.Found,
+                "setsid is not here: apt-get install util-linux");
+        String script = "cd '" + directory + "'\nsetsid sh -c 'echo $$ >pid; mv pid daemon; exec sleep 300' &\n"
+                + "until [ -e daemon ]; do sleep 0.01; done";
+        GuardedCommand.Settings settings = new GuardedCommand.Settings(
+                TypedWords.ofTexts(List.of("/bin/sh", "-c", script)), OnLost.TERM, GRACE, TTL, Containment.REMEMBERED);
+        try (GuardedCommand command = GuardedCommand.prepare(settings, lookup)) {
+            command.start(Map.of(), () -> TimeUnit.HOURS.toNanos(1));
+
+            GuardedCommand.Ended ended = command.await();
+
+            ProcessHandle daemon = ProcessHandle.of(Long.parseLong(
+                            Files.readString(directory.resolve("daemon")).strip()))
+                    .orElseThrow();
+            assertThat(daemon.isAlive()).isTrue();
+            daemon.destroyForcibly();
+            assertThat(ended.leftBehind()).isZero();
         }
     }
 
@@ -199,7 +249,7 @@ class GuardedCommandTest {
             });
             killing.start();
 
-            GuardedCommand.Ended ended = command.await(complaint -> {});
+            GuardedCommand.Ended ended = command.await();
             killing.interrupt();
             killing.join();
 
@@ -223,7 +273,7 @@ class GuardedCommandTest {
             }
             onlySleeper().destroyForcibly();
 
-            GuardedCommand.Ended ended = command.await(complaint -> {});
+            GuardedCommand.Ended ended = command.await();
 
             assertThat(ended.unguarded()).isFalse();
             assertThat(ended.exitCode()).isEqualTo(128 + 9);
@@ -243,7 +293,7 @@ class GuardedCommandTest {
             ProcessHandle sleeper = onlySleeper();
             ours("leasehold-reaper").forEach(ProcessHandle::destroyForcibly);
 
-            GuardedCommand.Ended ended = command.await(complaint -> {});
+            GuardedCommand.Ended ended = command.await();
 
             assertThat(ended.unguarded()).isTrue();
             assertThat(ended.survivors()).isEmpty();
@@ -259,7 +309,7 @@ class GuardedCommandTest {
         }
     }
 
-    private static List<ProcessHandle> ours(String name) {
+    static List<ProcessHandle> ours(String name) {
         return ProcessHandle.current()
                 .children()
                 .filter(child -> title(child.pid()).contains(name))

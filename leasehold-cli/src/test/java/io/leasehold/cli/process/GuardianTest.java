@@ -3,6 +3,7 @@ package io.leasehold.cli.process;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.leasehold.cli.StartedCli;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -45,7 +46,7 @@ class GuardianTest {
         Process alive = new ProcessBuilder("sleep", "300").start();
         Process guardian = guardianAsNobody();
         try (OutputStream pipe = guardian.getOutputStream()) {
-            String lines = "child " + alive.pid() + " " + start(alive) + "\nlife " + life + "\n";
+            String lines = "child " + alive.pid() + " " + start(alive.pid()) + "\nlife " + life + "\n";
             pipe.write(lines.getBytes(StandardCharsets.US_ASCII));
         }
 
@@ -75,6 +76,25 @@ class GuardianTest {
         assertThat(headless.waitFor(5, TimeUnit.SECONDS)).as("it was ended").isTrue();
     }
 
+    /** Nobody collects it: waiting for it would be without an end. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void countsWhatHasEndedAndWasNotCollectedAsEnded(boolean awk) throws IOException, InterruptedException {
+        Path life = directory.resolve("life");
+        Files.writeString(life, "c");
+        Process parent = Zombies.start(directory.resolve("pid"));
+        long zombie = Long.parseLong(Files.readString(directory.resolve("pid")));
+        Process guardian = guardian(awk ? List.of() : List.of("env", "PATH=" + StartedCli.pathWithout("awk")));
+        try (OutputStream pipe = guardian.getOutputStream()) {
+            String lines = "child " + zombie + " 1 " + zombie + "\nlife " + life + "\n";
+            pipe.write(lines.getBytes(StandardCharsets.US_ASCII));
+        }
+
+        assertThat(guardian.waitFor(1, TimeUnit.MINUTES)).isTrue();
+        assertThat(life).hasContent("ce");
+        parent.destroyForcibly().waitFor();
+    }
+
     /** The command has used up what processes there may be, so that a look fails at once, or half-way. */
     @ParameterizedTest
     @ValueSource(ints = {0, 2, 4})
@@ -90,32 +110,37 @@ class GuardianTest {
         Path life = directory.resolve("life");
         Files.writeString(life, "c");
         new ProcessBuilder("chmod", "-R", "a+rwX", directory.toString()).start().waitFor();
-        List<String> many = new ArrayList<>(List.of("setsid"));
+        // What nobody collects would count, too, for ever.
+        List<String> many = new ArrayList<>(Zombies.belowOneThatCollectsOrphans());
+        many.add("setsid");
         many.addAll(asUser);
         many.addAll(List.of(
                 "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do sleep 300 & done; echo >'" + directory + "/runs'; wait"));
-        Process command = new ProcessBuilder(many).start();
+        Process adopter = new ProcessBuilder(many).start();
         while (!Files.exists(directory.resolve("runs"))) {
             Thread.sleep(5);
         }
-        List<ProcessHandle> all = new ArrayList<>(command.descendants().toList());
-        all.add(command.toHandle());
+        List<ProcessHandle> all = adopter.descendants().toList();
         assertThat(all).hasSize(10);
+        long command = adopter.children().findFirst().orElseThrow().pid();
 
         // Ten, and the guardian itself.
         List<String> limited = new ArrayList<>(asUser);
         limited.addAll(List.of("prlimit", "--nproc=" + (11 + spare)));
         Process guardian = guardian(limited);
         try (OutputStream pipe = guardian.getOutputStream()) {
-            String lines =
-                    "child " + command.pid() + " " + start(command) + " " + command.pid() + "\nlife " + life + "\n";
+            String lines = "child " + command + " " + start(command) + " " + command + "\nlife " + life + "\n";
             pipe.write(lines.getBytes(StandardCharsets.US_ASCII));
         }
         assertThat(guardian.waitFor(1, TimeUnit.MINUTES)).isTrue();
-        boolean lives = all.stream().anyMatch(ProcessHandle::isAlive);
+        List<Long> alive = ProcessTable.ofThisSystem().rows().stream()
+                .map(ProcessTable.Row::pid)
+                .toList();
+        List<Long> living =
+                ProcessTree.pids(all).stream().filter(alive::contains).toList();
         all.forEach(ProcessHandle::destroyForcibly);
 
-        assertThat(lives).as("something lives").isFalse();
+        assertThat(living).as("what lives").isEmpty();
         assertThat(life).hasContent("ce");
     }
 
@@ -125,7 +150,7 @@ class GuardianTest {
         CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
         try (Guardian guardian =
                 Guardian.start(RunMark.create(), Duration.ofSeconds(1), SessionStarter.find(lookup), null)) {
-            ProcessHandle first = ProcessHandle.current().children().findFirst().orElseThrow();
+            ProcessHandle first = onlyGuardian();
             new Signals().send("STOP", List.of(first.pid()));
             while (first.isAlive()) {
                 guardian.deadline(guardian.now(), TimeUnit.HOURS.toNanos(1));
@@ -136,13 +161,20 @@ class GuardianTest {
         }
     }
 
+    /** Not any child: other tests of this process may have left some. */
+    private static ProcessHandle onlyGuardian() {
+        List<ProcessHandle> guardians = GuardedCommandTest.ours("leasehold-guardian");
+        assertThat(guardians).hasSize(1);
+        return guardians.get(0);
+    }
+
     /** It notices neither the end of its pipe nor a deadline; its pipe takes hours to be full. */
     @Test
     void replacesOneThatWasStopped() throws IOException {
         CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
         try (Guardian guardian =
                 Guardian.start(RunMark.create(), Duration.ofSeconds(1), SessionStarter.find(lookup), null)) {
-            ProcessHandle first = ProcessHandle.current().children().findFirst().orElseThrow();
+            ProcessHandle first = onlyGuardian();
             new Signals().send("STOP", List.of(first.pid()));
             while (first.isAlive()) {
                 assertThat(guardian.revive()).isTrue();
@@ -165,7 +197,7 @@ class GuardianTest {
         long endsAtNanos = System.nanoTime() + validity.toNanos();
         try (GuardedCommand command = GuardedCommand.prepare(settings, new CommandLookup(System.getenv("PATH")))) {
             command.start(Map.of(), () -> endsAtNanos - System.nanoTime());
-            GuardedCommand.Ended ended = command.await(complaint -> {});
+            GuardedCommand.Ended ended = command.await();
             assumeTrue(!ended.endedForLease(), "the machine is too busy to run a command within " + validity);
             Thread.sleep(validity.plusSeconds(2).toMillis());
 
@@ -196,7 +228,7 @@ class GuardianTest {
         }
     }
 
-    private static long start(Process process) throws IOException {
-        return ProcessTable.ofThisSystem().row(process.pid()).orElseThrow().start();
+    private static long start(long pid) throws IOException {
+        return ProcessTable.ofThisSystem().row(pid).orElseThrow().start();
     }
 }

@@ -62,6 +62,18 @@ class SignalWitnessTest {
         assertThat(witness.wentToGroup(ForwardedSignal.HUP)).isFalse();
     }
 
+    /** A command that is started afterwards did not receive it. */
+    @Test
+    void forgetsWhatCameBefore() throws IOException {
+        send("TERM");
+
+        witness.forget();
+
+        assertThat(witness.wentToGroup(ForwardedSignal.TERM)).isFalse();
+        send("TERM");
+        assertThat(witness.wentToGroup(ForwardedSignal.TERM)).isTrue();
+    }
+
     /** On a busy machine it may be seconds until it runs. */
     @Test
     void isWaitedForWhereItIsSlow() throws Exception {

@@ -3,13 +3,15 @@ package io.leasehold.spi.toolkit;
 import io.leasehold.spi.LockRuntime;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
  * The requests for one entry of a queue at a store: one after the other, and its removal until nothing of it is left.
  *
- * <p>Safe for use by any thread; what it is given is called without a lock of this class.
+ * <p>Safe for use by any thread; it has no lock, so that what it is given may call it again.
  */
 public final class EntryRequests {
 
@@ -19,8 +21,11 @@ public final class EntryRequests {
     private final Supplier<CompletableFuture<Boolean>> removal;
     private final BooleanSupplier goneByItself;
     private final Runnable over;
-    private CompletableFuture<?> tail = CompletableFuture.completedFuture(null);
-    private boolean repeating;
+    /** Done when the last step that was handed in has ended. */
+    private final AtomicReference<CompletableFuture<Void>> last =
+            new AtomicReference<>(CompletableFuture.completedFuture(null));
+
+    private final AtomicBoolean repeating = new AtomicBoolean();
 
     /**
      * Nothing is sent yet.
@@ -41,10 +46,11 @@ public final class EntryRequests {
     }
 
     /** Takes this step when all earlier ones have ended, however they ended. */
-    public synchronized <T> CompletableFuture<T> inTurn(Supplier<CompletableFuture<T>> step) {
-        CompletableFuture<T> next = tail.handle((value, error) -> null).thenCompose(nothing -> step.get());
-        tail = next;
-        return next;
+    public <T> CompletableFuture<T> inTurn(Supplier<CompletableFuture<T>> step) {
+        CompletableFuture<Void> ended = new CompletableFuture<>();
+        CompletableFuture<T> taken = last.getAndSet(ended).thenCompose(earlier -> step.get());
+        taken.whenComplete((value, error) -> ended.complete(null));
+        return taken;
     }
 
     /**
@@ -66,17 +72,18 @@ public final class EntryRequests {
 
     /** One repetition at a time, however often the removal is asked for. */
     private void removeAgain() {
-        synchronized (this) {
-            if (repeating) {
-                return;
-            }
-            repeating = true;
+        if (repeating.getAndSet(true)) {
+            return;
         }
-        runtime.schedule(REMOVAL_PAUSE_NANOS, () -> {
-            synchronized (this) {
-                repeating = false;
-            }
-            remove();
-        });
+        try {
+            runtime.schedule(REMOVAL_PAUSE_NANOS, () -> {
+                repeating.set(false);
+                remove();
+            });
+        } catch (RuntimeException | Error e) {
+            // The next removal that fails arms it.
+            repeating.set(false);
+            throw e;
+        }
     }
 }

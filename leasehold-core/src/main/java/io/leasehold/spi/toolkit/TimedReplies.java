@@ -58,6 +58,21 @@ public final class TimedReplies {
                 () -> new AcquireReply.Failed(FailureKind.UNKNOWN, errors.late(what, request.timeoutNanos()), 0));
     }
 
+    /**
+     * The same, where the store remembers attempts. One that is told busy has left the queue already, and the engine does not
+     * end what is not to be remembered.
+     *
+     * @param end ends an attempt that was told busy
+     */
+    public CompletableFuture<AcquireReply> acquire(
+            AcquireRequest request, Supplier<CompletableFuture<AcquireReply>> work, Runnable end) {
+        return acquire(request, work).whenComplete((reply, error) -> {
+            if (reply instanceof AcquireReply.Busy) {
+                end.run();
+            }
+        });
+    }
+
     /** The reply of the work for one item of a batch, within the time limit of the batch. */
     public CompletableFuture<RenewReply.Item> renew(
             RenewBatch.Item item, long limitNanos, Supplier<CompletableFuture<RenewReply.Item>> work) {
@@ -87,6 +102,12 @@ public final class TimedReplies {
                     return new ReleaseReply.Failed(failure.kind(), failure.error());
                 },
                 () -> new ReleaseReply.Failed(FailureKind.UNKNOWN, errors.late(what, request.timeoutNanos())));
+    }
+
+    /** The answer to an administrative request, within the time limit; fails with a {@link LockStoreException}. */
+    public <T> CompletableFuture<T> orFail(String what, long limitNanos, Supplier<CompletableFuture<T>> work) {
+        return TimeLimit.orFail(
+                runtime, limitNanos, work, error -> failure(what, error).error(), () -> errors.late(what, limitNanos));
     }
 
     private Failure failure(String what, Throwable error) {

@@ -4,6 +4,7 @@ import io.leasehold.Guarantee;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -23,6 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param clients statements on the table in which clients tell of themselves
  * @param waking how waiters learn of a release
  * @param tuning the settings of a connection while it is used
+ * @param connecting how the store opens connections of its own
  * @param horizon how tokens are kept from repeating after a loss of power, if commits alone do not survive one
  * @param troubles the meaning of the database's errors
  * @param scope (URL) → what reaches the database, as far as the driver's URL tells
@@ -38,6 +40,7 @@ public record Dialect(
         Waking waking,
         @Nullable Horizon horizon,
         Tuning tuning,
+        Connecting connecting,
         Function<SQLException, SqlTrouble> troubles,
         Function<String, Guarantee.Scope> scope) {
 
@@ -52,6 +55,7 @@ public record Dialect(
         Objects.requireNonNull(clients, "clients");
         Objects.requireNonNull(waking, "waking");
         Objects.requireNonNull(tuning, "tuning");
+        Objects.requireNonNull(connecting, "connecting");
         Objects.requireNonNull(troubles, "troubles");
         Objects.requireNonNull(scope, "scope");
     }
@@ -164,6 +168,25 @@ public record Dialect(
 
         /** Makes the connection as it was. */
         void end(Connection connection, int before) throws SQLException;
+    }
+
+    /**
+     * How the store opens connections of its own, to a URL. A connection may be dead without a word (a firewall that forgot it, a
+     * host that vanished), and a driver or a server waits for the other side for ever unless it is told not to.
+     *
+     * @param defaults properties for the driver, where the URL does not name them
+     * @param begin the first statement of a session, by which the server ends the transaction of a client that vanished in the middle
+     *     of it; null where transactions say so themselves, or nothing can
+     */
+    public record Connecting(
+            Map<String, String> defaults, @Nullable String begin) {
+        /** Adds nothing to the URL. */
+        public static final Connecting BY_URL = new Connecting(Map.of(), null);
+
+        /** Copies the properties. */
+        public Connecting {
+            defaults = Map.copyOf(defaults);
+        }
     }
 
     /**

@@ -3,6 +3,7 @@ package io.leasehold.jdbc.dialect;
 import io.leasehold.Guarantee;
 import java.sql.SQLException;
 import java.util.Locale;
+import java.util.Map;
 
 /** H2 2.x, in memory, as a file or as a server. */
 public final class H2Dialect {
@@ -29,6 +30,8 @@ public final class H2Dialect {
                 Dialect.Polling.INSTANCE,
                 null,
                 Dialect.Tuning.NONE,
+                // Half a second less than a request has by default; it cannot be told later.
+                new Dialect.Connecting(Map.of("NETWORK_TIMEOUT", "2500"), null),
                 H2Dialect::trouble,
                 H2Dialect::scope);
     }
@@ -41,7 +44,7 @@ public final class H2Dialect {
         return lower.contains("auto_server=true") ? Guarantee.Scope.MACHINE : Guarantee.Scope.PROCESS;
     }
 
-    /** By SQL state and H2's error codes. */
+    /** The meaning of an error, by SQL state and H2's error codes. */
     private static SqlTrouble trouble(SQLException e) {
         String state = e.getSQLState() == null ? "" : e.getSQLState();
         return switch (e.getErrorCode()) {

@@ -2,6 +2,8 @@ package io.leasehold.jdbc.dialect;
 
 import io.leasehold.Guarantee;
 import java.sql.SQLException;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** MariaDB 10.6 and newer, and MySQL 8.0 and newer, which differ in how a bounded wait for a row is asked for. */
 public final class MariaDbDialect {
@@ -12,7 +14,7 @@ public final class MariaDbDialect {
             origin = VALUES(origin), expires_at = VALUES(expires_at), told = VALUES(told)\
         """;
 
-    /** For one statement alone; the session knows nothing of it. */
+    /** A limit for one statement alone; the session knows nothing of it. */
     private static final String DO_NOT_WAIT = "SET STATEMENT lock_wait_timeout=1, innodb_lock_wait_timeout=0 FOR ";
 
     private MariaDbDialect() {}
@@ -23,16 +25,21 @@ public final class MariaDbDialect {
                 "MariaDB",
                 "org.mariadb.jdbc:mariadb-java-client",
                 new StandardStatements(" FOR UPDATE", " FOR UPDATE SKIP LOCKED", DO_NOT_WAIT),
-                Dialect.Tuning.NONE);
+                Dialect.Tuning.NONE,
+                "SET SESSION idle_transaction_timeout = 5");
     }
 
     /** MySQL, where such a limit is one of the session. */
     public static Dialect mySql() {
-        return dialect("MySQL", "com.mysql:mysql-connector-j", new StandardStatements(), new MySqlWaits());
+        return dialect("MySQL", "com.mysql:mysql-connector-j", new StandardStatements(), new MySqlWaits(), null);
     }
 
     private static Dialect dialect(
-            String database, String driver, StandardStatements statements, Dialect.Tuning tuning) {
+            String database,
+            String driver,
+            StandardStatements statements,
+            Dialect.Tuning tuning,
+            @Nullable String begin) {
         Dialect.Store store = statements.store("mariadb.sql");
         return new Dialect(
                 database,
@@ -48,11 +55,13 @@ public final class MariaDbDialect {
                 Dialect.Polling.INSTANCE,
                 null,
                 tuning,
+                new Dialect.Connecting(
+                        Map.of("connectTimeout", "5000", "socketTimeout", "10000", "tcpKeepAlive", "true"), begin),
                 MariaDbDialect::trouble,
                 url -> Guarantee.Scope.NETWORK);
     }
 
-    /** By error code; what has none of its own, by SQL state. */
+    /** The meaning of an error, by its code; without a code of its own, by SQL state. */
     private static SqlTrouble trouble(SQLException e) {
         String state = e.getSQLState() == null ? "" : e.getSQLState();
         return switch (e.getErrorCode()) {

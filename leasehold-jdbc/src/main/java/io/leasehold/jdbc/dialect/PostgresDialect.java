@@ -3,6 +3,7 @@ package io.leasehold.jdbc.dialect;
 import io.leasehold.Guarantee;
 import java.sql.SQLException;
 import java.util.Locale;
+import java.util.Map;
 
 /** PostgreSQL 12 and newer. */
 public final class PostgresDialect {
@@ -87,11 +88,13 @@ public final class PostgresDialect {
                 new Dialect.ByNotifications("SELECT pg_notify('leasehold', ?)", new PostgresDriver()),
                 null,
                 new PostgresDriver(),
+                new Dialect.Connecting(
+                        Map.of("connectTimeout", "5", "socketTimeout", "10", "tcpKeepAlive", "true"), null),
                 PostgresDialect::trouble,
                 url -> Guarantee.Scope.NETWORK);
     }
 
-    /** By SQL state, which PostgreSQL documents as its contract (appendix A of its manual). */
+    /** The meaning of an error, by SQL state, which PostgreSQL documents as its contract (appendix A of its manual). */
     private static SqlTrouble trouble(SQLException e) {
         String state = e.getSQLState() == null ? "" : e.getSQLState();
         return switch (state) {

@@ -1,5 +1,7 @@
 package io.leasehold.jdbc.dialect;
 
+import java.sql.SQLException;
+
 /** The meaning of a database's error for a lock request. */
 public enum SqlTrouble {
     /** Another transaction is in the way: try again. */
@@ -17,5 +19,14 @@ public enum SqlTrouble {
     /** The file or the server cannot be reached, or the connection is broken. */
     UNREACHABLE,
     /** Anything else. */
-    OTHER
+    OTHER;
+
+    /** The first line of what the database, or its driver, says: the rest are statements and positions. */
+    public static String firstLine(SQLException error) {
+        return String.valueOf(error.getMessage())
+                .lines()
+                .findFirst()
+                .orElse("no message")
+                .strip();
+    }
 }

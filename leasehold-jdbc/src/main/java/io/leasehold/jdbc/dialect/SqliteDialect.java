@@ -51,6 +51,7 @@ public final class SqliteDialect {
                 new Dialect.ByChanges("PRAGMA data_version"),
                 durable ? null : horizon(),
                 Dialect.Tuning.NONE,
+                Dialect.Connecting.BY_URL,
                 SqliteDialect::trouble,
                 url -> Guarantee.Scope.MACHINE);
     }
@@ -129,7 +130,7 @@ public final class SqliteDialect {
                 "UPDATE leasehold_store SET token_horizon = ? WHERE id = 1");
     }
 
-    /** By SQLite's primary result codes. */
+    /** The meaning of an error, by SQLite's primary result codes. */
     private static SqlTrouble trouble(SQLException e) {
         return switch (e.getErrorCode()) {
             case 5, 6, 15 -> SqlTrouble.CONTENTION; // BUSY, LOCKED, PROTOCOL

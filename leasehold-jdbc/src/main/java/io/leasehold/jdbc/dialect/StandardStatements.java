@@ -22,13 +22,13 @@ public record StandardStatements(String lock, String skip, String bounded) {
         this(" FOR UPDATE", " FOR UPDATE SKIP LOCKED", "");
     }
 
-    /** With rows found and locked by what comes after a query. */
+    /** The statements for rows that are found and locked by what comes after a query. */
     public Dialect.Leases leases() {
         return leases(ROW + lock, ROW + skip, null);
     }
 
     /**
-     * With other ways to lock a row.
+     * The statements with other ways to lock a row.
      *
      * @param find see {@link Dialect.Leases#find()}
      * @param findUnlessLocked see {@link Dialect.Leases#findUnlessLocked()}
@@ -62,13 +62,13 @@ public record StandardStatements(String lock, String skip, String bounded) {
                 lives);
     }
 
-    /** With tables made by the statements of this file. */
+    /** The statements for tables that this file makes. */
     Dialect.Store store(String file) {
         return store(1, SchemaFile.statements(file), "GREATEST");
     }
 
     /**
-     * With tables made by these statements.
+     * The statements for tables that these statements make.
      *
      * @param larger the function that tells the larger of two numbers
      */
@@ -88,7 +88,7 @@ public record StandardStatements(String lock, String skip, String bounded) {
     }
 
     /**
-     * With a table made by this statement.
+     * The statements for a table that this statement makes.
      *
      * @param keep see {@link Dialect.Clients#keep()}
      */
@@ -107,7 +107,7 @@ public record StandardStatements(String lock, String skip, String bounded) {
                 bounded + "DELETE FROM leasehold_client WHERE holder = ? AND " + isExpired);
     }
 
-    /** With a table made by the last of these statements. */
+    /** The statements for a table that the last of these statements makes. */
     Dialect.Clients clients(List<String> create, String keep) {
         return clients(create.get(create.size() - 1), keep);
     }

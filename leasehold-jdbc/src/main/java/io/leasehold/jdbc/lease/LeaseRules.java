@@ -51,7 +51,7 @@ public final class LeaseRules {
     }
 
     /**
-     * Not granted.
+     * The request is not granted.
      *
      * @param holder the holder of one of the locks, or null if they are free but kept for another waiter
      * @param rows to be stored, because the request is noted there as waiter; possibly none

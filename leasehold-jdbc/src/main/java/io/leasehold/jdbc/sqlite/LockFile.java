@@ -10,6 +10,7 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -63,6 +64,22 @@ final class LockFile {
         if (!Files.isWritable(directory)) {
             throw access("needs a directory in which this user may write: SQLite keeps its log beside the file", null);
         }
+    }
+
+    /** Refuses a file that is not there, or was made and never used. Does not open it. */
+    void requireExisting() {
+        try {
+            if (Files.size(path) > 0) {
+                return;
+            }
+        } catch (NoSuchFileException e) {
+            // As one that is empty.
+        } catch (AccessDeniedException e) {
+            throw access("may not be looked at by this user", e);
+        } catch (IOException e) {
+            throw unavailable("cannot be looked at: " + e.getMessage(), e);
+        }
+        throw new StoreUnavailableException("there is no store at " + path + ": no lock was ever taken there", null);
     }
 
     private void makeDirectories(Path directory) throws IOException {
@@ -140,24 +157,18 @@ final class LockFile {
 
     /** The error for the caller when opening fails. */
     LockStoreException refusal(SqlTrouble trouble, SQLException e) {
+        String said = " (" + SqlTrouble.firstLine(e) + ")";
         return switch (trouble) {
             case DAMAGED ->
                 unavailable(
-                        "is damaged or no SQLite database (" + firstLine(e)
-                                + "); stop its users, then move it away: a new one is made",
+                        "is damaged or no SQLite database" + said
+                                + "; stop its users, then move it away: a new one is made",
                         e);
-            case ACCESS, READ_ONLY ->
-                access("may not be written (" + firstLine(e) + "); this user needs the right to", e);
-            case FULL -> unavailable("has no space left to grow (" + firstLine(e) + ")", e);
-            case CONTENTION -> unavailable("stayed locked by another process (" + firstLine(e) + ")", e);
-            case UNREACHABLE, INTERRUPTED, OTHER -> unavailable("cannot be opened (" + firstLine(e) + ")", e);
+            case ACCESS, READ_ONLY -> access("may not be written" + said + "; this user needs the right to", e);
+            case FULL -> unavailable("has no space left to grow" + said, e);
+            case CONTENTION -> unavailable("stayed locked by another process" + said, e);
+            case UNREACHABLE, INTERRUPTED, OTHER -> unavailable("cannot be opened" + said, e);
         };
-    }
-
-    private static String firstLine(SQLException e) {
-        String message = String.valueOf(e.getMessage());
-        int end = message.indexOf('\n');
-        return end < 0 ? message : message.substring(0, end);
     }
 
     private StoreUnavailableException unavailable(String what, @Nullable Throwable cause) {

@@ -76,6 +76,15 @@ public final class SqliteFile implements KeptConnection.Opener {
         this.runtime = runtime;
     }
 
+    /**
+     * Makes sure that the file is there.
+     *
+     * @throws StoreUnavailableException if it is not, or has never been used
+     */
+    public void requireExisting() {
+        lockFile.requireExisting();
+    }
+
     /** Begins the life to which this store's holds are bound; the file must have been opened. */
     public Lives beginLife() {
         return LifeFile.begin(path, runtime);
@@ -119,7 +128,7 @@ public final class SqliteFile implements KeptConnection.Opener {
         return e.getErrorCode() == 14 && Files.exists(path);
     }
 
-    /** Not in the database: switching to WAL does not wait for others there. */
+    /** Waits outside of the database, where switching to WAL does not wait for others. */
     private void pause() {
         CompletableFuture<Void> over = new CompletableFuture<>();
         runtime.schedule(PAUSE_NANOS, () -> over.complete(null));
@@ -150,7 +159,7 @@ public final class SqliteFile implements KeptConnection.Opener {
             statement.execute("PRAGMA synchronous=" + synchronous);
             openedKey = key;
             return new LeaseTable(Loan.begin(connection, dialect.tuning()), dialect, incarnation);
-        } catch (SQLException | RuntimeException e) {
+        } catch (SQLException | RuntimeException | Error e) {
             connection.close();
             throw e;
         }
@@ -200,7 +209,7 @@ public final class SqliteFile implements KeptConnection.Opener {
         }
     }
 
-    /** On a full disk, say, SQLite has done so by itself, and says that there is no transaction: not why. */
+    /** Rolls back. SQLite may have done so by itself, as on a full disk: its error then is no transaction, and not the reason. */
     private static void rollBackDespite(Exception trouble, Statement statement) {
         try {
             statement.execute("ROLLBACK");
@@ -209,7 +218,7 @@ public final class SqliteFile implements KeptConnection.Opener {
         }
     }
 
-    /** After a boot, tokens go on above whatever may have been granted and lost before it. */
+    /** Raises the floor after a boot: tokens go on above whatever may have been granted and lost before it. */
     private void noteBoot(Connection connection) throws SQLException {
         try (PreparedStatement note = connection.prepareStatement("""
                 UPDATE leasehold_store SET fence_floor = max(fence_floor, token_horizon), boot = ?1

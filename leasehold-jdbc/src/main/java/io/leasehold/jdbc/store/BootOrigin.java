@@ -30,10 +30,15 @@ public record BootOrigin(String id, long offsetNanos) {
     /** This machine's boot, or null if it is not known or nanoTime does not count from it. */
     public static @Nullable BootOrigin find(LockRuntime runtime) {
         if (System.getProperty("os.name", "").startsWith("Mac")) {
-            String session = output("/usr/sbin/sysctl", "-n", "kern.bootsessionuuid");
-            return session.isEmpty() ? null : new BootOrigin("boot:" + session, 0);
+            return mac("/usr/sbin/sysctl", "-n", "kern.bootsessionuuid");
         }
         return linux(runtime, Path.of("/proc"));
+    }
+
+    /** By what a command says of this boot. */
+    static @Nullable BootOrigin mac(String... command) {
+        String session = output(command);
+        return session.isEmpty() ? null : new BootOrigin("boot:" + session, 0);
     }
 
     static @Nullable BootOrigin linux(LockRuntime runtime, Path proc) {
@@ -72,13 +77,28 @@ public record BootOrigin(String id, long offsetNanos) {
             process.getOutputStream().close();
             try (InputStream in = process.getInputStream()) {
                 String text = new String(in.readAllBytes(), StandardCharsets.UTF_8).strip();
-                return process.waitFor(5, TimeUnit.SECONDS) && process.exitValue() == 0 ? text : "";
+                return endsWell(process) ? text : "";
             }
         } catch (IOException e) {
             return "";
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return "";
+        }
+    }
+
+    /** Whatever interrupts the thread meanwhile: to one process the clock of the machine must not seem to be another than to its neighbours. */
+    private static boolean endsWell(Process process) {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    return process.waitFor(5, TimeUnit.SECONDS) && process.exitValue() == 0;
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 }

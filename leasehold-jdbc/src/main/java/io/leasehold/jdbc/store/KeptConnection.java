@@ -4,6 +4,7 @@ import io.leasehold.spi.LockRuntime;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -94,9 +95,25 @@ public final class KeptConnection {
     /** A connection of a pool, opened at once, and given back while nobody needs it. */
     public static KeptConnection borrowed(Opener opener, Patience patience, LockRuntime runtime) throws SQLException {
         KeptConnection kept = new KeptConnection(opener, runtime, patience);
-        kept.needFor(0);
-        kept.look();
-        return kept;
+        return kept.orClose(() -> {
+            kept.needFor(0);
+            kept.look();
+            return kept;
+        });
+    }
+
+    /** The result of what is to use the connection, which is closed if that fails. */
+    public <T> T orClose(Supplier<T> start) {
+        boolean started = false;
+        try {
+            T result = start.get();
+            started = true;
+            return result;
+        } finally {
+            if (!started) {
+                close();
+            }
+        }
     }
 
     /** Whether a log-in that is refused now may be accepted later. */

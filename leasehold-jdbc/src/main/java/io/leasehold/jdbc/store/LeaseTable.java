@@ -99,7 +99,7 @@ public final class LeaseTable {
         }
     }
 
-    /** As databases write it; zero would mean no limit. */
+    /** The span as databases write it; zero would mean no limit. */
     private static String millis(long nanos) {
         return Math.max(1, nanos / 1_000_000) + "ms";
     }

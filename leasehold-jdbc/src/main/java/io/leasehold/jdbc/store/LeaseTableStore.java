@@ -16,6 +16,7 @@ import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
+import java.sql.SQLException;
 import java.util.Collections;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -42,7 +43,7 @@ public final class LeaseTableStore implements LockStore {
     private final @Nullable Waking watch;
     private final TableOperations operations;
     private final TableAdmin admin;
-    private volatile @Nullable StoreSignals signals;
+    private volatile StoreSignals signals = StoreSignals.NONE;
 
     private LeaseTableStore(StoreSettings settings, LockRuntime runtime) {
         this.settings = settings;
@@ -73,14 +74,22 @@ public final class LeaseTableStore implements LockStore {
         return null;
     }
 
-    /** Starts the store's thread. */
+    /** Starts the store's thread. If that fails, the connections are the caller's to close. */
     public static LeaseTableStore start(StoreSettings settings, LockRuntime runtime) {
-        LeaseTableStore store = new LeaseTableStore(settings, runtime);
-        runtime.startThread("leasehold-jdbc", store.worker);
-        if (settings.lives() != Lives.UNKNOWN) {
-            store.submitSweep();
+        boolean started = false;
+        try {
+            LeaseTableStore store = new LeaseTableStore(settings, runtime);
+            runtime.startThread("leasehold-jdbc", store.worker);
+            started = true;
+            if (settings.lives() != Lives.UNKNOWN) {
+                store.submitSweep();
+            }
+            return store;
+        } finally {
+            if (!started) {
+                settings.lives().close();
+            }
         }
-        return store;
     }
 
     @Override
@@ -99,69 +108,49 @@ public final class LeaseTableStore implements LockStore {
     }
 
     private void wake(LockName name) {
-        StoreSignals listener = signals;
-        if (listener != null) {
-            listener.wake(name);
-        }
+        signals.wake(name);
     }
 
     private void takenAway(LockName name) {
-        StoreSignals listener = signals;
-        if (listener != null) {
-            listener.takenAway(name);
-        }
+        signals.takenAway(name);
     }
 
     private void reconnected() {
-        StoreSignals listener = signals;
-        if (listener != null) {
-            listener.reconnected();
-        }
+        signals.reconnected();
     }
 
     private void submitLook() {
         if (watch instanceof WakeWatch looking) {
-            queue.submit(Task.<Boolean>reading(
-                    "a look at what changed",
-                    (table, tries) -> {
-                        looking.look(table);
-                        return true;
-                    },
-                    (kind, error) -> {
-                        looking.lookFailed();
-                        return false;
-                    }));
+            queue.submit(Task.reading("a look at what changed", done(looking::look), (kind, error) -> {
+                looking.lookFailed();
+                return false;
+            }));
         }
     }
 
     private void submitEcho(String payload) {
-        queue.submit(Task.<Boolean>reading(
-                "a test of notifications",
-                (table, tries) -> {
-                    table.tell(payload);
-                    return true;
-                },
-                (kind, error) -> false));
+        queue.submit(Task.reading("a test of notifications", done(table -> table.tell(payload))));
     }
 
     private void submitPrune() {
-        queue.submit(Task.<Boolean>keepingHouse(
-                "deletion of old rows",
-                (table, tries) -> {
-                    verbs.prune(table);
-                    return true;
-                },
-                (kind, error) -> false));
+        queue.submit(Task.keepingHouse("deletion of old rows", done(verbs::prune)));
     }
 
     private void submitSweep() {
-        queue.submit(Task.<Boolean>reading(
-                "a look for dead holders",
-                (table, tries) -> {
-                    settings.lives().sweep(table.lives());
-                    return true;
-                },
-                (kind, error) -> false));
+        queue.submit(Task.reading(
+                "a look for dead holders", done(table -> settings.lives().sweep(table.lives()))));
+    }
+
+    /** Work for whose result nobody waits. */
+    private interface Chore {
+        void run(LeaseTable table) throws SQLException;
+    }
+
+    private static Task.Work<Boolean> done(Chore chore) {
+        return (table, tries) -> {
+            chore.run(table);
+            return true;
+        };
     }
 
     @Override
@@ -210,10 +199,7 @@ public final class LeaseTableStore implements LockStore {
 
     /** Tells one of our own here, and another client at the store. */
     private CompletableFuture<?> tellTaken(LockName name, LeaseRow.Held loser) {
-        StoreSignals listener = signals;
-        if (listener != null) {
-            listener.lost(loser.owner(), LossCause.FORCE_RELEASED);
-        }
+        signals.lost(loser.owner(), LossCause.FORCE_RELEASED);
         return operations.tellTaken(name, loser.holderId());
     }
 

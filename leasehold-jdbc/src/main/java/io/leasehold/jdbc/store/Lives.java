@@ -20,7 +20,7 @@ public interface Lives extends AutoCloseable {
         OVER,
         /** It surely lives, on this machine and since the machine's last boot. */
         ALIVE,
-        /** Nothing. */
+        /** Nothing is known. */
         UNKNOWN
     }
 

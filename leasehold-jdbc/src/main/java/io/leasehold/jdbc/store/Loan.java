@@ -42,7 +42,7 @@ public final class Loan {
     public static Loan begin(Connection connection, Dialect.Tuning tuning) throws SQLException {
         try {
             return new Loan(connection, tuning);
-        } catch (SQLException | RuntimeException e) {
+        } catch (SQLException | RuntimeException | Error e) {
             discard(connection);
             throw e;
         }

@@ -38,15 +38,18 @@ final class NotificationWatch implements Waking {
     private static final int LISTEN_MILLIS = 500;
     private static final long ECHO_LIMIT_NANOS = 2_000_000_000L;
 
-    /** Nothing was heard for so long: the database is asked for a sign of life. A firewall forgets without a word. */
+    /** A database that is silent for so long is asked for a sign of life. A firewall forgets without a word. */
     private static final long SILENCE_NANOS = 5_000_000_000L;
 
     private static final long ANSWER_NANOS = 2_500_000_000L;
 
-    /** Without a waiter for so long, the connection is given back. */
+    /** Two looks for waiters that are silent are at least this far apart. */
+    private static final long LAPSE_PAUSE_NANOS = 1_000_000_000L;
+
+    /** The connection is given back when there was no waiter for so long. */
     private static final long IDLE_LIMIT_NANOS = 30_000_000_000L;
 
-    /** After an error it is tried again, */
+    /** The next try comes after this where one failed, */
     private static final long REST_NANOS = 5_000_000_000L;
 
     /** and where notifications do not arrive, much later. */
@@ -60,8 +63,9 @@ final class NotificationWatch implements Waking {
     private final String store;
 
     private final ReentrantLock lock = new ReentrantLock();
-    private final Map<OwnerToken, List<LockName>> names = new HashMap<>();
-    private final Map<LockName, Integer> waiters = new HashMap<>();
+    private final Map<OwnerToken, Waiter> waiters = new HashMap<>();
+    private final Map<LockName, Integer> waitersByName = new HashMap<>();
+    private long lapsedAtNanos;
     private Stage stage = Stage.OFF;
     private long restsUntilAtNanos;
     private long lastAskedAtNanos;
@@ -76,6 +80,13 @@ final class NotificationWatch implements Waking {
      * @param taken is told words that begin with {@value TableOperations#TAKEN}
      */
     record Listener(Consumer<LockName> wake, Consumer<String> taken) {}
+
+    /**
+     * A waiter.
+     *
+     * @param untilAtNanos if it still waits then, it asks again and is added anew
+     */
+    private record Waiter(List<LockName> names, long untilAtNanos) {}
 
     private enum Stage {
         OFF,
@@ -103,9 +114,10 @@ final class NotificationWatch implements Waking {
         this.submitEcho = submitEcho;
         this.listener = listener;
         this.store = store;
+        this.lapsedAtNanos = runtime.nanoTime();
     }
 
-    /** Asked when a waiter comes, so it begins to listen. */
+    /** Begins to listen: the question comes with a waiter. */
     @Override
     public boolean isReady() {
         Object run = new Object();
@@ -140,11 +152,11 @@ final class NotificationWatch implements Waking {
 
     @Override
     public void add(OwnerToken owner, List<LockName> awaited, long forNanos, long lookInNanos) {
-        forget(owner);
         lock.lock();
         try {
-            names.put(owner, awaited);
-            awaited.forEach(name -> waiters.merge(name, 1, Integer::sum));
+            remove(owner);
+            waiters.put(owner, new Waiter(awaited, runtime.nanoTime() + forNanos));
+            awaited.forEach(name -> waitersByName.merge(name, 1, Integer::sum));
         } finally {
             lock.unlock();
         }
@@ -157,16 +169,33 @@ final class NotificationWatch implements Waking {
     public void forget(OwnerToken owner) {
         lock.lock();
         try {
-            List<LockName> awaited = names.remove(owner);
-            if (awaited != null) {
-                awaited.forEach(name -> waiters.computeIfPresent(name, (n, count) -> count == 1 ? null : count - 1));
-            }
+            remove(owner);
         } finally {
             lock.unlock();
         }
     }
 
-    /** Only a row with a waiter is worth a notification, also if it is the waiter that leaves: others may be behind it. */
+    private void remove(OwnerToken owner) {
+        Waiter waiter = waiters.remove(owner);
+        if (waiter != null) {
+            waiter.names()
+                    .forEach(name -> waitersByName.computeIfPresent(name, (n, count) -> count == 1 ? null : count - 1));
+        }
+    }
+
+    /** Drops waiters that have not asked again in time: an attempt that ends while the database is away forgets nothing here. */
+    private void removeLapsed(long nowNanos) {
+        if (nowNanos - lapsedAtNanos >= LAPSE_PAUSE_NANOS) {
+            lapsedAtNanos = nowNanos;
+            waiters.entrySet().stream()
+                    .filter(waiter -> waiter.getValue().untilAtNanos() - nowNanos <= 0)
+                    .map(Map.Entry::getKey)
+                    .toList()
+                    .forEach(this::remove);
+        }
+    }
+
+    /** Notifies of a row with a waiter alone, also if it is the waiter that leaves: others may be behind it. */
     @Override
     public void changed(LeaseRow before, LeaseTable table) throws SQLException {
         if (before.waiter() != null) {
@@ -188,7 +217,7 @@ final class NotificationWatch implements Waking {
             try {
                 // Another thread is reading from it, which closing in the ordinary way would wait for.
                 open.abort(Runnable::run);
-            } catch (SQLException e) {
+            } catch (SQLException | RuntimeException | AbstractMethodError e) {
                 LOG.debug("closing the connection that listens failed", e);
             }
         }
@@ -214,6 +243,7 @@ final class NotificationWatch implements Waking {
                 }
                 fit = true;
             } finally {
+                letGo(loan.connection());
                 // A session that may still listen is not for others.
                 if (fit) {
                     loan.giveBack();
@@ -275,6 +305,16 @@ final class NotificationWatch implements Waking {
         }
     }
 
+    /** The connection is the close's to end no more: a pool may soon have given it to another. */
+    private void letGo(Connection connection) {
+        lock.lock();
+        try {
+            listening = listening == connection ? null : listening;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     private void begin(Object run) {
         lock.lock();
         try {
@@ -291,7 +331,9 @@ final class NotificationWatch implements Waking {
             if (run != current) {
                 return Stage.OFF;
             }
-            boolean idle = names.isEmpty() && runtime.nanoTime() - lastAskedAtNanos > IDLE_LIMIT_NANOS;
+            long nowNanos = runtime.nanoTime();
+            removeLapsed(nowNanos);
+            boolean idle = waiters.isEmpty() && nowNanos - lastAskedAtNanos > IDLE_LIMIT_NANOS;
             stage = idle && stage == Stage.LIVE ? Stage.OFF : stage;
             return stage;
         } finally {
@@ -299,7 +341,7 @@ final class NotificationWatch implements Waking {
         }
     }
 
-    /** Wakes all waiters that counted on a notification; they ask again by themselves from now on. */
+    /** Wakes all waiters that counted on a notification; those that still wait ask again, and are added anew. */
     private void end(Object run, long restNanos) {
         List<LockName> left;
         lock.lock();
@@ -308,8 +350,9 @@ final class NotificationWatch implements Waking {
                 return;
             }
             current = null;
-            listening = null;
-            left = new ArrayList<>(waiters.keySet());
+            left = new ArrayList<>(waitersByName.keySet());
+            waiters.clear();
+            waitersByName.clear();
             if (stage == Stage.STARTING || stage == Stage.LIVE) {
                 // What was heard once is worth another try at once.
                 restsUntilAtNanos = runtime.nanoTime() + (stage == Stage.LIVE ? 0 : restNanos);
@@ -333,7 +376,7 @@ final class NotificationWatch implements Waking {
         boolean awaited;
         lock.lock();
         try {
-            awaited = stage != Stage.CLOSED && waiters.containsKey(name);
+            awaited = stage != Stage.CLOSED && waitersByName.containsKey(name);
         } finally {
             lock.unlock();
         }

@@ -216,7 +216,7 @@ public final class ServerOpener implements KeptConnection.Opener {
         }
     }
 
-    /** On the timer's thread: what is left of it is done elsewhere. */
+    /** Gives the connection back, elsewhere than on the timer's thread, which calls this. */
     private void notWanted(LeaseTable opened) {
         lock.lock();
         try {

@@ -22,7 +22,7 @@ final class SqlFailures {
      */
     static Failure of(SqlTrouble trouble, String what, String store, SQLException e) {
         String at = what + " at " + store + ": ";
-        String said = " (" + firstLine(e) + ")";
+        String said = " (" + SqlTrouble.firstLine(e) + ", code " + e.getErrorCode() + ")";
         return switch (trouble) {
             case CONTENTION -> transitory(at + "other transactions kept the database busy" + said, e);
             case INTERRUPTED -> transitory(at + "the database ended the statement" + said, e);
@@ -58,11 +58,5 @@ final class SqlFailures {
 
     private static Failure transitory(String message, SQLException e) {
         return new Failure(FailureKind.NO_EFFECT, new StoreUnavailableException(message, e));
-    }
-
-    private static String firstLine(SQLException e) {
-        String message = String.valueOf(e.getMessage());
-        int end = message.indexOf('\n');
-        return (end < 0 ? message : message.substring(0, end)).strip() + ", code " + e.getErrorCode();
     }
 }

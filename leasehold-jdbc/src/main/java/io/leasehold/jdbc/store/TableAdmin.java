@@ -46,10 +46,7 @@ final class TableAdmin implements StoreAdmin {
         return queue.submit(
                 Task.reading(
                         "a look at " + name,
-                        (table, tries) -> describe(name, table, settings.clock().read(table)),
-                        (kind, error) -> {
-                            throw error;
-                        }),
+                        (table, tries) -> describe(name, table, settings.clock().read(table))),
                 LIMIT_NANOS);
     }
 
@@ -71,10 +68,7 @@ final class TableAdmin implements StoreAdmin {
                 Task.reading(
                         "listing " + glob,
                         (table, tries) ->
-                                list(names, limit, table, settings.clock().read(table)),
-                        (kind, error) -> {
-                            throw error;
-                        }),
+                                list(names, limit, table, settings.clock().read(table))),
                 LIMIT_NANOS);
     }
 
@@ -87,12 +81,9 @@ final class TableAdmin implements StoreAdmin {
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
         return queue.submit(
-                        Task.<Optional<LeaseRow.Held>>writing(
+                        Task.writing(
                                 "force-release of " + name,
-                                (table, tries) -> Optional.ofNullable(verbs.forceRelease(name, holderId, table)),
-                                (kind, error) -> {
-                                    throw error;
-                                }),
+                                (table, tries) -> Optional.ofNullable(verbs.forceRelease(name, holderId, table))),
                         LIMIT_NANOS)
                 .thenCompose(loser -> loser.map(held -> taken.apply(name, held).<Boolean>handle((told, error) -> true))
                         .orElseGet(() -> CompletableFuture.completedFuture(false)));

@@ -42,7 +42,7 @@ final class TableOperations implements StoreOperations {
     /** A client deletes records that have expired once in so many records of its own: about once a minute. */
     private static final int RECORDS_BETWEEN_SWEEPS = 12;
 
-    /** As its dialect names it. */
+    /** The name that its dialect gives it. */
     private static final String POSTGRESQL = "PostgreSQL";
 
     private final String store;
@@ -149,27 +149,15 @@ final class TableOperations implements StoreOperations {
     }
 
     private <R> CompletableFuture<R> read(String what, Task.Work<R> work) {
-        return queue.submit(
-                Task.<R>reading(what, work, (kind, error) -> {
-                    throw error;
-                }),
-                LIMIT_NANOS);
+        return queue.submit(Task.reading(what, work), LIMIT_NANOS);
     }
 
     private <R> CompletableFuture<R> write(String what, Task.Work<R> work) {
-        return queue.submit(
-                Task.<R>writing(what, work, (kind, error) -> {
-                    throw error;
-                }),
-                LIMIT_NANOS);
+        return queue.submit(Task.writing(what, work), LIMIT_NANOS);
     }
 
     private <R> CompletableFuture<R> keepHouse(String what, Task.Work<R> work) {
-        return queue.submit(
-                Task.<R>keepingHouse(what, work, (kind, error) -> {
-                    throw error;
-                }),
-                LIMIT_NANOS);
+        return queue.submit(Task.keepingHouse(what, work), LIMIT_NANOS);
     }
 
     @Override

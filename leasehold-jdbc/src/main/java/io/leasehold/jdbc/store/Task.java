@@ -125,6 +125,27 @@ final class Task<R> {
         return new Task<>(what, false, Rank.REQUEST, null, null, work, onFailure);
     }
 
+    /** The same, where a failure fails the future. */
+    static <R> Task<R> writing(String what, Work<R> work) {
+        return writing(what, work, thrown());
+    }
+
+    /** The same, where a failure fails the future. */
+    static <R> Task<R> keepingHouse(String what, Work<R> work) {
+        return keepingHouse(what, work, thrown());
+    }
+
+    /** The same, where a failure fails the future. */
+    static <R> Task<R> reading(String what, Work<R> work) {
+        return reading(what, work, thrown());
+    }
+
+    private static <R> OnFailure<R> thrown() {
+        return (kind, error) -> {
+            throw error;
+        };
+    }
+
     String what() {
         return what;
     }

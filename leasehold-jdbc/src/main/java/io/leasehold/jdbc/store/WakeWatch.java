@@ -37,7 +37,7 @@ final class WakeWatch implements Waking {
     private static final long MAX_INTERVAL_NANOS = 20_000_000L;
     private static final int SHARE_OF_CALM = 8;
 
-    /** After failures the time between two looks doubles up to this, 0.64 s: opening a file may be tried for seconds. */
+    /** The time between two looks doubles with each failure up to this, 0.64 s: opening a file may be tried for seconds. */
     private static final int MAX_DOUBLINGS = 5;
 
     /** A waiter that was woken and has neither asked nor gone is woken again after this. */

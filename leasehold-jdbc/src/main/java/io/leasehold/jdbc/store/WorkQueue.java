@@ -64,7 +64,7 @@ final class WorkQueue {
         this.store = store;
     }
 
-    /** Asked what delays the worker now, for the words of a request that was not answered in time; null for the usual. */
+    /** Sets the source of the reason for which the worker is late: a request that is not answered in time names it; null for the usual. */
     void explainDelaysBy(Supplier<@Nullable String> words) {
         delayedBy = words;
     }

@@ -137,7 +137,7 @@ final class Worker implements Runnable {
         }
     }
 
-    /** Whatever fails, the task is answered: what nobody waits for has no time limit, and a look comes again by its answer. */
+    /** Carries out the task and answers it, whatever fails: what nobody waits for has no time limit, and a look comes again by its answer. */
     private void goOnWith(Task<?> task) {
         boolean over = true;
         try {

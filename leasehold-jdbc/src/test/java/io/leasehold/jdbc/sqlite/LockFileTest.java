@@ -9,10 +9,13 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.jdbc.dialect.SqlTrouble;
 import java.io.IOException;
+import java.net.URI;
+import java.nio.file.FileSystem;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.SQLException;
+import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -120,5 +123,19 @@ class LockFileTest {
         assertThat(file.refusal(SqlTrouble.DAMAGED, e)).hasMessageContaining("is damaged");
         assertThat(file.refusal(SqlTrouble.CONTENTION, e)).hasMessageContaining("stayed locked");
         assertThat(file.refusal(SqlTrouble.OTHER, new SQLException("one line"))).hasMessageContaining("(one line)");
+    }
+
+    /** As on Windows; what a file may be used for is then ruled by its directory. */
+    @Test
+    void whereTheFileSystemHasNoPermissionsNoneAreSetAndNoneAskedFor() throws IOException {
+        URI archive = URI.create("jar:" + directory.resolve("disk.zip").toUri());
+        try (FileSystem without = java.nio.file.FileSystems.newFileSystem(archive, Map.of("create", "true"))) {
+            assertThat(without.supportedFileAttributeViews()).doesNotContain("posix", "unix");
+            Path file = without.getPath("/a/b/locks.db");
+            new LockFile(file, of("ntfs")).prepare();
+            new LockFile(file, of("ntfs")).prepare();
+            assertThat(Files.isRegularFile(file)).isTrue();
+            assertThat(LockFile.attributesLike(file)).isEmpty();
+        }
     }
 }

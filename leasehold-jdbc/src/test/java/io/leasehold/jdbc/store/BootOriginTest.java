@@ -4,12 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.jdbc.dialect.H2Dialect;
 import io.leasehold.jdbc.lease.StoreTime;
 import io.leasehold.spi.LockRuntime;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -66,12 +68,15 @@ class BootOriginTest {
         assertThat(BootOrigin.linux(runtime, proc)).isNull();
     }
 
-    private @Nullable BootOrigin at(long nanoTime) {
-        LockRuntime still = (LockRuntime) Proxy.newProxyInstance(
+    private LockRuntime still(long nanoTime) {
+        return (LockRuntime) Proxy.newProxyInstance(
                 getClass().getClassLoader(),
                 new Class<?>[] {LockRuntime.class},
                 (proxy, method, arguments) -> nanoTime);
-        return BootOrigin.linux(still, proc);
+    }
+
+    private @Nullable BootOrigin at(long nanoTime) {
+        return BootOrigin.linux(still(nanoTime), proc);
     }
 
     @Test
@@ -97,6 +102,42 @@ class BootOriginTest {
         assertThat(now.nanos()).isEqualTo(now.readAtNanos() - 1_000);
         assertThat(now.wallMicros()).isBetween(beforeMillis * 1000, (beforeMillis + 60_000) * 1000);
         assertThat(new MachineClock(runtime, null).origin()).isEqualTo("wall");
+    }
+
+    private static @Nullable BootOrigin said(String script) {
+        assumeTrue(Files.isExecutable(Path.of("/bin/sh")), "needs a shell");
+        return BootOrigin.mac("/bin/sh", "-c", script);
+    }
+
+    /** What stands for sysctl, which there is on macOS alone. */
+    @Test
+    void aCommandTellsTheBootIfItEndsWellAndSaysSomething() {
+        assertThat(said("echo ' 7F-A '")).isEqualTo(new BootOrigin("boot:7F-A", 0));
+        assertThat(said("true")).isNull();
+        assertThat(said("echo 7F-A; exit 1")).isNull();
+        assertThat(said("echo no such name >&2; exit 1")).isNull();
+        assertThat(said("cat")).as("it is given nothing to read").isNull();
+        assertThat(BootOrigin.mac(proc.resolve("no command").toString())).isNull();
+    }
+
+    /** Else this process would count by the wall clock, and its neighbours by the boot. */
+    @Test
+    void anInterruptedThreadIsToldTheBootToo() {
+        Thread.currentThread().interrupt();
+        BootOrigin boot = said("echo 7F-A; exec >&- 2>&-; sleep 0.3");
+        assertThat(Thread.interrupted()).as("the interrupt is kept").isTrue();
+        assertThat(boot).isEqualTo(new BootOrigin("boot:7F-A", 0));
+    }
+
+    @Test
+    void aClockIsReadTheSameWithAndWithoutATable() throws Exception {
+        MachineClock clock = new MachineClock(still(5), new BootOrigin("boot:b", 2));
+        try (VerbsBench bench = new VerbsBench(H2Dialect.dialect(), "jdbc:h2:mem:" + UUID.randomUUID())) {
+            StoreTime expected = new StoreTime("boot:b", 3, 5_000, 5);
+            assertThat(clock.read()).isEqualTo(expected);
+            assertThat(clock.read(bench.table)).isEqualTo(expected);
+            assertThat(clock.readBehindRows(bench.table, 1)).isEqualTo(expected);
+        }
     }
 
     @Test

@@ -42,6 +42,7 @@ class FileOpeningTest {
     private long stepNanos;
     private int pauses;
     private Pause whilePausing = () -> {};
+    private Pause whileAwaiting = () -> {};
 
     private interface Pause {
         void run() throws SQLException, InterruptedException;
@@ -63,6 +64,7 @@ class FileOpeningTest {
                         return null;
                     }
                     case "await" -> {
+                        whileAwaiting.run();
                         return null;
                     }
                     default -> {
@@ -125,6 +127,54 @@ class FileOpeningTest {
                 .isInstanceOf(StoreUnavailableException.class)
                 .hasMessageContaining("is damaged or no SQLite database");
         assertThat(pauses).isZero();
+    }
+
+    /** As where the system has no descriptor left: a file that is missing may come back, and this does not get better. */
+    @Test
+    void whatCannotBeOpenedThoughItIsThereIsToldAtOnce() throws Exception {
+        file().open().discard();
+        Files.createDirectory(directory.resolve("locks.db-wal"));
+        assertThatThrownBy(() -> file().open())
+                .isInstanceOf(StoreUnavailableException.class)
+                .hasMessageContaining("cannot be opened");
+        assertThat(pauses).isZero();
+    }
+
+    @Test
+    void whoOpensAFileKnowsThatClientsCanTellOfThemselvesThere() throws Exception {
+        Dialect dialect = SqliteDialect.dialect(true);
+        SchemaCheck schema = new SchemaCheck(dialect, runtime, "boot", "the file");
+        SqliteFile file =
+                new SqliteFile(path(), Synchronous.FULL, existing -> "ext4", dialect, schema, "boot:1", runtime);
+        assertThat(schema.keepsClients()).isFalse();
+        file.open().discard();
+        assertThat(schema.keepsClients()).isTrue();
+    }
+
+    /** Whoever holds the write lock may be stopped. */
+    @Test
+    void aFileThatIsThereIsOpenedBesideOneWhoWrites() throws Exception {
+        file().open().discard();
+        try (Connection other = connect()) {
+            execute(other, "BEGIN IMMEDIATE");
+            file().open().discard();
+        }
+        assertThat(pauses).isZero();
+    }
+
+    @Test
+    void anInterruptEndsTheWaitAndIsKept() throws Exception {
+        try (Connection other = connect()) {
+            execute(other, "BEGIN EXCLUSIVE");
+            whileAwaiting = () -> {
+                throw new InterruptedException();
+            };
+            assertThatThrownBy(() -> file().open())
+                    .isInstanceOf(StoreUnavailableException.class)
+                    .hasMessage("interrupted while opening the lock file " + path());
+            assertThat(Thread.interrupted()).isTrue();
+            assertThat(pauses).isEqualTo(1);
+        }
     }
 
     @Test

@@ -67,6 +67,7 @@ class LeaseTableEdgesTest {
                 of.waking(),
                 null,
                 of.tuning(),
+                of.connecting(),
                 of.troubles(),
                 of.scope());
     }

@@ -204,6 +204,22 @@ class LeaseVerbsTest {
     }
 
     @Test
+    void whoWaitsForSeveralLocksIsNotedAtEachAndForgottenAtEach() throws SQLException {
+        acquire(request(ANN, "a"));
+        acquire(request(ANN, "b"));
+        assertThat(acquire(waiting(BOB, "a", "b"))).isInstanceOf(AcquireReply.Queued.class);
+        for (String name : List.of("a", "b")) {
+            assertThat(bench.read(name).waiter()).isNotNull();
+            assertThat(bench.read(name).waiter().owner()).isEqualTo(BOB);
+        }
+        bench.verbs.release(ending(BOB, 0, "a", "b"), bench.table);
+        for (String name : List.of("a", "b")) {
+            assertThat(bench.read(name).waiter()).isNull();
+            assertThat(bench.read(name).held()).isNotNull();
+        }
+    }
+
+    @Test
     void aReleaseIsOneEvenIfOnlyTheFirstOfItsLocksWasHeld() throws SQLException {
         acquire(request(ANN, "a"));
         assertThat(bench.verbs.release(ending(ANN, 0, "a", "b"), bench.table))
@@ -309,5 +325,20 @@ class LeaseVerbsTest {
         bench.verbs.prune(bench.table);
         assertThat(bench.prunesAsked).as("the last page").isEqualTo(1);
         assertThat(bench.table.read(name("old"))).isNull();
+    }
+
+    @Test
+    void theNextLookBeginsBehindTheLastRowOfTheOneBefore() throws SQLException {
+        for (int i = 0; i < 25; i++) {
+            LeaseRow.Held held = bench.held(ANN, TTL, null);
+            bench.table.insert(new LeaseRow(name("held" + i), ORIGIN, held, null, 0, 10 + i));
+        }
+        idle("old", 40);
+        bench.verbs.prune(bench.table);
+        assertThat(bench.prunesAsked).isEqualTo(1);
+        assertThat(bench.table.read(name("old"))).isNotNull();
+        bench.verbs.prune(bench.table);
+        assertThat(bench.table.read(name("old"))).isNull();
+        assertThat(bench.prunesAsked).as("the last page").isEqualTo(1);
     }
 }

@@ -211,6 +211,16 @@ class LockedRowVerbsTest {
     }
 
     @Test
+    void whoMustWaitByOneStatementIsWatchedUntilItsRecheck() throws SQLException {
+        answers(false, BOB.hex(), 5_000, "f".repeat(40));
+        assertThat(atOnce(waiting(ANN, "x"))).isInstanceOf(AcquireReply.Queued.class);
+        bench.goOn(Duration.ofMillis(2_990));
+        assertThat(bench.wokenByALook()).containsExactly(name("x"));
+        bench.goOn(Duration.ofMillis(20));
+        assertThat(bench.wokenByALook()).as("it would have asked again").isEmpty();
+    }
+
+    @Test
     void whatOneStatementCannotTellATransactionDoes() throws SQLException {
         answers(false, null, 0, BOB.hex());
         assertThat(atOnce(request(ANN, "x"))).as("kept for another").isNull();

@@ -38,6 +38,7 @@ class NotificationWatchTimesTest {
     private final List<String> calls = new ArrayList<>();
     private int opened;
     private boolean opensSlowly;
+    private boolean refusesAbort;
     private final NotificationWatch watch = new NotificationWatch(
             runtime, driver, this::open, echoes::add, new NotificationWatch.Listener(woken::add, words::add), "here");
 
@@ -59,10 +60,18 @@ class NotificationWatchTimesTest {
                         case "getAutoCommit" -> true;
                         case "getNetworkTimeout" -> 0;
                         case "setNetworkTimeout" -> noted("bound " + arguments[1]);
-                        case "abort", "close" -> noted(method.getName());
+                        case "abort" -> aborted();
+                        case "close" -> noted(method.getName());
                         default -> throw new AssertionError(method);
                     };
                 });
+    }
+
+    private @Nullable Object aborted() {
+        if (refusesAbort) {
+            throw new UnsupportedOperationException("made by the test");
+        }
+        return noted("abort");
     }
 
     private @Nullable Object noted(String call) {
@@ -242,6 +251,54 @@ class NotificationWatchTimesTest {
         assertThat(opened).as("at once when somebody wants to wait").isEqualTo(2);
     }
 
+    /** Its attempt has ended while the database was away, so that no request told of it. */
+    @Test
+    void aWaiterThatDoesNotAskAgainInTimeKeepsNoConnection() {
+        becomeLive();
+        for (int i = 0; i < 3; i++) {
+            watch.add(ANN, List.of(NAME), Duration.ofSeconds(20).toNanos(), LONG);
+            goOn(15);
+        }
+        driver.told.add("x");
+        goOn(3);
+        assertThat(woken).as("it has asked again each time").containsExactly(NAME);
+        goOn(4);
+        driver.told.add("x");
+        goOn(1);
+        assertThat(woken).as("it has not").containsExactly(NAME);
+        goOn(10);
+        assertThat(calls).endsWith("unlisten", "bound 0", "close").doesNotContain("abort");
+    }
+
+    @Test
+    void whoWaitedOverAConnectionThatBrokeKeepsNotTheNextOne() {
+        becomeLive();
+        await(ANN);
+        driver.broken = true;
+        goOn(1);
+        assertThat(woken).containsExactly(NAME);
+        driver.broken = false;
+        becomeLive();
+        driver.told.add("x");
+        goOn(1);
+        assertThat(woken).as("it has not asked again").containsExactly(NAME);
+        goOn(40);
+        assertThat(calls).endsWith("unlisten", "bound 0", "close");
+        assertThat(opened).isEqualTo(2);
+    }
+
+    /** Of a name with two waiters the one that still asks is told. */
+    @Test
+    void aWaiterThatIsSilentTakesNoOtherWithIt() {
+        becomeLive();
+        watch.add(ANN, List.of(NAME), Duration.ofSeconds(5).toNanos(), LONG);
+        await(BOB);
+        goOn(10);
+        driver.told.add("x");
+        goOn(1);
+        assertThat(woken).containsExactly(NAME);
+    }
+
     @Test
     void whatIsToldWakesWhoWaitsForItAndNobodyElse() {
         becomeLive();
@@ -295,6 +352,17 @@ class NotificationWatchTimesTest {
         assertThat(watch.isReady()).isFalse();
         goOn(10);
         assertThat(opened).isEqualTo(1);
+    }
+
+    /** The close of a store goes on: its worker is still to be waited for. */
+    @Test
+    void aDriverThatCannotAbortEndsNoClose() {
+        becomeLive();
+        refusesAbort = true;
+        watch.close();
+        goOn(1);
+        assertThat(calls).contains("close");
+        refusesAbort = false;
     }
 
     @Test

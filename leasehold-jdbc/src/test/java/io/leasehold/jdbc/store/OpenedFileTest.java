@@ -96,6 +96,7 @@ class OpenedFileTest {
                 of.waking(),
                 of.horizon(),
                 of.tuning(),
+                of.connecting(),
                 of.troubles(),
                 of.scope());
         SchemaCheck schema = new SchemaCheck(undone, runtime, "boot", "the file");

@@ -5,11 +5,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
+import io.leasehold.StoreAccessException;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.Finding;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.H2Dialect;
 import io.leasehold.jdbc.dialect.SqliteDialect;
+import io.leasehold.spi.FailureKind;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -149,6 +156,17 @@ class TableOperationsTest {
         assertThat(operations.client(ME)).isCompletedWithValue(Optional.empty());
     }
 
+    /** Else a holder would not hear what it is told. */
+    @Test
+    void whereNoClientIsKeptAHolderIsToldOnTheWayAlone() throws SQLException {
+        open(VerbsBench.h2(null, new Dialect.ByNotifications("INSERT INTO words VALUES (?)", noDriver())), url, false);
+        execute("CREATE TABLE words (word VARCHAR)");
+        execute("DROP TABLE leasehold_client");
+        assertThat(done(operations.tellTaken(LockName.exactly("x"), ME))).isTrue();
+        assertThat(bench.table.number("SELECT COUNT(*) FROM words WHERE word LIKE '%x'"))
+                .isEqualTo(1);
+    }
+
     @Test
     void everyTwelfthRecordDeletesWhatHasExpired() throws SQLException {
         open();
@@ -191,6 +209,41 @@ class TableOperationsTest {
                     .isInstanceOf(RowLockedException.class);
             other.rollback();
         }
+    }
+
+    private void announcementFails(LockStoreException why) {
+        CompletableFuture<Void> told = operations.announce(record(ME), KEPT);
+        while (!told.isDone()) {
+            fail(Objects.requireNonNull(queue.take()), why);
+        }
+        assertThat(told).isCompletedExceptionally();
+    }
+
+    private <R> void fail(Task<R> task, LockStoreException why) {
+        task.fail(FailureKind.PERMANENT, why);
+        queue.finished(task);
+    }
+
+    /** Who holds is not kept waiting by it, so nothing else tells of it. */
+    @Test
+    void aMissingRightIsInTheLogOnceAndOtherFailuresAreNot() throws SQLException {
+        open();
+        PrintStream before = System.err;
+        ByteArrayOutputStream log = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+        try {
+            announcementFails(new StoreUnavailableException("it is away", null));
+            assertThat(log.toString(StandardCharsets.UTF_8)).doesNotContain("leasehold_client");
+            announcementFails(new StoreAccessException("no right to INSERT", null));
+            announcementFails(new StoreAccessException("no right to UPDATE", null));
+            announce(ME);
+        } finally {
+            System.setErr(before);
+        }
+        assertThat(log.toString(StandardCharsets.UTF_8))
+                .containsOnlyOnce("store X: this client cannot tell operators of itself")
+                .contains("(no right to INSERT)")
+                .doesNotContain("it is away");
     }
 
     @Test
@@ -295,7 +348,7 @@ class TableOperationsTest {
         operations = new TableOperations(with(of, database), bench.runtime, queue, takenAway::add);
         assertThat(diagnosis().get(2)).satisfies(finding -> {
             assertThat(finding.grade()).isEqualTo(Finding.Grade.WARNING);
-            assertThat(finding.reason()).contains("5000 ms ahead of ours");
+            assertThat(finding.reason()).contains("the clock of store X is 5000 ms ahead of ours");
         });
     }
 

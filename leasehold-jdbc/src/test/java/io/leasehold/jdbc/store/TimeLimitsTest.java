@@ -1,8 +1,11 @@
 package io.leasehold.jdbc.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.spi.LockRuntime;
 import io.leasehold.testkit.virtual.VirtualRuntime;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,6 +34,38 @@ class TimeLimitsTest {
         limits.add(task("second"), 1_000_000_000L);
         limits.add(task("third"), 3_000_000_000L);
         runtime.runFor(Duration.ofSeconds(5));
+        assertThat(told).containsExactly("first", "second", "third");
+    }
+
+    /** The system had no memory for the next timer; the next task that has a limit brings one for the others, too. */
+    @Test
+    void whatIsUpIsToldThoughNoTimerCanBeArmedForTheOthers() {
+        long[] nowNanos = {0};
+        boolean[] refuses = {false};
+        List<Runnable> timers = new ArrayList<>();
+        LockRuntime still = (LockRuntime) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("nanoTime")) {
+                        return nowNanos[0];
+                    } else if (refuses[0]) {
+                        throw new OutOfMemoryError("made by the test");
+                    }
+                    timers.add((Runnable) arguments[1]);
+                    return (LockRuntime.Timer) () -> {};
+                });
+        List<String> told = new ArrayList<>();
+        TimeLimits limits = new TimeLimits(still, (task, limitNanos) -> told.add(task.what()));
+        limits.add(task("first"), 1_000_000_000L);
+        limits.add(task("second"), 3_000_000_000L);
+        nowNanos[0] = 1_000_000_000L;
+        refuses[0] = true;
+        assertThatThrownBy(timers.get(0)::run).isInstanceOf(OutOfMemoryError.class);
+        assertThat(told).containsExactly("first");
+        refuses[0] = false;
+        limits.add(task("third"), 3_000_000_000L);
+        nowNanos[0] = 4_000_000_000L;
+        assertThat(timers).hasSize(2);
+        timers.get(1).run();
         assertThat(told).containsExactly("first", "second", "third");
     }
 }

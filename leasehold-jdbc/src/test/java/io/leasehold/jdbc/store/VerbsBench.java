@@ -154,6 +154,7 @@ final class VerbsBench implements AutoCloseable {
                 waking,
                 null,
                 h2.tuning(),
+                h2.connecting(),
                 h2.troubles(),
                 h2.scope());
     }

@@ -171,6 +171,7 @@ class WorkerEdgesTest {
                 of.waking(),
                 of.horizon(),
                 of.tuning(),
+                of.connecting(),
                 e -> e.getErrorCode() == code ? trouble : of.troubles().apply(e),
                 of.scope());
     }

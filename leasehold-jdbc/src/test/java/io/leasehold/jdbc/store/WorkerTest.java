@@ -355,6 +355,7 @@ class WorkerTest {
                 h2.waking(),
                 null,
                 h2.tuning(),
+                h2.connecting(),
                 h2.troubles(),
                 h2.scope());
         start(whole, KeptConnection.Patience.ENDLESS);
@@ -487,6 +488,7 @@ class WorkerTest {
                 h2.waking(),
                 null,
                 h2.tuning(),
+                h2.connecting(),
                 h2.troubles(),
                 h2.scope());
         try (Connection connection = DriverManager.getConnection(url);

@@ -51,8 +51,8 @@ public record DurabilityCheck(
      * @return fails with what the driver says if the question was not answered
      */
     public static CompletableFuture<DurabilityCheck> of(Link link) {
-        CompletableFuture<Map<String, String>> persistence = ask(link, PlainCommand.configGet("*append*"));
-        CompletableFuture<Map<String, String>> memory = ask(link, PlainCommand.configGet("maxmemory*"));
+        CompletableFuture<Map<String, String>> persistence = link.ask(PlainCommand.configGet("*append*"));
+        CompletableFuture<Map<String, String>> memory = link.ask(PlainCommand.configGet("maxmemory*"));
         // After the settings: what is changed in between is counted.
         CompletableFuture<SettingsOrigin> origin = origin(link);
         return persistence
@@ -69,8 +69,8 @@ public record DurabilityCheck(
     }
 
     static CompletableFuture<SettingsOrigin> origin(Link link) {
-        CompletableFuture<String> commands = ask(link, PlainCommand.info("commandstats"));
-        CompletableFuture<String> files = ask(link, PlainCommand.info("persistence"));
+        CompletableFuture<String> commands = link.ask(PlainCommand.info("commandstats"));
+        CompletableFuture<String> files = link.ask(PlainCommand.info("persistence"));
         return commands.thenCombine(files, SettingsOrigin::of);
     }
 
@@ -83,22 +83,11 @@ public record DurabilityCheck(
                 evicting != null ? evicting : other.evicting);
     }
 
-    private static Map<String, String> union(Map<String, String> one, Map<String, String> other) {
+    /** The settings of both answers. */
+    static Map<String, String> union(Map<String, String> one, Map<String, String> other) {
         Map<String, String> all = new HashMap<>(one);
         all.putAll(other);
         return all;
-    }
-
-    private static <T> CompletableFuture<T> ask(Link link, PlainCommand<T> question) {
-        CompletableFuture<T> found = new CompletableFuture<>();
-        link.<T>send(question, (answer, error) -> {
-            if (answer != null) {
-                found.complete(answer);
-            } else {
-                found.completeExceptionally(error == null ? new IllegalStateException("no answer") : error);
-            }
-        });
-        return found;
     }
 
     /** Judges the settings; some services answer with nothing instead of a refusal. */

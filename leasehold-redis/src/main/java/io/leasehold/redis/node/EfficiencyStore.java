@@ -17,7 +17,6 @@ import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
@@ -30,13 +29,9 @@ import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
 import io.leasehold.spi.toolkit.Failure;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.BiConsumer;
-import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Locks without fence and queue: {@code SET NX PX}, renewal, compare-and-delete; one key for each lock, and
@@ -45,9 +40,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Its tokens count the grants of this process and mean nothing to a resource; {@code EfficiencyLocks} does not show
  * them. Safe for all threads. Nothing is sent twice, except in another form after the server has refused the first.
  */
-public final class EfficiencyStore implements LockStore, StoreAdmin {
+public final class EfficiencyStore implements LockStore {
 
-    private static final int MAX_RENEWALS_IN_ONE = 500;
     private static final long DETECTION_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final Guarantees GUARANTEES = new Guarantees(
             Guarantee.Exclusion.BEST_EFFORT,
@@ -60,7 +54,7 @@ public final class EfficiencyStore implements LockStore, StoreAdmin {
     private final Topology topology;
     private final LockRuntime runtime;
     private final Requests requests;
-    private final ReplyDecoder decoder;
+    private final Renewals renewals;
     private final RedisAdmin admin;
     private final AtomicLong nextToken = new AtomicLong(1);
     private volatile CompareAndDelete comparison = CompareAndDelete.SCRIPT;
@@ -77,10 +71,11 @@ public final class EfficiencyStore implements LockStore, StoreAdmin {
         this.keys = keys;
         this.topology = topology;
         this.runtime = runtime;
-        this.decoder = new ReplyDecoder(errors);
+        ReplyDecoder decoder = new ReplyDecoder(errors);
         this.requests = new Requests(topology, errors, runtime);
+        this.renewals = new Renewals(requests, topology, keys, decoder, runtime);
         this.admin = new RedisAdmin(
-                requests, topology, decoder, NodeSettings.standard(GUARANTEES).keys(keys), new Walk(), null);
+                requests, decoder, NodeSettings.standard(GUARANTEES).keys(keys), new KeyScan(requests, topology), null);
     }
 
     /** Finds out how the server compares and deletes; without an answer by script. */
@@ -89,7 +84,7 @@ public final class EfficiencyStore implements LockStore, StoreAdmin {
                         "read INFO",
                         DETECTION_NANOS,
                         KeyLayout.marker(),
-                        (link, then) -> link.send(PlainCommand.info("server"), then),
+                        PlainCommand.info("server"),
                         (info, link) -> CompareAndDelete.of(info),
                         failure -> CompareAndDelete.SCRIPT)
                 .thenApply(found -> {
@@ -144,22 +139,26 @@ public final class EfficiencyStore implements LockStore, StoreAdmin {
         // Taken before the sending, which it must not follow.
         long sentAtNanos = runtime.nanoTime();
         if (request.ballotSoFar() > 0) {
-            return requests.<Object, AcquireReply>ask(
+            return requests.run(
                     subject,
                     request.timeoutNanos(),
-                    key,
-                    (link, then) -> runForNumber(
-                            link, LuaScript.PLAIN_ACQUIRE, key, new String[] {value, Long.toString(ttlMillis)}, then),
-                    (taken, link) -> reply(taken.equals(1L), request, sentAtNanos, link),
-                    failure -> failed(failure));
+                    new ScriptCall(
+                            LuaScript.PLAIN_ACQUIRE, new String[] {key}, new String[] {value, Long.toString(ttlMillis)
+                            }),
+                    (taken, link) -> reply(isOne(taken), request, sentAtNanos, link),
+                    EfficiencyStore::failed);
         }
-        return requests.<String, AcquireReply>ask(
+        return requests.ask(
                 subject,
                 request.timeoutNanos(),
                 key,
-                (link, then) -> link.send(PlainCommand.setIfFree(key, value, ttlMillis), then),
+                PlainCommand.setIfFree(key, value, ttlMillis),
                 (done, link) -> reply(done.equals("OK"), request, sentAtNanos, link),
-                failure -> failed(failure));
+                EfficiencyStore::failed);
+    }
+
+    private static boolean isOne(List<Object> reply) {
+        return reply.get(0).equals(1L);
     }
 
     private AcquireReply reply(boolean taken, AcquireRequest request, long sentAtNanos, Link link) {
@@ -175,41 +174,9 @@ public final class EfficiencyStore implements LockStore, StoreAdmin {
         return new AcquireReply.Failed(failure.kind(), failure.error(), failure.kind() == FailureKind.UNKNOWN ? 1 : 0);
     }
 
-    private static void runForNumber(
-            Link link,
-            LuaScript script,
-            String key,
-            String[] arguments,
-            BiConsumer<@Nullable Object, @Nullable Throwable> then) {
-        link.run(new ScriptCall(script, new String[] {key}, arguments), () -> true, (reply, error) -> {
-            then.accept(reply == null ? null : reply.get(0), error);
-        });
-    }
-
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
-        return new RenewalGroups(batch.items(), MAX_RENEWALS_IN_ONE, item -> topology.slotTag(keys.lock(item.name())))
-                .renew(items -> renew(items, batch.timeoutNanos()))
-                .thenApply(RenewReply::new);
-    }
-
-    private CompletableFuture<List<RenewReply.Item>> renew(List<RenewBatch.Item> items, long timeoutNanos) {
-        List<LockName> names = items.stream().map(RenewBatch.Item::name).toList();
-        String[] arguments = items.stream()
-                .flatMap(item -> Stream.of(item.owner().hex(), Long.toString(NodeSettings.ceilMillis(item.ttlNanos()))))
-                .toArray(String[]::new);
-        long sentAtNanos = runtime.nanoTime();
-        String subject = names.size() == 1
-                ? "renew lock \"" + names.get(0) + "\""
-                : "renew " + names.size() + " locks, among them \"" + names.get(0) + "\"";
-        return requests.run(
-                subject,
-                timeoutNanos,
-                new ScriptCall(LuaScript.RENEW, names.stream().map(keys::lock).toArray(String[]::new), arguments),
-                (reply, link) -> decoder.renew(reply, names, sentAtNanos),
-                failure -> items.stream()
-                        .<RenewReply.Item>map(item -> new RenewReply.Failed(failure.error()))
-                        .toList());
+        return renewals.renew(batch);
     }
 
     @Override
@@ -233,42 +200,31 @@ public final class EfficiencyStore implements LockStore, StoreAdmin {
     private CompletableFuture<ReleaseReply> release(LockName name, ReleaseRequest request, CompareAndDelete way) {
         String key = keys.lock(name);
         String value = value(request.owner());
-        return requests.<Object, ReleaseReply>send(
-                new Requests.Subject("release", name),
+        Requests.Subject subject = new Requests.Subject("release", name);
+        if (way == CompareAndDelete.SCRIPT) {
+            return requests.run(
+                    subject,
+                    request.timeoutNanos(),
+                    new ScriptCall(LuaScript.PLAIN_RELEASE, new String[] {key}, new String[] {value}),
+                    (deleted, link) -> ended(isOne(deleted)),
+                    FailedReplies::releaseFailed);
+        }
+        return requests.send(
+                subject,
                 request.timeoutNanos(),
                 key,
-                (link, then) -> {
-                    if (way == CompareAndDelete.SCRIPT) {
-                        runForNumber(link, LuaScript.PLAIN_RELEASE, key, new String[] {value}, then);
-                    } else {
-                        link.send(way.command(key, value), (deleted, error) -> then.accept(deleted, error));
-                    }
-                },
-                (deleted, link) -> deleted.equals(1L) ? new ReleaseReply.Released() : new ReleaseReply.NotOurs(),
-                failure -> way == CompareAndDelete.SCRIPT
-                        ? FailedReplies.releaseFailed(failure)
-                        : new ReleaseReply.Failed(failure.kind(), failure.error()));
+                way.command(key, value),
+                (deleted, link) -> ended(deleted.equals(1L)),
+                failure -> new ReleaseReply.Failed(failure.kind(), failure.error()));
     }
 
-    /** Reads no side key, since there is no queue. */
+    private static ReleaseReply ended(boolean deleted) {
+        return deleted ? new ReleaseReply.Released() : new ReleaseReply.NotOurs();
+    }
+
     @Override
     public StoreAdmin admin() {
-        return this;
-    }
-
-    @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return admin.describe(name);
-    }
-
-    @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        return admin.list(glob, limit);
-    }
-
-    @Override
-    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holder) {
-        return admin.forceRelease(name, holder);
+        return admin;
     }
 
     @Override

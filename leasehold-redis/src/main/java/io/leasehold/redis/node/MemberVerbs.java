@@ -20,6 +20,7 @@ import io.leasehold.spi.ReleaseRequest;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
@@ -110,6 +111,7 @@ final class MemberVerbs {
         String lock = settings.keys().lock(name);
         String slot = topology.slotTag(lock);
         Requests.Subject subject = new Requests.Subject("acquire", name);
+        long placeMillis = watch ? settings.placeMillis(request.recheckNanos()) : 0;
         String[] arguments = {
             LockValue.of(request.owner(), ballot.candidate(), request.holderId()),
             Long.toString(NodeSettings.ceilMillis(request.ttlNanos())),
@@ -117,8 +119,8 @@ final class MemberVerbs {
             Long.toString(ballot.tokens().last()),
             Long.toString(settings.retentionMicros()),
             Long.toString(membership.boundMicros()),
-            Long.toString(watch ? settings.placeMillis(request.recheckNanos()) : 0),
-            wakeUps.channel(lock),
+            Long.toString(placeMillis),
+            wakeUps.channel(lock, TimeUnit.MILLISECONDS.toNanos(placeMillis)),
             Long.toString(Math.max(1, membership.estimateMicros())),
             membership.configuration(),
             Long.toString(membership.estimateMicros()),

@@ -88,8 +88,9 @@ final class MigrationFallback {
             if (closed) {
                 return;
             }
-            whole.get().thenAccept(reply -> {
-                if (reply instanceof ReleaseReply.Failed && runtime.nanoTime() - sinceAtNanos < LONGEST_NANOS) {
+            whole.get().whenComplete((reply, error) -> {
+                boolean again = error != null || reply instanceof ReleaseReply.Failed;
+                if (again && runtime.nanoTime() - sinceAtNanos < LONGEST_NANOS) {
                     serveLater(whole, sinceAtNanos);
                 }
             });

@@ -1,14 +1,10 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.LockName;
-import io.leasehold.LockStoreException;
 import io.leasehold.admin.QueuedWaiter;
-import io.leasehold.redis.topology.Link;
-import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.NameGlob;
-import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.LockRecord;
@@ -29,17 +25,17 @@ import org.jspecify.annotations.Nullable;
  */
 final class RedisAdmin implements StoreAdmin {
 
-    private static final long TIMEOUT_NANOS = 5_000_000_000L;
     private static final int KEYS_PER_STEP = 100;
     private static final int INSPECTIONS_AT_ONCE = 20;
+    /** A lock that changes hands as often while it is being taken is taken from its holder of that moment, which finds out by itself. */
+    private static final int MAX_LOOKS = 5;
     /** A script keeps everybody else waiting. */
     private static final int WAITERS_AT_ONCE = 1_000;
 
     private final Requests requests;
-    private final Topology topology;
     private final ReplyDecoder decoder;
     private final NodeSettings settings;
-    private final Walk walk;
+    private final KeyScan scan;
     private final @Nullable TellTaken tellTaken;
 
     /** Tells a holder that its lock was taken. */
@@ -52,19 +48,17 @@ final class RedisAdmin implements StoreAdmin {
     /**
      * Over the servers of this topology.
      *
-     * @param tellTaken null where holders keep no record by which they could be told
+     * @param tellTaken null of plain locks: holders keep no record by which they could be told, and nobody queues
      */
     RedisAdmin(
             Requests requests,
-            Topology topology,
             ReplyDecoder decoder,
             NodeSettings settings,
-            Walk walk,
+            KeyScan scan,
             @Nullable TellTaken tellTaken) {
-        this.walk = walk;
+        this.scan = scan;
         this.tellTaken = tellTaken;
         this.requests = requests;
-        this.topology = topology;
         this.decoder = decoder;
         this.settings = settings;
     }
@@ -75,33 +69,25 @@ final class RedisAdmin implements StoreAdmin {
             // No client of this store can hold it.
             return CompletableFuture.completedFuture(Optional.empty());
         }
-        return requests.run(
+        return requests.runOrThrow(
                 new Requests.Subject("inspect", name),
-                TIMEOUT_NANOS,
                 new ScriptCall(LuaScript.INSPECT, new String[] {settings.keys().lock(name)}, new String[0]),
-                (reply, link) -> decoder.inspect(reply, name),
-                failure -> {
-                    throw failure.error();
-                });
+                (reply, link) -> decoder.inspect(reply, name));
     }
 
     @Override
     public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
-        if (settings.keys().refusal(name) != null) {
+        if (tellTaken == null || settings.keys().refusal(name) != null) {
             return CompletableFuture.completedFuture(List.of());
         }
         Requests.Subject subject = new Requests.Subject("list the waiters of", name);
-        return requests.run(
+        return requests.runOrThrow(
                 subject,
-                TIMEOUT_NANOS,
                 new ScriptCall(
                         LuaScript.WAITERS,
                         new String[] {KeyLayout.queued(settings.keys().lock(name))},
                         new String[] {Integer.toString(Math.min(limit, WAITERS_AT_ONCE))}),
-                (reply, link) -> decoder.waiters(reply, subject.toString()),
-                failure -> {
-                    throw failure.error();
-                });
+                (reply, link) -> decoder.waiters(reply, subject.toString()));
     }
 
     @Override
@@ -110,11 +96,28 @@ final class RedisAdmin implements StoreAdmin {
         if (telling == null) {
             return take(name, holderId);
         }
-        return describe(name)
-                .thenCompose(before -> take(name, holderId)
-                        .thenCompose(removed -> removed && before.isPresent()
-                                ? telling.tell(name, before.get().holder().id()).thenApply(told -> true)
-                                : CompletableFuture.completedFuture(removed)));
+        return holderId != null ? takeAndTell(name, holderId, telling) : takeFromAnybody(name, telling, 1);
+    }
+
+    private CompletableFuture<Boolean> takeAndTell(LockName name, String holderId, TellTaken telling) {
+        return take(name, holderId)
+                .thenCompose(removed -> removed
+                        ? telling.tell(name, holderId).thenApply(told -> true)
+                        : CompletableFuture.completedFuture(false));
+    }
+
+    /** Takes it from who is known to hold it, since who is told must be who has lost it; by then another may have it. */
+    private CompletableFuture<Boolean> takeFromAnybody(LockName name, TellTaken telling, int look) {
+        return describe(name).thenCompose(held -> {
+            String holderId = held.map(one -> one.holder().id()).orElse("");
+            if (holderId.isEmpty() || look > MAX_LOOKS) {
+                return take(name, null);
+            }
+            return takeAndTell(name, holderId, telling)
+                    .thenCompose(removed -> removed
+                            ? CompletableFuture.completedFuture(true)
+                            : takeFromAnybody(name, telling, look + 1));
+        });
     }
 
     private CompletableFuture<Boolean> take(LockName name, @Nullable String holderId) {
@@ -122,17 +125,13 @@ final class RedisAdmin implements StoreAdmin {
             // On the wire an empty holder id stands for anybody; and a name without a key is held by nobody.
             return CompletableFuture.completedFuture(false);
         }
-        return requests.run(
+        return requests.runOrThrow(
                 new Requests.Subject("take away", name),
-                TIMEOUT_NANOS,
                 new ScriptCall(
                         LuaScript.FORCE_RELEASE,
                         KeyLayout.allOf(settings.keys().lock(name)),
                         new String[] {holderId == null ? "" : holderId}),
-                (reply, link) -> decoder.forceRelease(reply, name),
-                failure -> {
-                    throw failure.error();
-                });
+                (reply, link) -> decoder.forceRelease(reply, name));
     }
 
     @Override
@@ -140,25 +139,20 @@ final class RedisAdmin implements StoreAdmin {
         if (limit <= 0) {
             return CompletableFuture.completedFuture(List.of());
         }
-        CompletableFuture<Listing> listed =
-                CompletableFuture.completedFuture(new Listing(glob, settings.keys(), limit));
-        try {
-            for (Link master : topology.everywhere()) {
-                listed = listed.thenCompose(listing -> scan(master, listing, PlainCommand.Step.FIRST));
-            }
-        } catch (LockStoreException e) {
-            return CompletableFuture.failedFuture(e);
-        }
-        return listed.thenCompose(listing -> inspect(List.copyOf(listing.names), 0, new ArrayList<>()));
+        Listing listing = new Listing(glob, settings.keys(), limit);
+        return scan.of("list locks", listing.pattern.keyPattern(), KEYS_PER_STEP, found -> {
+                    listing.add(found);
+                    return CompletableFuture.completedFuture(null);
+                })
+                .thenCompose(done -> inspect(List.copyOf(listing.names), 0, new ArrayList<>()));
     }
 
-    /** The names found so far that come first. Touched by one step of the walk at a time. */
+    /** The names found so far that come first. Touched by one step of the scan at a time. */
     private static final class Listing {
         private final KeyLayout keys;
         private final NameGlob pattern;
         private final int limit;
         private final NavigableSet<LockName> names = new TreeSet<>();
-        private long steps;
 
         private Listing(String glob, KeyLayout keys, int limit) {
             this.keys = keys;
@@ -177,27 +171,6 @@ final class RedisAdmin implements StoreAdmin {
                 }
             }
         }
-    }
-
-    private CompletableFuture<Listing> scan(Link master, Listing listing, String from) {
-        PlainCommand<PlainCommand.Step> step = PlainCommand.scan(from, listing.pattern.keyPattern(), KEYS_PER_STEP);
-        return requests.<PlainCommand.Step, PlainCommand.Step>sendTo(
-                        master,
-                        "",
-                        "list locks",
-                        TIMEOUT_NANOS,
-                        (link, then) -> link.send(step, then),
-                        (cursor, link) -> cursor,
-                        failure -> {
-                            throw failure.error();
-                        })
-                .thenCompose(cursor -> {
-                    listing.add(cursor.keys());
-                    walk.seen(++listing.steps * KEYS_PER_STEP);
-                    return cursor.isLast()
-                            ? CompletableFuture.completedFuture(listing)
-                            : scan(master, listing, cursor.cursor());
-                });
     }
 
     private CompletableFuture<List<LockRecord>> inspect(List<LockName> names, int from, List<LockRecord> found) {

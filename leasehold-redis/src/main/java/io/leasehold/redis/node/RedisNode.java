@@ -30,6 +30,7 @@ import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -44,7 +45,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RedisNode implements LockNode {
 
-    private static final int MAX_RENEWALS_IN_ONE = 500;
     /** A script keeps everybody else waiting; more locks than this are taken one after the other. */
     private static final int MAX_AT_ONCE = 100;
 
@@ -61,6 +61,7 @@ public final class RedisNode implements LockNode {
     private final RedisOperations operations;
     private final MigrationFallback migration;
     private final WaitAcks acks;
+    private final Renewals renewals;
     private volatile @Nullable StoreSignals signals;
 
     /**
@@ -78,14 +79,15 @@ public final class RedisNode implements LockNode {
         this.topology = topology;
         this.decoder = new ReplyDecoder(errors);
         this.requests = new Requests(topology, errors, runtime);
-        Walk walk = new Walk();
+        KeyScan scan = new KeyScan(requests, topology);
         this.wakeUps = topology.wakeUps(this::pushed);
         this.acks = new WaitAcks(requests, errors, settings);
         this.member = new MemberVerbs(requests, acks, decoder, settings, topology, wakeUps, runtime, this::wake);
         this.migration = new MigrationFallback(requests, decoder, settings, runtime);
+        this.renewals = new Renewals(requests, topology, keys, decoder, runtime);
         this.operations =
-                new RedisOperations(description, requests, errors, topology, wakeUps, runtime, settings, walk);
-        this.admin = new RedisAdmin(requests, topology, decoder, settings, walk, operations::tellTaken);
+                new RedisOperations(description, requests, errors, topology, wakeUps, runtime, settings, scan);
+        this.admin = new RedisAdmin(requests, decoder, settings, scan, operations::tellTaken);
         topology.onReconnected(this::tellReconnected);
         wakeUps.onResubscribed(this::tellReconnected);
     }
@@ -150,11 +152,11 @@ public final class RedisNode implements LockNode {
     }
 
     private CompletableFuture<NodeReply> probe(String key, long timeoutNanos) {
-        return requests.<List<String>, NodeReply>send(
+        return requests.send(
                 "read the clock",
                 timeoutNanos,
                 key,
-                (link, then) -> link.send(PlainCommand.TIME, then),
+                PlainCommand.TIME,
                 (time, link) -> {
                     long micros = Long.parseLong(time.get(0)) * 1_000_000 + Long.parseLong(time.get(1));
                     return new NodeReply.Stale(0, link.incarnation(), micros);
@@ -230,7 +232,8 @@ public final class RedisNode implements LockNode {
     }
 
     private GrantCalls.Place place(AcquireRequest request, LockName name) {
-        return new GrantCalls.Place(settings.placeMillis(request.recheckNanos()), wakeUps.channel(keys.lock(name)));
+        long millis = settings.placeMillis(request.recheckNanos());
+        return new GrantCalls.Place(millis, wakeUps.channel(keys.lock(name), TimeUnit.MILLISECONDS.toNanos(millis)));
     }
 
     /** Several locks at once, all or none; such a request has no place in any queue. */
@@ -298,34 +301,7 @@ public final class RedisNode implements LockNode {
 
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
-        List<RenewBatch.Item> items = batch.items();
-        return new RenewalGroups(items, MAX_RENEWALS_IN_ONE, item -> topology.slotTag(keys.lock(item.name())))
-                .renew(chunk -> renewChunk(chunk, batch.timeoutNanos()))
-                .thenApply(RenewReply::new);
-    }
-
-    private CompletableFuture<List<RenewReply.Item>> renewChunk(List<RenewBatch.Item> items, long timeoutNanos) {
-        String[] locks = new String[items.size()];
-        String[] arguments = new String[2 * items.size()];
-        for (int i = 0; i < locks.length; i++) {
-            RenewBatch.Item item = items.get(i);
-            locks[i] = keys.lock(item.name());
-            arguments[2 * i] = item.owner().hex();
-            arguments[2 * i + 1] = Long.toString(NodeSettings.ceilMillis(item.ttlNanos()));
-        }
-        List<LockName> names = items.stream().map(RenewBatch.Item::name).toList();
-        String subject = items.size() == 1
-                ? "renew lock \"" + names.get(0) + "\""
-                : "renew " + items.size() + " locks, among them \"" + names.get(0) + "\"";
-        long sentAtNanos = runtime.nanoTime();
-        return requests.run(
-                subject,
-                timeoutNanos,
-                new ScriptCall(LuaScript.RENEW, locks, arguments),
-                (reply, link) -> decoder.renew(reply, names, sentAtNanos),
-                failure -> items.stream()
-                        .<RenewReply.Item>map(item -> new RenewReply.Failed(failure.error()))
-                        .toList());
+        return renewals.renew(batch);
     }
 
     @Override

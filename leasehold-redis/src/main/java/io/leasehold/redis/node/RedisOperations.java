@@ -9,6 +9,7 @@ import io.leasehold.admin.Leak;
 import io.leasehold.redis.topology.Link;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.topology.WakeUps;
+import io.leasehold.redis.wire.InfoText;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.Messages;
 import io.leasehold.redis.wire.PlainCommand;
@@ -16,7 +17,6 @@ import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.toolkit.Failure;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -31,8 +31,6 @@ import java.util.stream.Stream;
  */
 final class RedisOperations implements StoreOperations {
 
-    private static final long TIMEOUT_NANOS = 5_000_000_000L;
-
     /** The beginning of every channel of Leasehold; nothing else is published to, whatever a record says. */
     private static final String CHANNELS = "lock:wake:";
 
@@ -44,7 +42,7 @@ final class RedisOperations implements StoreOperations {
     private final LockRuntime runtime;
     private final boolean member;
     private final KeyLayout keys;
-    private final Walk walk;
+    private final KeyScan scan;
 
     RedisOperations(
             String node,
@@ -54,8 +52,8 @@ final class RedisOperations implements StoreOperations {
             WakeUps wakeUps,
             LockRuntime runtime,
             NodeSettings settings,
-            Walk walk) {
-        this.walk = walk;
+            KeyScan scan) {
+        this.scan = scan;
         this.node = node;
         this.requests = requests;
         this.errors = errors;
@@ -64,26 +62,6 @@ final class RedisOperations implements StoreOperations {
         this.runtime = runtime;
         this.member = settings.member();
         this.keys = settings.keys();
-    }
-
-    private <R> CompletableFuture<R> ask(String what, String key, PlainCommand<R> command) {
-        return requests.<R, R>send(
-                what, TIMEOUT_NANOS, key, (link, then) -> link.send(command, then), (reply, link) -> reply, failure -> {
-                    throw failure.error();
-                });
-    }
-
-    private <R> CompletableFuture<R> ask(Link master, String what, PlainCommand<R> command) {
-        return requests.<R, R>sendTo(
-                master,
-                "",
-                what,
-                TIMEOUT_NANOS,
-                (link, then) -> link.send(command, then),
-                (reply, link) -> reply,
-                failure -> {
-                    throw failure.error();
-                });
     }
 
     @Override
@@ -101,7 +79,7 @@ final class RedisOperations implements StoreOperations {
         CompletableFuture<Boolean> listening =
                 reachable ? wakeUps.started(key) : CompletableFuture.completedFuture(false);
         return listening
-                .thenCompose(live -> ask(
+                .thenCompose(live -> requests.sendOrThrow(
                         "keep the record of a client",
                         key,
                         PlainCommand.set(
@@ -122,7 +100,7 @@ final class RedisOperations implements StoreOperations {
         }
         // MGET, since a key of another type is no error then.
         String key = KeyLayout.client(holderId);
-        return ask("read the record of a client", key, PlainCommand.mget(key))
+        return requests.sendOrThrow("read the record of a client", key, PlainCommand.mget(key))
                 .thenApply(values -> Optional.ofNullable(values.get(0)));
     }
 
@@ -137,7 +115,7 @@ final class RedisOperations implements StoreOperations {
                     String channel = text.map(t -> t.substring(0, Math.max(0, t.indexOf('\n'))))
                             .orElse("-");
                     return channel.startsWith(CHANNELS)
-                            ? ask(
+                            ? requests.sendOrThrow(
                                     "tell a holder",
                                     KeyLayout.client(holderId),
                                     PlainCommand.publish(channel, Messages.taken(name, keys)))
@@ -155,12 +133,12 @@ final class RedisOperations implements StoreOperations {
 
     @Override
     public void onProgress(LongConsumer seen) {
-        walk.onProgress(seen);
+        scan.onProgress(seen);
     }
 
     @Override
     public CompletableFuture<List<Leak>> leaks() {
-        return new SideKeySearch(requests, topology, runtime, walk, keys).find();
+        return new SideKeySearch(requests, runtime, scan, keys).find();
     }
 
     @Override
@@ -184,17 +162,20 @@ final class RedisOperations implements StoreOperations {
 
     private CompletableFuture<List<Finding>> diagnose(Link master, String name) {
         CompletableFuture<Map<String, String>> config = configuration(master, "*append*")
-                .thenCombine(configuration(master, "maxmemory*"), RedisOperations::union)
-                .thenCombine(configuration(master, "min-replicas-*"), RedisOperations::union)
-                .thenCombine(configuration(master, "client-output-buffer-limit"), RedisOperations::union)
-                .thenCombine(configuration(master, "timeout"), RedisOperations::union)
+                .thenCombine(configuration(master, "maxmemory*"), DurabilityCheck::union)
+                .thenCombine(configuration(master, "min-replicas-*"), DurabilityCheck::union)
+                .thenCombine(configuration(master, "client-output-buffer-limit"), DurabilityCheck::union)
+                .thenCombine(configuration(master, "timeout"), DurabilityCheck::union)
                 .exceptionally(RedisOperations::forbidden);
         // After the settings: what is changed in between is counted.
-        CompletableFuture<SettingsOrigin> origin = ask(master, "read its statistics", PlainCommand.info("commandstats"))
-                .thenCombine(ask(master, "read its statistics", PlainCommand.info("persistence")), SettingsOrigin::of);
+        CompletableFuture<SettingsOrigin> origin = requests.sendOrThrow(
+                        "read its statistics", master, PlainCommand.info("commandstats"))
+                .thenCombine(
+                        requests.sendOrThrow("read its statistics", master, PlainCommand.info("persistence")),
+                        SettingsOrigin::of);
         CompletableFuture<Map<String, String>> info =
-                ask(master, "read INFO", PlainCommand.INFO).thenApply(SettingsOrigin::fields);
-        CompletableFuture<Long> skew = ask(master, "read the clock", PlainCommand.TIME)
+                requests.sendOrThrow("read INFO", master, PlainCommand.INFO).thenApply(InfoText::fields);
+        CompletableFuture<Long> skew = requests.sendOrThrow("read the clock", master, PlainCommand.TIME)
                 .thenApply(time -> Long.parseLong(time.get(0)) * 1_000
                         + Long.parseLong(time.get(1)) / 1_000
                         - runtime.wallMillis());
@@ -216,12 +197,6 @@ final class RedisOperations implements StoreOperations {
     }
 
     private CompletableFuture<Map<String, String>> configuration(Link master, String pattern) {
-        return ask(master, "read its configuration", PlainCommand.configGet(pattern));
-    }
-
-    private static Map<String, String> union(Map<String, String> one, Map<String, String> other) {
-        Map<String, String> all = new HashMap<>(one);
-        all.putAll(other);
-        return all;
+        return requests.sendOrThrow("read its configuration", master, PlainCommand.configGet(pattern));
     }
 }

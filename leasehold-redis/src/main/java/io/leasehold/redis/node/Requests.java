@@ -4,6 +4,7 @@ import io.leasehold.LockStoreException;
 import io.leasehold.redis.topology.Acknowledged;
 import io.leasehold.redis.topology.Link;
 import io.leasehold.redis.topology.Topology;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.redis.wire.ServerRefusal;
@@ -36,6 +37,9 @@ final class Requests {
     /** A slot that is still elsewhere after this is being moved to and fro. */
     private static final int MAX_DETOURS = 5;
 
+    /** The time limit of what operators ask. */
+    private static final long OPERATOR_NANOS = 5_000_000_000L;
+
     private final Topology topology;
     private final RedisErrors errors;
     private final LockRuntime runtime;
@@ -60,9 +64,9 @@ final class Requests {
         T decode(R reply, Link link);
     }
 
-    /** How a request is put on a link. */
+    /** How a request is put on a link: its text, where it has one, leaves only if the answer is still wanted. */
     private interface Form<R> {
-        void send(Link link, boolean asking, BooleanSupplier wanted, BiConsumer<@Nullable R, @Nullable Throwable> then);
+        void send(Link link, BooleanSupplier wanted, BiConsumer<@Nullable R, @Nullable Throwable> then);
     }
 
     /** Runs a script where its first key is served. */
@@ -72,32 +76,12 @@ final class Requests {
             ScriptCall call,
             Decoder<List<Object>, T> decoder,
             Function<Failure, T> failed) {
-        return new Errand<>(
-                        most(call),
-                        subject,
-                        timeoutNanos,
-                        call.keys()[0],
-                        (link, asking, wanted, then) -> (asking ? link.asking() : link).run(call, wanted, then),
-                        decoder,
-                        failed)
-                .begin(topology.current(call.keys()[0]));
+        Form<List<Object>> form = (link, wanted, then) -> link.run(call, wanted, then);
+        return new Request<>(most(call), subject, timeoutNanos, call.keys()[0], form, decoder, failed).begin();
     }
 
     private static int most(ScriptCall call) {
         return call.script().asksForLocks() ? MAX_IN_FLIGHT / 2 : MAX_IN_FLIGHT;
-    }
-
-    /** Sends a request for a lock in whatever form to where a key is served. */
-    <R, T> CompletableFuture<T> ask(
-            Object subject,
-            long timeoutNanos,
-            String key,
-            BiConsumer<Link, BiConsumer<@Nullable R, @Nullable Throwable>> request,
-            Decoder<R, T> decoder,
-            Function<Failure, T> failed) {
-        Form<R> form = (to, asking, wanted, then) -> request.accept(asking ? to.asking() : to, then);
-        return new Errand<R, T>(MAX_IN_FLIGHT / 2, subject, timeoutNanos, key, form, decoder, failed)
-                .begin(topology.current(key));
     }
 
     /** Runs a script, and waits until replicas have what it wrote. */
@@ -107,49 +91,62 @@ final class Requests {
             ScriptCall call,
             Decoder<Acknowledged, T> decoder,
             Function<Failure, T> failed) {
-        Form<Acknowledged> form = (link, asking, wanted, then) -> {
-            if (asking) {
-                // While its slot is being moved nobody is asked to acknowledge.
-                link.asking()
-                        .run(
-                                call,
-                                wanted,
-                                (reply, error) ->
-                                        then.accept(reply == null ? null : new Acknowledged(reply, 0), error));
-            } else {
-                link.runAcknowledged(call.script(), call.keys(), call.arguments(), then);
-            }
-        };
-        return new Errand<>(most(call), subject, timeoutNanos, call.keys()[0], form, decoder, failed)
-                .begin(topology.current(call.keys()[0]));
+        Form<Acknowledged> form = (link, wanted, then) -> link.runAcknowledged(call, wanted, then);
+        return new Request<>(most(call), subject, timeoutNanos, call.keys()[0], form, decoder, failed).begin();
     }
 
-    /** Sends a request in whatever form to where a key is served. */
+    /** Sends a command that asks for a lock to where its key is served. */
+    <R, T> CompletableFuture<T> ask(
+            Object subject,
+            long timeoutNanos,
+            String key,
+            PlainCommand<R> command,
+            Decoder<R, T> decoder,
+            Function<Failure, T> failed) {
+        return new Request<>(MAX_IN_FLIGHT / 2, subject, timeoutNanos, key, form(command), decoder, failed).begin();
+    }
+
+    /** Sends a command to where a key is served. */
     <R, T> CompletableFuture<T> send(
             Object subject,
             long timeoutNanos,
             String key,
-            BiConsumer<Link, BiConsumer<@Nullable R, @Nullable Throwable>> request,
+            PlainCommand<R> command,
             Decoder<R, T> decoder,
             Function<Failure, T> failed) {
-        return sendTo(topology.current(key), key, subject, timeoutNanos, request, decoder, failed);
+        return new Request<>(MAX_IN_FLIGHT, subject, timeoutNanos, key, form(command), decoder, failed).begin();
     }
 
-    /** Sends a request to this server. */
-    <R, T> CompletableFuture<T> sendTo(
-            @Nullable Link link,
-            String key,
-            Object subject,
-            long timeoutNanos,
-            BiConsumer<Link, BiConsumer<@Nullable R, @Nullable Throwable>> request,
-            Decoder<R, T> decoder,
-            Function<Failure, T> failed) {
-        Form<R> form = (to, asking, wanted, then) -> request.accept(asking ? to.asking() : to, then);
-        return new Errand<R, T>(MAX_IN_FLIGHT, subject, timeoutNanos, key, form, decoder, failed).begin(link);
+    private static <R> Form<R> form(PlainCommand<R> command) {
+        return (link, wanted, then) -> link.send(command, then);
+    }
+
+    /** Asks for an operator, where a key is served: the answer, or the error of the failure. */
+    <R> CompletableFuture<R> sendOrThrow(Object subject, String key, PlainCommand<R> command) {
+        return orThrow(subject, key, command).begin();
+    }
+
+    /** The same at this server. */
+    <R> CompletableFuture<R> sendOrThrow(Object subject, Link server, PlainCommand<R> command) {
+        return orThrow(subject, "", command).begin(server);
+    }
+
+    private <R> Request<R, R> orThrow(Object subject, String key, PlainCommand<R> command) {
+        return new Request<>(
+                MAX_IN_FLIGHT, subject, OPERATOR_NANOS, key, form(command), (reply, link) -> reply, failure -> {
+                    throw failure.error();
+                });
+    }
+
+    /** The same by a script. */
+    <T> CompletableFuture<T> runOrThrow(Object subject, ScriptCall call, Decoder<List<Object>, T> decoder) {
+        return run(subject, OPERATOR_NANOS, call, decoder, failure -> {
+            throw failure.error();
+        });
     }
 
     /** One request on its way. */
-    private final class Errand<R, T> {
+    private final class Request<R, T> {
         private final int most;
         private final Object subject;
         private final long timeoutNanos;
@@ -161,7 +158,7 @@ final class Requests {
         private volatile @Nullable Link asked;
         private LockRuntime.@Nullable Timer patience;
 
-        private Errand(
+        private Request(
                 int most,
                 Object subject,
                 long timeoutNanos,
@@ -178,6 +175,10 @@ final class Requests {
             this.failed = failed;
         }
 
+        private CompletableFuture<T> begin() {
+            return begin(topology.current(key));
+        }
+
         private CompletableFuture<T> begin(@Nullable Link link) {
             if (link == null) {
                 complete(() -> failed.apply(errors.notConnected(subject.toString(), topology.failure(key))));
@@ -192,7 +193,7 @@ final class Requests {
             asked = link;
             patience = runtime.schedule(timeoutNanos, this::timedOut);
             if (!answer.isDone()) {
-                go(link, false, 0);
+                go(link, 0);
             }
             return answer;
         }
@@ -205,24 +206,34 @@ final class Requests {
             }
         }
 
-        private void go(Link link, boolean asking, int detours) {
+        private void go(Link link, int detours) {
             asked = link;
             unanswered.incrementAndGet();
             // After the time limit the caller may have begun to undo: then nothing is sent any more.
-            form.send(link, asking, () -> !answer.isDone(), (reply, error) -> {
+            BiConsumer<@Nullable R, @Nullable Throwable> then = (reply, error) -> {
                 unanswered.decrementAndGet();
-                if (reply != null) {
-                    settle(() -> decoded(reply, link));
-                    return;
-                }
-                Throwable cause = error == null ? new IllegalStateException("no answer") : Failure.unwrapped(error);
-                CompletableFuture<Topology.Detour> detour = detour(link, cause);
-                if (detour == null || detours == MAX_DETOURS) {
-                    settle(() -> failed.apply(errors.of(cause, subject.toString())));
-                } else {
-                    follow(detour, detours);
-                }
-            });
+                answered(link, detours, reply, error);
+            };
+            try {
+                form.send(link, () -> !answer.isDone(), then);
+            } catch (RuntimeException | Error e) {
+                // A driver that throws tells nothing more.
+                then.accept(null, e);
+            }
+        }
+
+        private void answered(Link link, int detours, @Nullable R reply, @Nullable Throwable error) {
+            if (reply != null) {
+                settle(() -> decoded(reply, link));
+                return;
+            }
+            Throwable cause = error == null ? new IllegalStateException("no answer") : Failure.unwrapped(error);
+            CompletableFuture<Topology.Detour> detour = detour(link, cause);
+            if (detour == null || detours == MAX_DETOURS) {
+                settle(() -> failed.apply(errors.of(cause, subject.toString())));
+            } else {
+                follow(detour, detours);
+            }
         }
 
         private @Nullable CompletableFuture<Topology.Detour> detour(Link link, Throwable cause) {
@@ -240,7 +251,7 @@ final class Requests {
                                     : null;
                     settle(() -> failed.apply(errors.notConnected(subject.toString(), reason)));
                 } else if (!answer.isDone()) {
-                    go(way.link(), way.asking(), before + 1);
+                    go(way.asking() ? way.link().asking() : way.link(), before + 1);
                 }
             });
         }
@@ -266,7 +277,8 @@ final class Requests {
         private void complete(Supplier<T> result) {
             try {
                 answer.complete(result.get());
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
+                // Its time limit may be called off already: nothing else would tell who asked.
                 answer.completeExceptionally(e);
             }
         }

@@ -60,8 +60,13 @@ record ServerChecks(
     }
 
     private long number(String key) {
+        return parsed(info.getOrDefault(key, "0"));
+    }
+
+    /** Reads a number; text in place of one counts as zero. */
+    private static long parsed(String number) {
         try {
-            return Long.parseLong(info.getOrDefault(key, "0"));
+            return Long.parseLong(number);
         } catch (NumberFormatException e) {
             return 0;
         }
@@ -199,7 +204,7 @@ record ServerChecks(
         String[] words = configured("client-output-buffer-limit", "").split(" ", -1);
         for (int i = 0; i + 1 < words.length; i++) {
             if (words[i].equals("pubsub")) {
-                long hard = Long.parseLong(words[i + 1]);
+                long hard = parsed(words[i + 1]);
                 if (hard > 0 && hard < MIN_PUBSUB_BYTES) {
                     return Finding.warning(
                             "buffers",
@@ -213,12 +218,7 @@ record ServerChecks(
     }
 
     private Finding idleTimeout() {
-        long seconds;
-        try {
-            seconds = Long.parseLong(configured("timeout", "0"));
-        } catch (NumberFormatException e) {
-            seconds = 0;
-        }
+        long seconds = parsed(configured("timeout", "0"));
         if (seconds > 0 && seconds < MIN_IDLE_SECONDS) {
             return Finding.warning(
                     "idle", node + " ends connections that are silent for " + seconds + " s", setting("timeout 0"));
@@ -237,7 +237,7 @@ record ServerChecks(
 
     private Finding restart() {
         long seconds = number("uptime_in_seconds");
-        if (seconds < RECENT_SECONDS) {
+        if (seconds < RECENT_SECONDS && !wasDurableAtItsStart()) {
             return Finding.warning(
                     "restart",
                     node + " was started " + seconds + " s ago: "
@@ -247,6 +247,14 @@ record ServerChecks(
                     null);
         }
         return Finding.good("restart", node + " has been up for " + seconds + " s");
+    }
+
+    /** Settings that were made since the start say nothing of what it kept before. */
+    private boolean wasDurableAtItsStart() {
+        return origin == SettingsOrigin.START
+                && configured("appendonly", "no").equals("yes")
+                && configured("appendfsync", "everysec").equals("always")
+                && configured("no-appendfsync-on-rewrite", "no").equals("no");
     }
 
     private Finding clock() {

@@ -1,6 +1,6 @@
 package io.leasehold.redis.node;
 
-import java.util.HashMap;
+import io.leasehold.redis.wire.InfoText;
 import java.util.Map;
 
 /**
@@ -35,7 +35,7 @@ public enum SettingsOrigin {
      * @param persistence the answer to {@code INFO persistence}
      */
     static SettingsOrigin of(String commands, String persistence) {
-        Map<String, String> counts = fields(commands);
+        Map<String, String> counts = InfoText.fields(commands);
         if (!counts.containsKey(COUNTS + "get") && !counts.containsKey(COUNTS + "resetstat")) {
             // We have just asked for settings: a server that counts commands has counted that.
             return UNSEEN;
@@ -49,7 +49,7 @@ public enum SettingsOrigin {
         if (succeeded(counts, "rewrite") == 0) {
             return CHANGED;
         }
-        return isFirstFileMissing(fields(persistence)) ? BEING_WRITTEN : REWRITTEN;
+        return isFirstFileMissing(InfoText.fields(persistence)) ? BEING_WRITTEN : REWRITTEN;
     }
 
     /** {@code CONFIG SET appendonly yes} begins a rewrite in the background; before its end a crash forgets everything. */
@@ -76,17 +76,5 @@ public enum SettingsOrigin {
             }
         }
         return 0;
-    }
-
-    /** The {@code name:value} lines of an INFO answer. */
-    static Map<String, String> fields(String info) {
-        Map<String, String> fields = new HashMap<>();
-        info.lines().forEach(line -> {
-            int colon = line.indexOf(':');
-            if (colon > 0) {
-                fields.put(line.substring(0, colon), line.substring(colon + 1).strip());
-            }
-        });
-        return fields;
     }
 }

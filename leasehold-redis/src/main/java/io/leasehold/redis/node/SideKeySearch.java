@@ -1,10 +1,7 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.LockName;
-import io.leasehold.LockStoreException;
 import io.leasehold.admin.Leak;
-import io.leasehold.redis.topology.Link;
-import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.spi.LockRuntime;
@@ -15,62 +12,34 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Walks the keys of locks in small steps, and tells which of them nothing will ever remove, and which waiters have a free
- * lock before them. One search; its steps follow each other.
+ * Scans the keys of locks, and tells which of them nothing will ever remove, and which waiters have a free lock before them. One
+ * search; its steps follow each other.
  */
 final class SideKeySearch {
 
-    private static final long TIMEOUT_NANOS = 5_000_000_000L;
+    private static final String WHAT = "look for leaks";
     private static final int KEYS_PER_STEP = 500;
     private static final long SECOND_LOOK_NANOS = 4_000_000_000L;
 
     private final Requests requests;
-    private final Topology topology;
     private final LockRuntime runtime;
-    private final Walk walk;
+    private final KeyScan scan;
     private final KeyLayout keys;
-    private long steps;
     private final List<Leak> found = new ArrayList<>();
     /** Queues whose lock is free, by the key of the queue. */
     private final Map<String, String> idle = new LinkedHashMap<>();
 
-    SideKeySearch(Requests requests, Topology topology, LockRuntime runtime, Walk walk, KeyLayout keys) {
+    SideKeySearch(Requests requests, LockRuntime runtime, KeyScan scan, KeyLayout keys) {
         this.keys = keys;
-        this.topology = topology;
-        this.walk = walk;
+        this.scan = scan;
         this.requests = requests;
         this.runtime = runtime;
     }
 
     CompletableFuture<List<Leak>> find() {
-        CompletableFuture<Void> walked = CompletableFuture.completedFuture(null);
-        try {
-            for (Link master : topology.everywhere()) {
-                walked = walked.thenCompose(done -> walk(master, PlainCommand.Step.FIRST));
-            }
-        } catch (LockStoreException e) {
-            return CompletableFuture.failedFuture(e);
-        }
-        return walked.thenCompose(done -> secondLook()).thenApply(done -> List.copyOf(found));
-    }
-
-    private CompletableFuture<Void> walk(Link master, String from) {
-        PlainCommand<PlainCommand.Step> step = PlainCommand.scan(from, keys.scanPattern(), KEYS_PER_STEP);
-        return requests.<PlainCommand.Step, PlainCommand.Step>sendTo(
-                        master,
-                        "",
-                        "look for leaks",
-                        TIMEOUT_NANOS,
-                        (link, then) -> link.send(step, then),
-                        (cursor, link) -> cursor,
-                        failure -> {
-                            throw failure.error();
-                        })
-                .whenComplete((cursor, error) -> walk.seen(++steps * KEYS_PER_STEP))
-                .thenCompose(cursor -> look(cursor.keys())
-                        .thenCompose(done -> cursor.isLast()
-                                ? CompletableFuture.completedFuture(null)
-                                : walk(master, cursor.cursor())));
+        return scan.of(WHAT, keys.scanPattern(), KEYS_PER_STEP, this::look)
+                .thenCompose(done -> secondLook())
+                .thenApply(done -> List.copyOf(found));
     }
 
     private CompletableFuture<Void> look(List<String> several) {
@@ -107,15 +76,7 @@ final class SideKeySearch {
     }
 
     private CompletableFuture<Long> pttl(String key) {
-        return requests.<Long, Long>send(
-                "look for leaks",
-                TIMEOUT_NANOS,
-                key,
-                (link, then) -> link.send(PlainCommand.pttl(key), then),
-                (left, link) -> left,
-                failure -> {
-                    throw failure.error();
-                });
+        return requests.sendOrThrow(WHAT, key, PlainCommand.pttl(key));
     }
 
     /** A lock that was free for a moment is taken by now, or its waiters are gone. */

@@ -1,26 +1,19 @@
 package io.leasehold.redis.node;
 
-import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.node.Ballot;
-import io.leasehold.node.Birth;
 import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
+import io.leasehold.node.PassingNode;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
-import io.leasehold.spi.ReleaseReply;
-import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
-import io.leasehold.spi.StoreAdmin;
-import io.leasehold.spi.StoreOperations;
-import io.leasehold.spi.StoreSignals;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -39,14 +32,13 @@ import org.slf4j.LoggerFactory;
  * with these settings has loaded what the life before had acknowledged. Any other one is asked as a member that forgets, so it is
  * quarantined once, whatever was declared. Safe for all threads.
  */
-public final class VerifiedMember implements LockNode {
+public final class VerifiedMember extends PassingNode {
 
     private static final Logger LOG = LoggerFactory.getLogger(VerifiedMember.class);
     private static final int MAX_LIVES = 1_000;
     private static final long LOOK_AGAIN_NANOS = 5_000_000_000L;
     private static final long ANSWER_NANOS = 3_000_000_000L;
 
-    private final LockNode node;
     private final String name;
     private final boolean durable;
     private final boolean mayEvict;
@@ -82,7 +74,7 @@ public final class VerifiedMember implements LockNode {
             Map<Incarnation, DurabilityCheck> found,
             Supplier<CompletableFuture<Map<Incarnation, DurabilityCheck>>> look,
             LockRuntime runtime) {
-        this.node = node;
+        super(node);
         this.name = name;
         this.durable = durable;
         this.mayEvict = mayEvict;
@@ -97,13 +89,13 @@ public final class VerifiedMember implements LockNode {
         String why = refusal();
         if (why != null) {
             // Its life is asked for again, so that a better one is noticed.
-            heard(node.probe(ballot.request().timeoutNanos()));
+            heard(super.probe(ballot.request().timeoutNanos()));
             lookAgain();
             return CompletableFuture.completedFuture(
                     new NodeReply.Failed(FailureKind.NO_EFFECT, new UnsafeStoreException(why, null)));
         }
         boolean forgets = durable && mayHaveForgotten();
-        return heard(node.acquire(ballot, forgets ? forgetting(membership) : membership))
+        return heard(super.acquire(ballot, forgets ? forgetting(membership) : membership))
                 .thenApply(reply -> judged(reply, forgets));
     }
 
@@ -146,7 +138,7 @@ public final class VerifiedMember implements LockNode {
             looking = true;
             lookedAtNanos = runtime.nanoTime();
         }
-        CompletableFuture<Map<Incarnation, DurabilityCheck>> asked = look.get();
+        CompletableFuture<Map<Incarnation, DurabilityCheck>> asked = asked();
         // What is never answered must not keep the next question back.
         LockRuntime.Timer patience = runtime.schedule(
                 ANSWER_NANOS, () -> asked.completeExceptionally(new IllegalStateException("not answered in time")));
@@ -162,6 +154,15 @@ public final class VerifiedMember implements LockNode {
                 looking = false;
             }
         });
+    }
+
+    private CompletableFuture<Map<Incarnation, DurabilityCheck>> asked() {
+        try {
+            return look.get();
+        } catch (RuntimeException | Error e) {
+            // The next question does not depend on this one.
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     /** Warns once in each life of what is believed and not known. */
@@ -257,7 +258,7 @@ public final class VerifiedMember implements LockNode {
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
         String why = refusal();
         if (why == null) {
-            return node.renew(batch);
+            return super.renew(batch);
         }
         return CompletableFuture.completedFuture(new RenewReply(batch.items().stream()
                 .<RenewReply.Item>map(item -> new RenewReply.Failed(new UnsafeStoreException(why, null)))
@@ -265,72 +266,12 @@ public final class VerifiedMember implements LockNode {
     }
 
     @Override
-    public CompletableFuture<NodeReply> acquire(Ballot ballot) {
-        return node.acquire(ballot);
-    }
-
-    @Override
     public CompletableFuture<NodeReply> probe(long timeoutNanos) {
-        return heard(node.probe(timeoutNanos));
-    }
-
-    @Override
-    public String part(LockName lock) {
-        return node.part(lock);
+        return heard(super.probe(timeoutNanos));
     }
 
     @Override
     public CompletableFuture<NodeReply> probe(LockName lock, long timeoutNanos) {
-        return heard(node.probe(lock, timeoutNanos));
-    }
-
-    @Override
-    public CompletableFuture<NodeReply> birth(Birth birth) {
-        return node.birth(birth);
-    }
-
-    @Override
-    public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
-        return node.release(request);
-    }
-
-    @Override
-    public String description() {
-        return node.description();
-    }
-
-    @Override
-    public Guarantees guarantees() {
-        return node.guarantees();
-    }
-
-    @Override
-    public boolean isAtomicOver(List<LockName> names) {
-        return node.isAtomicOver(names);
-    }
-
-    @Override
-    public void listen(StoreSignals signals) {
-        node.listen(signals);
-    }
-
-    @Override
-    public void unlisten(StoreSignals signals) {
-        node.unlisten(signals);
-    }
-
-    @Override
-    public StoreOperations operations() {
-        return node.operations();
-    }
-
-    @Override
-    public StoreAdmin admin() {
-        return node.admin();
-    }
-
-    @Override
-    public void close() {
-        node.close();
+        return heard(super.probe(lock, timeoutNanos));
     }
 }

@@ -67,7 +67,7 @@ public final class NodeOpening {
         }
     }
 
-    /** Begins to connect, over a driver that is closed with the node. */
+    /** Begins to connect, over a driver that is closed with the node; at once where this fails. */
     public NodeOpening(Deployment where, Driver driver, LockRuntime runtime) {
         this(where, driver, where.errors(), runtime);
     }
@@ -77,8 +77,13 @@ public final class NodeOpening {
         this.where = where;
         this.runtime = runtime;
         this.errors = errors;
-        this.topology = Topologies.of(where, driver, errors, runtime);
-        this.outcome = topology.open().handle(this::opened).thenCompose(outcome -> outcome);
+        try {
+            this.topology = Topologies.of(where, driver, errors, runtime);
+            this.outcome = topology.open().handle(this::opened).thenCompose(outcome -> outcome);
+        } catch (RuntimeException | Error e) {
+            driver.close();
+            throw e;
+        }
     }
 
     private CompletableFuture<Outcome> opened(@Nullable Void open, @Nullable Throwable error) {
@@ -103,7 +108,7 @@ public final class NodeOpening {
         List<Link> connected;
         try {
             connected = topology.connected();
-        } catch (RuntimeException notConnected) {
+        } catch (RuntimeException | Error notConnected) {
             return CompletableFuture.failedFuture(notConnected);
         }
         Map<Incarnation, DurabilityCheck> found = new ConcurrentHashMap<>();
@@ -145,7 +150,7 @@ public final class NodeOpening {
             DurabilityCheck durability = await(outcome.thenCompose(NodeOpening::known));
             warnOfEviction(where.toString(), durability);
             return node(NodeSettings.standard(RedisGuarantees.of(where.kind(), durability.durable())));
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             close();
             throw e;
         }
@@ -158,7 +163,7 @@ public final class NodeOpening {
             EfficiencyStore store = new EfficiencyStore(where.toString(), where.keys(), topology, errors, runtime);
             await(store.detect());
             return store;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             close();
             throw e;
         }
@@ -224,7 +229,7 @@ public final class NodeOpening {
         }
     }
 
-    /** Gives it up. */
+    /** Ends the connections, of an opening that came to nothing. */
     public void close() {
         topology.close();
     }

@@ -91,7 +91,7 @@ final class ClusterMembers {
         return adopt(found, this::counts);
     }
 
-    /** A node says who serves a slot: believed, unless we know better. The master, if it is new. */
+    /** Believes a node that says who serves a slot, unless we know better; returns the master, if it is new. */
     Set<String> adopt(int slot, String master) {
         return adopt(table.with(slot, master), told -> told.isAsNewAs(table));
     }
@@ -137,6 +137,7 @@ final class ClusterMembers {
         };
     }
 
+    /** Connections to the node at this address; nothing is connected yet. */
     private Connections member(String address) {
         Connections made = new Connections(
                 driver,
@@ -171,21 +172,14 @@ final class ClusterMembers {
                 .toList();
     }
 
-    /** Makes the first link to a master. */
+    /** Begins to connect to a master, in the background: the link is told of as one that can be used again. */
     void connect(String master) {
         Connections member;
         synchronized (this) {
             member = members.get(master);
         }
         if (member != null) {
-            member.open().whenComplete((link, error) -> {
-                if (error != null) {
-                    member.keepTrying();
-                } else {
-                    LOG.info("connected to {}, a master of {}", master, where);
-                    onReconnected.run();
-                }
-            });
+            member.begin();
         }
     }
 
@@ -207,7 +201,11 @@ final class ClusterMembers {
         return table.masterOf(slot);
     }
 
-    /** The links that are alive; fails if there is none. */
+    /**
+     * The links that are alive.
+     *
+     * @throws LockStoreException if there is none
+     */
     List<Link> connected() {
         List<Link> live = live();
         if (live.isEmpty()) {

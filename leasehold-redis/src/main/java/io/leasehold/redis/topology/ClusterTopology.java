@@ -10,6 +10,8 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +31,9 @@ final class ClusterTopology implements Topology {
 
     /** The time that a healthy node gets to answer at the start. */
     private static final long OPEN_NANOS = 1_500_000_000L;
+
+    /** A redirect; an answer of another form leads nowhere, since a proxy may have given it. */
+    private static final Pattern ELSEWHERE = Pattern.compile("(MOVED|ASK) ([0-9]{1,5}) (.*):([0-9]{1,5})\\s*");
 
     private final Deployment where;
     private final Driver driver;
@@ -70,25 +75,24 @@ final class ClusterTopology implements Topology {
     private CompletableFuture<Void> linked() {
         List<Connections> all = members.all();
         CompletableFuture<?>[] links = all.stream()
-                .map(member -> member.open().handle((link, error) -> {
-                    if (error != null) {
-                        member.keepTrying();
-                    }
-                    return link;
-                }))
+                .map(member -> member.open().handle((link, error) -> link))
                 .toArray(CompletableFuture<?>[]::new);
         CompletableFuture<Void> answered = CompletableFuture.allOf(links);
         LockRuntime.Timer patience = runtime.schedule(OPEN_NANOS, () -> answered.complete(null));
         return answered.thenApply(done -> {
             patience.cancel();
-            if (all.stream().noneMatch(member -> member.current() != null)) {
+            List<Connections> missing =
+                    all.stream().filter(member -> member.current() == null).toList();
+            // Also those whose first try is still under way, since it may hang.
+            missing.forEach(Connections::keepTrying);
+            if (missing.size() == all.size()) {
                 throw all.stream()
                         .map(Connections::failure)
                         .filter(Objects::nonNull)
                         .findFirst()
                         .orElseGet(() -> new StoreUnavailableException("no master of " + where + " answers", null));
             }
-            if (all.stream().anyMatch(member -> member.current() == null)) {
+            if (!missing.isEmpty()) {
                 // The node that told us may not have heard of its successor yet.
                 look();
             }
@@ -114,7 +118,8 @@ final class ClusterTopology implements Topology {
         CompletableFuture<SlotTable> read;
         try {
             read = reader.latest(members.live(), members.others(), members.table());
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
+            // The next look does not depend on this one.
             read = CompletableFuture.failedFuture(e);
         }
         read.whenComplete(this::looked);
@@ -234,18 +239,17 @@ final class ClusterTopology implements Topology {
 
     @Override
     public @Nullable CompletableFuture<Detour> detour(String key, Link asked, String error) {
-        boolean moved = error.startsWith("MOVED ");
-        if (moved || error.startsWith("ASK ")) {
-            String[] parts = error.split(" ", 3);
-            int colon = parts.length < 3 ? -1 : parts[2].lastIndexOf(':');
-            if (colon < 0) {
+        Matcher elsewhere = ELSEWHERE.matcher(error);
+        if (elsewhere.matches()) {
+            boolean moved = elsewhere.group(1).equals("MOVED");
+            int slot = Integer.parseInt(elsewhere.group(2));
+            if (slot >= Slots.COUNT) {
                 return null;
             }
             String target = SlotTable.address(
-                    SlotTable.host(parts[2].substring(0, colon), asked.address().host()),
-                    Integer.parseInt(parts[2].substring(colon + 1).strip()));
+                    SlotTable.host(elsewhere.group(3), asked.address().host()), Integer.parseInt(elsewhere.group(4)));
             if (moved) {
-                moved(Integer.parseInt(parts[1]), target);
+                moved(slot, target);
             }
             return members.linkTo(target, !moved).thenApply(link -> new Detour(link, !moved));
         }
@@ -255,7 +259,7 @@ final class ClusterTopology implements Topology {
         return null;
     }
 
-    /** A node says who serves a slot: believed at once; the whole table is read to be sure. */
+    /** Believes a node that says who serves a slot, at once, and reads the whole table to be sure. */
     private void moved(int slot, String master) {
         members.adopt(slot, master).forEach(members::connect);
         look();

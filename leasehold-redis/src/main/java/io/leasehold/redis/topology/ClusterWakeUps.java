@@ -9,14 +9,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The pushes of a Cluster to one client.
  *
  * <p>Servers with sharded channels (Redis 7): one connection to each master that has waiters of ours, and on it one channel for
- * each slot, since a script may only publish to a channel of the lock's own slot. A channel that nobody has asked about for
- * {@value #IDLE_MINUTES} minutes is given up. A slot that moves takes its channel along: we subscribe where it is served then.
+ * each slot, since a script may only publish to a channel of the lock's own slot. A channel is given up when nobody has asked about
+ * it for {@value #IDLE_MINUTES} minutes and no waiter has a place that lasts longer. A slot that moves takes its channel along: we
+ * subscribe where it is served then.
  *
  * <p>Older servers: one connection to any master, and one plain channel, which the Cluster broadcasts.
  *
@@ -39,7 +41,7 @@ final class ClusterWakeUps implements WakeUps {
     private final String id;
     private final Map<Integer, SlotChannel> slots = new HashMap<>();
     private final Map<String, NodePushes> nodes = new HashMap<>();
-    private @Nullable Subscriptions plain;
+    private final Subscriptions plain;
     private volatile Runnable onResubscribed = () -> {};
     private boolean sweeping;
     private boolean closed;
@@ -58,12 +60,14 @@ final class ClusterWakeUps implements WakeUps {
         this.runtime = runtime;
         this.onMessage = onMessage;
         this.id = Channels.newId(runtime);
+        this.plain = new Subscriptions(
+                driver, new AnyMaster(), Channels.ofCluster(id), "wake-ups", errors, runtime, onMessage);
     }
 
     /** The channel of one slot. Guarded by the outer object. */
     private static final class SlotChannel {
         private final CompletableFuture<Boolean> firstTry = new CompletableFuture<>();
-        private long usedAtNanos;
+        private long keptUntilAtNanos;
         /** Where messages come from now, or null. */
         private @Nullable String liveAt;
 
@@ -72,6 +76,14 @@ final class ClusterWakeUps implements WakeUps {
         private boolean waiting;
 
         private int failures;
+
+        SlotChannel(long keptUntilAtNanos) {
+            this.keptUntilAtNanos = keptUntilAtNanos;
+        }
+
+        void keepUntil(long atNanos) {
+            keptUntilAtNanos = atNanos - keptUntilAtNanos > 0 ? atNanos : keptUntilAtNanos;
+        }
     }
 
     private String nameOf(int slot) {
@@ -84,23 +96,26 @@ final class ClusterWakeUps implements WakeUps {
     }
 
     @Override
-    public void onResubscribed(Runnable listener) {
-        onResubscribed = listener;
-        Subscriptions one = plainIfAny();
-        if (one != null) {
-            one.onResubscribed(listener);
+    public String channel(String lockKey, long placeNanos) {
+        synchronized (this) {
+            SlotChannel channel = slots.get(Slots.of(lockKey));
+            if (channel != null) {
+                channel.keepUntil(runtime.nanoTime() + placeNanos);
+            }
         }
+        return channel(lockKey);
     }
 
-    private synchronized @Nullable Subscriptions plainIfAny() {
-        return plain;
+    @Override
+    public void onResubscribed(Runnable listener) {
+        onResubscribed = listener;
+        plain.onResubscribed(listener);
     }
 
     @Override
     public boolean isLive(String lockKey) {
-        Subscriptions one = plainIfAny();
         if (!members.hasShardedChannels()) {
-            return one != null && one.isLive(lockKey);
+            return plain.isLive(lockKey);
         }
         int slot = Slots.of(lockKey);
         synchronized (this) {
@@ -108,7 +123,7 @@ final class ClusterWakeUps implements WakeUps {
             if (channel == null) {
                 return false;
             }
-            channel.usedAtNanos = runtime.nanoTime();
+            channel.keepUntil(runtime.nanoTime() + IDLE_NANOS);
             String liveAt = channel.liveAt;
             return liveAt != null && liveAt.equals(members.masterOf(slot));
         }
@@ -117,7 +132,7 @@ final class ClusterWakeUps implements WakeUps {
     @Override
     public CompletableFuture<Boolean> started(String lockKey) {
         if (!members.hasShardedChannels()) {
-            return plain().started(lockKey);
+            return plain.started(lockKey);
         }
         int slot = Slots.of(lockKey);
         SlotChannel channel;
@@ -125,25 +140,13 @@ final class ClusterWakeUps implements WakeUps {
             if (closed) {
                 return CompletableFuture.completedFuture(false);
             }
-            channel = slots.computeIfAbsent(slot, ignored -> new SlotChannel());
-            channel.usedAtNanos = runtime.nanoTime();
+            long keptUntilAtNanos = runtime.nanoTime() + IDLE_NANOS;
+            channel = slots.computeIfAbsent(slot, missing -> new SlotChannel(keptUntilAtNanos));
+            channel.keepUntil(keptUntilAtNanos);
         }
         sweepLater();
         subscribe(slot);
         return channel.firstTry.isDone() ? CompletableFuture.completedFuture(isLive(lockKey)) : channel.firstTry.copy();
-    }
-
-    private Subscriptions plain() {
-        synchronized (this) {
-            Subscriptions one = plain;
-            if (one == null) {
-                one = new Subscriptions(
-                        driver, new AnyMaster(), Channels.ofCluster(id), "wake-ups", errors, runtime, onMessage);
-                one.onResubscribed(onResubscribed);
-                plain = one;
-            }
-            return one;
-        }
     }
 
     /** Any master, for as long as it belongs to the Cluster. */
@@ -218,7 +221,7 @@ final class ClusterWakeUps implements WakeUps {
 
     private void subscribed(int slot, NodePushes node) {
         String address = node.address();
-        boolean again = false;
+        CompletableFuture<Boolean> firstTry = null;
         boolean gone;
         synchronized (this) {
             // Its end may have been told between the answer and this look at it, when the slot was not yet counted as
@@ -229,14 +232,15 @@ final class ClusterWakeUps implements WakeUps {
                 channel.trying = false;
                 channel.failures = 0;
                 channel.liveAt = address;
-                again = !channel.firstTry.complete(true);
+                firstTry = channel.firstTry;
             }
         }
         if (gone) {
             failed(slot, null);
             return;
         }
-        if (again) {
+        // Outside of the lock: those that wait go on with their request.
+        if (firstTry != null && !firstTry.complete(true)) {
             onResubscribed.run();
         }
         if (!address.equals(members.masterOf(slot))) {
@@ -248,19 +252,20 @@ final class ClusterWakeUps implements WakeUps {
     private void failed(int slot, @Nullable Throwable error) {
         boolean refused =
                 error != null && errors.of(error, "subscribe to wake-ups").kind() == FailureKind.PERMANENT;
+        SlotChannel channel;
         int before;
         synchronized (this) {
-            SlotChannel channel = slots.get(slot);
+            channel = slots.get(slot);
             if (channel == null || closed) {
                 return;
             }
             channel.trying = false;
-            channel.firstTry.complete(false);
-            if (channel.waiting) {
-                return;
-            }
+            before = channel.waiting ? -1 : channel.failures++;
             channel.waiting = true;
-            before = channel.failures++;
+        }
+        channel.firstTry.complete(false);
+        if (before < 0) {
+            return;
         }
         if (!refused) {
             look.run();
@@ -281,41 +286,37 @@ final class ClusterWakeUps implements WakeUps {
 
     /** The server has ended the subscription: the slot is served elsewhere. */
     private void unsubscribed(String address, String name) {
-        List<Integer> affected = new ArrayList<>();
+        List<Integer> affected;
         synchronized (this) {
-            slots.forEach((slot, channel) -> {
-                if (address.equals(channel.liveAt) && nameOf(slot).equals(name)) {
-                    channel.liveAt = null;
-                    affected.add(slot);
-                }
-            });
+            affected = noLongerLive(address, slot -> nameOf(slot).equals(name));
         }
         affected.forEach(slot -> failed(slot, null));
     }
 
     private void lost(String address, NodePushes all) {
-        List<Integer> affected = new ArrayList<>();
+        List<Integer> affected;
         synchronized (this) {
-            if (!nodes.remove(address, all)) {
-                // Another has its place, and what is live there.
-                return;
-            }
-            slots.forEach((slot, channel) -> {
-                if (address.equals(channel.liveAt)) {
-                    channel.liveAt = null;
-                    affected.add(slot);
-                }
-            });
+            // Else another has its place, and what is live there.
+            affected = nodes.remove(address, all) ? noLongerLive(address, any -> true) : List.of();
         }
         affected.forEach(slot -> failed(slot, null));
     }
 
+    /** Called with the lock. */
+    private List<Integer> noLongerLive(String address, IntPredicate which) {
+        List<Integer> affected = new ArrayList<>();
+        slots.forEach((slot, channel) -> {
+            if (address.equals(channel.liveAt) && which.test(slot)) {
+                channel.liveAt = null;
+                affected.add(slot);
+            }
+        });
+        return affected;
+    }
+
     /** The table of slots was read: subscribes where slots are served now. */
     void follow() {
-        Subscriptions one = plainIfAny();
-        if (one != null) {
-            one.leaveUnlessStillThere();
-        }
+        plain.leaveUnlessStillThere();
         List<Integer> moved = new ArrayList<>();
         synchronized (this) {
             slots.forEach((slot, channel) -> {
@@ -346,7 +347,7 @@ final class ClusterWakeUps implements WakeUps {
             long now = runtime.nanoTime();
             slots.entrySet().removeIf(entry -> {
                 SlotChannel channel = entry.getValue();
-                if (channel.trying || channel.waiting || now - channel.usedAtNanos < IDLE_NANOS) {
+                if (channel.trying || channel.waiting || channel.keptUntilAtNanos - now > 0) {
                     return false;
                 }
                 if (channel.liveAt != null) {
@@ -381,16 +382,12 @@ final class ClusterWakeUps implements WakeUps {
     @Override
     public void close() {
         List<SlotChannel> all;
-        Subscriptions one;
         synchronized (this) {
             closed = true;
             all = List.copyOf(slots.values());
             slots.clear();
-            one = plain;
         }
         all.forEach(channel -> channel.firstTry.complete(false));
-        if (one != null) {
-            one.close();
-        }
+        plain.close();
     }
 }

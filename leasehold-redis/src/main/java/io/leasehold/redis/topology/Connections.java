@@ -88,7 +88,7 @@ final class Connections implements AutoCloseable {
         }
     }
 
-    /** Registers the listener for every link but the first. */
+    /** Registers the listener for every link but the one that {@link #open} makes. */
     void onReconnected(Runnable listener) {
         onReconnected = listener;
     }
@@ -130,8 +130,12 @@ final class Connections implements AutoCloseable {
                         link.close();
                         throw new UnsafeStoreException(refusal, null);
                     }
+                    synchronized (this) {
+                        giveUpTries();
+                    }
                     adopt(link);
-                    return link;
+                    Link present = current();
+                    return present == null ? link : present;
                 })
                 .whenComplete((link, error) -> {
                     if (error != null) {
@@ -153,9 +157,14 @@ final class Connections implements AutoCloseable {
         return reason;
     }
 
-    /** After a first link could not be made: goes on trying. */
+    /** After a first link was not made, or not in time: goes on trying, beside it. */
     void keepTrying() {
         reconnectLater();
+    }
+
+    /** Begins to make the first link in the background, and goes on until there is one: {@link #onReconnected} tells of it. */
+    void begin() {
+        reconnect();
     }
 
     private CompletableFuture<Link> connect() {
@@ -169,17 +178,20 @@ final class Connections implements AutoCloseable {
 
     private void adopt(Link link) {
         CompletableFuture<Link> waited;
+        Link present;
         synchronized (this) {
             failures = 0;
             failure = null;
-            if (!closed) {
+            // Another try, beside the first one, may have made it meanwhile.
+            present = current();
+            if (!closed && present == null) {
                 current = link;
             }
             waited = next;
             next = new CompletableFuture<>();
         }
-        waited.complete(link);
-        if (isClosed()) {
+        waited.complete(present == null ? link : present);
+        if (present != null || isClosed()) {
             link.close();
         } else if (!link.isOpen()) {
             // It ended before its end could be noticed.
@@ -274,7 +286,7 @@ final class Connections implements AutoCloseable {
         }
         adopt(link);
         if (!isClosed()) {
-            LOG.info("connected to {} again", name);
+            LOG.info("connected to {}", name);
             onReconnected.run();
         }
     }

@@ -15,7 +15,7 @@ public interface Driver extends AutoCloseable {
     void logInWith(CredentialsDesk desk);
 
     /**
-     * Makes a connection for commands.
+     * Makes a connection for commands, also to a Sentinel.
      *
      * @return fails with a {@link io.leasehold.redis.wire.ServerRefusal} if the server refuses the login
      */
@@ -23,9 +23,6 @@ public interface Driver extends AutoCloseable {
 
     /** Makes a connection for subscriptions, in the same way. */
     CompletableFuture<PushConnection> connectForPushes(RedisUri server);
-
-    /** Makes a connection for questions to a Sentinel, in the same way. */
-    CompletableFuture<RedisConnection> connectToSentinel(RedisUri sentinel);
 
     /** Ends all connections and threads, also on a thread that is interrupted, which it stays. */
     @Override

@@ -1,13 +1,12 @@
 package io.leasehold.redis.topology;
 
-import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.IntegerOutput;
-import io.lettuce.core.output.NestedMultiOutput;
 import io.lettuce.core.protocol.AsyncCommand;
 import io.lettuce.core.protocol.Command;
 import io.lettuce.core.protocol.CommandArgs;
@@ -16,6 +15,7 @@ import io.lettuce.core.protocol.RedisCommand;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiConsumer;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -44,48 +44,24 @@ final class GroupCommit implements RedisConnection.Acknowledging {
     }
 
     /** One script and who hears of it. */
-    private static final class Call {
-        private final LuaScript script;
-        private final String[] keys;
-        private final String[] arguments;
-        private final boolean whole;
-        private final BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then;
-
-        Call(
-                LuaScript script,
-                String[] keys,
-                String[] arguments,
-                boolean whole,
-                BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
-            this.script = script;
-            this.keys = keys;
-            this.arguments = arguments;
-            this.whole = whole;
-            this.then = then;
-        }
-
-        Call withText() {
-            return new Call(script, keys, arguments, true, then);
-        }
+    private record Call(
+            ScriptCall script,
+            boolean byText,
+            BooleanSupplier wanted,
+            BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
 
         AsyncCommand<String, String, List<Object>> command() {
-            CommandArgs<String, String> all = new CommandArgs<>(StringCodec.UTF8)
-                    .add(whole ? script.text() : script.sha1())
-                    .add(keys.length)
-                    .addKeys(keys)
-                    .addValues(arguments);
-            return new AsyncCommand<>(new Command<>(
-                    whole ? CommandType.EVAL : CommandType.EVALSHA, new NestedMultiOutput<>(StringCodec.UTF8), all));
+            return new AsyncCommand<>(
+                    LettuceConnection.script(script.script(), byText, script.keys(), script.arguments()));
         }
     }
 
     @Override
     public void run(
-            LuaScript script,
-            String[] keys,
-            String[] arguments,
+            ScriptCall script,
+            BooleanSupplier stillWanted,
             BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
-        Call call = new Call(script, keys, arguments, false, then);
+        Call call = new Call(script, false, stillWanted, then);
         synchronized (this) {
             if (waiting) {
                 gathered.add(call);
@@ -113,7 +89,13 @@ final class GroupCommit implements RedisConnection.Acknowledging {
             }
             next(again);
         });
-        connection.dispatch(all);
+        try {
+            connection.dispatch(all);
+        } catch (RuntimeException | Error e) {
+            // Those that gather behind it would wait for ever.
+            scripts.forEach(script -> script.completeExceptionally(e));
+            wait.completeExceptionally(e);
+        }
     }
 
     private static void settle(
@@ -121,24 +103,27 @@ final class GroupCommit implements RedisConnection.Acknowledging {
         script.whenComplete((reply, error) -> {
             if (error != null && Failure.unwrapped(error) instanceof RedisNoScriptException) {
                 // The server has refused the digest, so nothing has run yet.
-                again.add(call.withText());
+                again.add(new Call(call.script, true, call.wanted, call.then));
             } else {
                 call.then.accept(reply == null ? null : new Acknowledged(reply, acknowledged), error);
             }
         });
     }
 
-    private void next(List<Call> first) {
-        List<Call> batch;
+    private void next(List<Call> again) {
+        List<Call> batch = new ArrayList<>();
+        List<Call> givenUp = new ArrayList<>();
         synchronized (this) {
-            batch = first;
-            batch.addAll(gathered);
+            again.addAll(gathered);
             gathered = new ArrayList<>();
+            // Of what was given up meanwhile the undo may have left before.
+            again.forEach(call -> (call.wanted.getAsBoolean() ? batch : givenUp).add(call));
             waiting = !batch.isEmpty();
         }
         if (!batch.isEmpty()) {
             send(batch);
         }
+        givenUp.forEach(call -> call.then.accept(null, RedisConnection.givenUp()));
     }
 
     @Override

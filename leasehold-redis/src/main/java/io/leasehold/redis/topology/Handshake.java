@@ -4,9 +4,11 @@ import io.leasehold.LockStoreException;
 import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
-import io.leasehold.spi.toolkit.Failure;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +24,8 @@ final class Handshake {
     private static final int FIRST_TRIES = 20;
     private static final long FIRST_PAUSE_NANOS = 5_000_000L;
     private static final long ANSWER_NANOS = 3_000_000_000L;
+    /** Longer than credentials may take, whose own failure says more. */
+    private static final long CONNECT_NANOS = 15_000_000_000L;
 
     private final Driver driver;
     private final Expectation expectation;
@@ -43,28 +47,49 @@ final class Handshake {
         this.onEnd = onEnd;
     }
 
-    /** Makes a link; fails with a {@link LockStoreException} that says why there is none. */
+    /** Makes a link; fails with a {@link LockStoreException} that says why there is none, in time. */
     CompletableFuture<Link> with(RedisUri server) {
-        return driver.connect(server)
+        List<RedisConnection> made = new CopyOnWriteArrayList<>();
+        return connected(server, made)
+                .thenCompose(first -> answered(() -> info(first, FIRST_TRIES), "read INFO")
+                        .thenCompose(info -> acknowledging(server, first, made)
+                                .thenApply(second -> checked(first, second, server, info))))
+                .whenComplete((link, error) -> {
+                    if (error != null) {
+                        made.forEach(RedisConnection::close);
+                    }
+                });
+    }
+
+    private CompletableFuture<RedisConnection> connected(RedisUri server, List<RedisConnection> made) {
+        return TimeLimit.of(
+                        () -> driver.connect(server),
+                        CONNECT_NANOS,
+                        () -> errors.unavailable("could not be connected to in time", null),
+                        RedisConnection::close,
+                        runtime)
                 .handle((connection, error) -> {
                     if (error != null) {
-                        return CompletableFuture.<Link>failedFuture(errors.unreachable(error));
+                        throw errors.unreachable(error);
                     }
-                    // Who accepts a connection and then says nothing is tried again.
-                    LockRuntime.Timer patience = runtime.schedule(ANSWER_NANOS, connection::close);
-                    return info(connection, FIRST_TRIES)
-                            .handle((info, refusal) -> {
-                                patience.cancel();
-                                if (refusal != null) {
-                                    connection.close();
-                                    return CompletableFuture.<Link>failedFuture(
-                                            errors.of(refusal, "read INFO").error());
-                                }
-                                return withAcknowledgements(connection, server, info);
-                            })
-                            .thenCompose(f -> f);
-                })
-                .thenCompose(f -> f);
+                    made.add(connection);
+                    return connection;
+                });
+    }
+
+    /** Limits the time of an answer: a server that accepts a connection and then says nothing is tried again. */
+    private <T> CompletableFuture<T> answered(Supplier<CompletableFuture<T>> question, String what) {
+        return TimeLimit.of(
+                        question,
+                        ANSWER_NANOS,
+                        () -> errors.unavailable("did not answer the request to " + what + " in time", null),
+                        unwanted -> {},
+                        runtime)
+                .exceptionally(error -> {
+                    throw error instanceof LockStoreException known
+                            ? known
+                            : errors.of(error, what).error();
+                });
     }
 
     /**
@@ -87,38 +112,22 @@ final class Handshake {
                 .thenCompose(next -> next);
     }
 
-    /** Where replicas are waited for, a second connection belongs to the link. */
-    private CompletableFuture<Link> withAcknowledgements(RedisConnection connection, RedisUri server, String info) {
+    /** Where replicas are waited for, a second connection belongs to the link; else null. */
+    private CompletableFuture<RedisConnection.@Nullable Acknowledging> acknowledging(
+            RedisUri server, RedisConnection first, List<RedisConnection> made) {
         if (!server.acknowledgement().isWanted()) {
-            return checked(connection, null, server, info);
+            return CompletableFuture.completedFuture(null);
         }
-        return driver.connect(server)
-                .thenCompose(second -> second.ask(PlainCommand.waitForReplicas(0, 1))
-                        .thenCompose(ready -> {
-                            second.onEnd(connection::close);
-                            return checked(connection, second.acknowledging(server.acknowledgement()), server, info);
-                        })
-                        .whenComplete((link, error) -> {
-                            if (error != null) {
-                                second.close();
-                            }
-                        }))
-                .handle((link, error) -> {
-                    if (error == null) {
-                        return CompletableFuture.completedFuture(link);
-                    }
-                    connection.close();
-                    Throwable cause = Failure.unwrapped(error);
-                    return CompletableFuture.<Link>failedFuture(
-                            cause instanceof LockStoreException
-                                    ? cause
-                                    : errors.of(cause, "wait for replicas (WAIT)")
-                                            .error());
-                })
-                .thenCompose(f -> f);
+        return connected(server, made)
+                .thenCompose(second -> answered(
+                                () -> second.ask(PlainCommand.waitForReplicas(0, 1)), "wait for replicas (WAIT)")
+                        .thenApply(ready -> {
+                            second.onEnd(first::close);
+                            return second.acknowledging(server.acknowledgement());
+                        }));
     }
 
-    private CompletableFuture<Link> checked(
+    private Link checked(
             RedisConnection connection,
             RedisConnection.@Nullable Acknowledging acknowledged,
             RedisUri server,
@@ -131,13 +140,11 @@ final class Handshake {
                 link.close();
                 onEnd.accept(link);
             });
-            return CompletableFuture.completedFuture(link);
+            return link;
+        } catch (LockStoreException e) {
+            throw e;
         } catch (RuntimeException e) {
-            connection.close();
-            LockStoreException reason = e instanceof LockStoreException known
-                    ? known
-                    : errors.unavailable("does not answer like a Redis server: " + e.getMessage(), e);
-            return CompletableFuture.failedFuture(reason);
+            throw errors.unavailable("does not answer like a Redis server: " + e.getMessage(), e);
         }
     }
 }

@@ -10,18 +10,18 @@ import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.NestedMultiOutput;
 import io.lettuce.core.protocol.AsyncCommand;
 import io.lettuce.core.protocol.Command;
-import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import io.netty.buffer.ByteBuf;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.CancellationException;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -72,14 +72,14 @@ final class JointCalls implements RedisConnection.Joint {
         this.alone = alone;
     }
 
-    /** A call on its way. */
-    private final class Passenger {
+    /** A call whose answer is waited for. */
+    private final class WaitingCall {
         private final ScriptCall call;
         private final ScriptCall.CommonCase common;
         private final BooleanSupplier wanted;
         private final BiConsumer<@Nullable List<Object>, @Nullable Throwable> then;
 
-        Passenger(
+        WaitingCall(
                 ScriptCall call,
                 ScriptCall.CommonCase common,
                 BooleanSupplier wanted,
@@ -98,7 +98,7 @@ final class JointCalls implements RedisConnection.Joint {
         boolean isWanted() {
             boolean still = wanted.getAsBoolean();
             if (!still) {
-                hear(null, new CancellationException("given up before it could be sent again"));
+                hear(null, RedisConnection.givenUp());
             }
             return still;
         }
@@ -108,11 +108,11 @@ final class JointCalls implements RedisConnection.Joint {
                 return;
             }
             try {
-                alone.run(call, (reply, error) -> {
+                alone.run(call, wanted, (reply, error) -> {
                     unusual.heed(lock(), reply);
                     hear(reply, error);
                 });
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 hear(null, e);
             }
         }
@@ -133,16 +133,16 @@ final class JointCalls implements RedisConnection.Joint {
             ScriptCall.CommonCase common,
             BooleanSupplier wanted,
             BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
-        Passenger passenger = new Passenger(call, common, wanted, then);
-        int slot = bySlot ? Slots.of(passenger.lock()) : 0;
+        WaitingCall waiting = new WaitingCall(call, common, wanted, then);
+        int slot = bySlot ? Slots.of(waiting.lock()) : 0;
         Batch batch;
         synchronized (this) {
             Batch present = open.get(common.several());
-            if (present != null && present.admits(passenger, slot)) {
-                overtaking(present, passenger.lock());
+            if (present != null && present.admits(waiting, slot)) {
+                overtaking(present, waiting.lock());
                 return;
             }
-            batch = new Batch(common.several(), passenger, slot);
+            batch = new Batch(common.several(), waiting, slot);
             unwritten.add(batch);
         }
         batch.leave();
@@ -151,7 +151,7 @@ final class JointCalls implements RedisConnection.Joint {
             if (!batch.left) {
                 open.put(common.several(), batch);
             }
-            overtaking(batch, passenger.lock());
+            overtaking(batch, waiting.lock());
         }
     }
 
@@ -162,7 +162,7 @@ final class JointCalls implements RedisConnection.Joint {
         }
     }
 
-    /** Called with the lock: later calls about this lock join none of the other scripts that may stand before it. */
+    /** Keeps later calls about this lock out of the other scripts, which may stand before it. Called with the lock. */
     private void overtaking(@Nullable Batch with, String lock) {
         for (Batch other : unwritten) {
             if (other != with) {
@@ -176,7 +176,7 @@ final class JointCalls implements RedisConnection.Joint {
 
         private final LuaScript together;
         private final int slot;
-        private final List<Passenger> passengers = new ArrayList<>();
+        private final List<WaitingCall> calls = new ArrayList<>();
         /** The locks of calls that have left since this one was made. */
         private final Set<String> overtaken = new HashSet<>();
 
@@ -184,25 +184,25 @@ final class JointCalls implements RedisConnection.Joint {
         /** Whether its one call leaves whole. Set when the bytes are made, before anything is answered. */
         private volatile boolean whole;
 
-        Batch(LuaScript together, Passenger first, int slot) {
+        Batch(LuaScript together, WaitingCall first, int slot) {
             super(CommandType.EVALSHA, new NestedMultiOutput<>(StringCodec.UTF8), null);
             this.together = together;
             this.slot = slot;
-            passengers.add(first);
+            calls.add(first);
         }
 
-        /** Called with the lock. Whether it takes this one too; a lock occurs in it once. */
-        boolean admits(Passenger passenger, int itsSlot) {
-            String lock = passenger.lock();
-            if (slot != itsSlot || passengers.size() >= MAX_CALLS || overtaken.contains(lock)) {
+        /** Whether it takes this one too; a lock occurs in it once. Called with the lock. */
+        boolean admits(WaitingCall waiting, int itsSlot) {
+            String lock = waiting.lock();
+            if (slot != itsSlot || calls.size() >= MAX_CALLS || overtaken.contains(lock)) {
                 return false;
             }
-            for (Passenger present : passengers) {
+            for (WaitingCall present : calls) {
                 if (present.lock().equals(lock)) {
                     return false;
                 }
             }
-            passengers.add(passenger);
+            calls.add(waiting);
             return true;
         }
 
@@ -217,57 +217,56 @@ final class JointCalls implements RedisConnection.Joint {
             command.whenComplete(then);
             try {
                 connection.dispatch(command);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 command.completeExceptionally(e);
             }
         }
 
-        /** From now on nothing more gets in. */
-        private List<Passenger> closed() {
+        /** Lets nothing more in from now on; the calls that are in. */
+        private List<WaitingCall> closed() {
             synchronized (JointCalls.this) {
                 if (!left) {
                     left = true;
                     open.remove(together, this);
                     unwritten.remove(this);
                 }
-                return passengers;
+                return calls;
             }
         }
 
         @Override
         public void encode(ByteBuf buffer) {
-            List<Passenger> all = closed();
+            List<WaitingCall> all = closed();
             whole = all.size() == 1 && unusual.isKnown(all.get(0).lock());
-            arguments(all, false).encode(buffer);
+            command(all, false).encode(buffer);
         }
 
-        /** Called once nothing more gets in. */
-        private Command<String, String, List<Object>> arguments(List<Passenger> all, boolean byText) {
-            CommandArgs<String, String> arguments = new CommandArgs<>(StringCodec.UTF8);
-            Passenger first = all.get(0);
+        /** The command for these calls, once nothing more gets in. */
+        private Command<String, String, List<Object>> command(List<WaitingCall> all, boolean byText) {
+            WaitingCall first = all.get(0);
             if (whole) {
                 ScriptCall only = first.call;
-                arguments
-                        .add(only.script().sha1())
-                        .add(only.keys().length)
-                        .addKeys(only.keys())
-                        .addValues(only.arguments());
-            } else {
-                LuaScript script = all.size() == 1 ? first.common.one() : together;
-                arguments
-                        .add(byText ? script.text() : script.sha1())
-                        .add((long) all.size() * first.common.keys().length);
-                all.forEach(passenger -> arguments.addKeys(passenger.common.keys()));
-                all.forEach(passenger -> arguments.addValues(passenger.common.arguments()));
+                return LettuceConnection.script(only.script(), byText, only.keys(), only.arguments());
             }
-            return new Command<>(
-                    byText ? CommandType.EVAL : CommandType.EVALSHA,
-                    new NestedMultiOutput<>(StringCodec.UTF8),
-                    arguments);
+            if (all.size() == 1) {
+                ScriptCall.CommonCase only = first.common;
+                return LettuceConnection.script(only.one(), byText, only.keys(), only.arguments());
+            }
+            return LettuceConnection.script(
+                    together,
+                    byText,
+                    joined(all, ScriptCall.CommonCase::keys),
+                    joined(all, ScriptCall.CommonCase::arguments));
+        }
+
+        private String[] joined(List<WaitingCall> all, Function<ScriptCall.CommonCase, String[]> part) {
+            return all.stream()
+                    .flatMap(waiting -> Arrays.stream(part.apply(waiting.common)))
+                    .toArray(String[]::new);
         }
 
         private void arrived(@Nullable List<Object> reply, @Nullable Throwable error) {
-            List<Passenger> all = closed();
+            List<WaitingCall> all = closed();
             boolean unknown = error != null && Failure.unwrapped(error) instanceof RedisNoScriptException;
             if (!unknown) {
                 take(all, reply, error);
@@ -275,20 +274,21 @@ final class JointCalls implements RedisConnection.Joint {
                 all.get(0).runAlone();
             } else {
                 // The server has refused the digest, so nothing has run yet.
-                List<Passenger> still = all.stream().filter(Passenger::isWanted).toList();
+                List<WaitingCall> still =
+                        all.stream().filter(WaitingCall::isWanted).toList();
                 if (!still.isEmpty()) {
-                    send(arguments(still, true), (second, secondError) -> take(still, second, secondError));
-                    still.forEach(passenger -> haveLeft(passenger.lock()));
+                    send(command(still, true), (second, secondError) -> take(still, second, secondError));
+                    still.forEach(waiting -> haveLeft(waiting.lock()));
                 }
             }
         }
 
-        private void take(List<Passenger> all, @Nullable List<Object> reply, @Nullable Throwable error) {
+        private void take(List<WaitingCall> all, @Nullable List<Object> reply, @Nullable Throwable error) {
             if (all.size() > 1) {
                 spread(all, reply, error);
                 return;
             }
-            Passenger only = all.get(0);
+            WaitingCall only = all.get(0);
             if (whole) {
                 unusual.heed(only.lock(), reply);
                 only.hear(reply, error);
@@ -300,7 +300,7 @@ final class JointCalls implements RedisConnection.Joint {
             }
         }
 
-        private void spread(List<Passenger> all, @Nullable List<Object> reply, @Nullable Throwable error) {
+        private void spread(List<WaitingCall> all, @Nullable List<Object> reply, @Nullable Throwable error) {
             if (reply != null) {
                 int head = reply.size() - all.size();
                 for (int i = 0; i < all.size(); i++) {
@@ -314,9 +314,9 @@ final class JointCalls implements RedisConnection.Joint {
                 }
             } else if (error != null && Failure.unwrapped(error) instanceof RedisCommandExecutionException) {
                 // The server has refused it whole, perhaps for the sake of one of them.
-                all.forEach(Passenger::runAlone);
+                all.forEach(WaitingCall::runAlone);
             } else {
-                all.forEach(passenger -> passenger.hear(null, error));
+                all.forEach(waiting -> waiting.hear(null, error));
             }
         }
     }

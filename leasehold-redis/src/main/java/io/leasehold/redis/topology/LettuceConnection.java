@@ -3,6 +3,7 @@ package io.leasehold.redis.topology;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.NotSentException;
 import io.leasehold.redis.wire.PlainCommand;
+import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.toolkit.Failure;
 import io.lettuce.core.RedisChannelHandler;
@@ -29,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 /** A connection of Lettuce. */
 final class LettuceConnection implements RedisConnection {
 
-    private static final Map<String, Named> NAMES = new ConcurrentHashMap<>();
+    private static final Map<String, CommandName> NAMES = new ConcurrentHashMap<>();
 
     private final StatefulConnection<String, String> connection;
     private final Consumer<StatefulConnection<?, ?>> end;
@@ -41,8 +42,8 @@ final class LettuceConnection implements RedisConnection {
 
     /** A command by its name, whether the library knows it or not. */
     @SuppressWarnings("ArrayRecordComponent") // compared by none
-    private record Named(String word, byte[] bytes) implements ProtocolKeyword {
-        Named(String word) {
+    private record CommandName(String word, byte[] bytes) implements ProtocolKeyword {
+        CommandName(String word) {
             this(word, word.getBytes(StandardCharsets.US_ASCII));
         }
 
@@ -57,20 +58,26 @@ final class LettuceConnection implements RedisConnection {
         }
     }
 
+    /** The command that runs a script, by its digest or its text. */
+    static Command<String, String, List<Object>> script(
+            LuaScript script, boolean byText, String[] keys, String[] arguments) {
+        return new Command<>(
+                byText ? CommandType.EVAL : CommandType.EVALSHA,
+                new NestedMultiOutput<>(StringCodec.UTF8),
+                new CommandArgs<>(StringCodec.UTF8)
+                        .add(byText ? script.text() : script.sha1())
+                        .add(keys.length)
+                        .addKeys(keys)
+                        .addValues(arguments));
+    }
+
     @Override
     public void run(
-            LuaScript script,
+            ScriptCall call,
             boolean byText,
-            String[] keys,
-            String[] arguments,
             boolean asking,
             BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
-        CommandArgs<String, String> all = new CommandArgs<>(StringCodec.UTF8)
-                .add(byText ? script.text() : script.sha1())
-                .add(keys.length)
-                .addKeys(keys)
-                .addValues(arguments);
-        dispatch(byText ? CommandType.EVAL : CommandType.EVALSHA, all, asking, then);
+        dispatch(script(call.script(), byText, call.keys(), call.arguments()), asking, then);
     }
 
     @Override
@@ -78,19 +85,19 @@ final class LettuceConnection implements RedisConnection {
             PlainCommand<?> command, boolean asking, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
         String[] arguments = command.arguments();
         dispatch(
-                NAMES.computeIfAbsent(command.name(), Named::new),
-                arguments.length == 0 ? null : new CommandArgs<>(StringCodec.UTF8).addValues(arguments),
+                new Command<>(
+                        NAMES.computeIfAbsent(command.name(), CommandName::new),
+                        new NestedMultiOutput<>(StringCodec.UTF8),
+                        arguments.length == 0 ? null : new CommandArgs<>(StringCodec.UTF8).addValues(arguments)),
                 asking,
                 then);
     }
 
     private void dispatch(
-            ProtocolKeyword name,
-            @Nullable CommandArgs<String, String> arguments,
+            Command<String, String, List<Object>> command,
             boolean asking,
             BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
-        AsyncCommand<String, String, List<Object>> sent =
-                new AsyncCommand<>(new Command<>(name, new NestedMultiOutput<>(StringCodec.UTF8), arguments));
+        AsyncCommand<String, String, List<Object>> sent = new AsyncCommand<>(command);
         if (asking) {
             // It counts for the next command only.
             AsyncCommand<String, String, String> first =

@@ -1,5 +1,6 @@
 package io.leasehold.redis.topology;
 
+import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.toolkit.CredentialsDesk;
 import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
@@ -15,9 +16,7 @@ import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.protocol.ProtocolVersion;
-import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
-import io.lettuce.core.sentinel.api.StatefulRedisSentinelConnection;
 import java.io.File;
 import java.time.Duration;
 import java.util.Collections;
@@ -92,7 +91,8 @@ public final class LettuceDriver implements Driver {
                 where.data(), DriverThreads.borrowed(client.getResources()), atMostOnce(client.getOptions()));
     }
 
-    private static ClientOptions atMostOnce(ClientOptions options) {
+    /** The options of a client that is brought along, but for what would send something twice. */
+    static ClientOptions atMostOnce(ClientOptions options) {
         return atMostOnce(options.mutate()).build();
     }
 
@@ -104,7 +104,8 @@ public final class LettuceDriver implements Driver {
                 .timeoutOptions(TimeoutOptions.create());
     }
 
-    private static ClientOptions options(RedisUri uri) {
+    /** The options for the servers of a store URI. */
+    static ClientOptions options(RedisUri uri) {
         ClientOptions.Builder options = atMostOnce(ClientOptions.builder())
                 .socketOptions(SocketOptions.builder()
                         .connectTimeout(CONNECT_TIMEOUT)
@@ -131,19 +132,9 @@ public final class LettuceDriver implements Driver {
     @Override
     public CompletableFuture<RedisConnection> connect(RedisUri server) {
         return connectOnce(server)
-                .handle((connection, error) -> {
-                    if (error == null) {
-                        return CompletableFuture.completedFuture(connection);
-                    }
-                    Throwable root = error;
-                    while (root.getCause() != null) {
-                        root = root.getCause();
-                    }
-                    return root instanceof RedisConnectionException
-                            ? connectOnce(server)
-                            : CompletableFuture.<StatefulRedisConnection<String, String>>failedFuture(error);
-                })
-                .thenCompose(f -> f)
+                .exceptionallyCompose(error -> RedisErrors.reasonOf(error) instanceof RedisConnectionException
+                        ? connectOnce(server)
+                        : CompletableFuture.failedFuture(error))
                 .handle((connection, error) -> LettuceDriver.<RedisConnection>made(
                         connection == null ? null : new LettuceConnection(connection, this::end), error))
                 .thenCompose(f -> f);
@@ -157,30 +148,14 @@ public final class LettuceDriver implements Driver {
 
     @Override
     public CompletableFuture<PushConnection> connectForPushes(RedisUri server) {
-        return connectForPushesOnce(server)
+        return connected(server, uri -> forPushes.connectPubSubAsync(StringCodec.UTF8, uri))
                 .handle((connection, error) -> LettuceDriver.<PushConnection>made(
                         connection == null ? null : new LettucePushes(connection, this::end), error))
                 .thenCompose(f -> f);
     }
 
-    @Override
-    public CompletableFuture<RedisConnection> connectToSentinel(RedisUri sentinel) {
-        return connectToSentinelOnce(sentinel)
-                .handle((connection, error) -> LettuceDriver.<RedisConnection>made(
-                        connection == null ? null : new LettuceConnection(connection, this::end), error))
-                .thenCompose(f -> f);
-    }
-
     CompletableFuture<StatefulRedisConnection<String, String>> connectOnce(RedisUri server) {
         return connected(server, uri -> client.connectAsync(StringCodec.UTF8, uri));
-    }
-
-    CompletableFuture<StatefulRedisPubSubConnection<String, String>> connectForPushesOnce(RedisUri server) {
-        return connected(server, uri -> forPushes.connectPubSubAsync(StringCodec.UTF8, uri));
-    }
-
-    CompletableFuture<StatefulRedisSentinelConnection<String, String>> connectToSentinelOnce(RedisUri sentinel) {
-        return connected(sentinel, uri -> client.connectSentinelAsync(StringCodec.UTF8, uri));
     }
 
     /** None is begun after the close, and one that comes after it is ended: on borrowed threads it would stay. */

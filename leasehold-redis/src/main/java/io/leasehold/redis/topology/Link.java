@@ -1,6 +1,5 @@
 package io.leasehold.redis.topology;
 
-import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.redis.wire.ServerRefusal;
@@ -8,6 +7,7 @@ import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import java.util.List;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
@@ -31,7 +31,7 @@ public final class Link {
     private final RedisUri address;
     private final ServerFacts facts;
     private final Silence silence;
-    /** Of the second connection, which waits for replicas: what is heard on one of them says nothing of the other. */
+    /** The silence of the second connection, which waits for replicas: what is heard on one of them says nothing of the other. */
     private final Silence acknowledging;
 
     Link(
@@ -61,7 +61,7 @@ public final class Link {
         this.acknowledging = link.acknowledging;
     }
 
-    /** The same link for what a server is asked that has its slot only in part: that we know this leaves before each request. */
+    /** The same link, over which {@code ASKING} leaves before each request: for a server that has the slot only in part. */
     public Link asking() {
         return new Link(this);
     }
@@ -84,70 +84,74 @@ public final class Link {
     /**
      * Runs a script, by its digest; a server that does not know it yet gets its text. It may leave together with other calls.
      *
-     * @param wanted whether the answer still matters: what did not get one together with others is sent alone only then
+     * @param wanted whether the answer still matters: what did not get one by its digest, or together with others, is sent again only
+     *     then
      * @param then takes the answer or the exception, exactly one of them not null
      */
     public void run(
             ScriptCall call, BooleanSupplier wanted, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
         ScriptCall.CommonCase common = call.common();
         if (joint == null || common == null) {
-            runAlone(call, then);
+            runAlone(call, wanted, then);
         } else {
             silence.asked();
-            joint.run(call, common, wanted, (reply, thrown) -> {
-                Throwable error = connection.plain(thrown);
-                // What was given up was answered before.
-                silence.heard(error instanceof CancellationException ? null : error);
-                then.accept(reply, error);
-            });
+            joint.run(call, common, wanted, (reply, thrown) -> then.accept(reply, heard(silence, thrown)));
         }
     }
 
-    private void runAlone(ScriptCall call, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
-        LuaScript script = call.script();
-        String[] keys = call.keys();
-        String[] arguments = call.arguments();
+    private void runAlone(
+            ScriptCall call, BooleanSupplier wanted, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
         silence.asked();
-        connection.run(script, false, keys, arguments, asking, (reply, thrown) -> {
+        connection.run(call, false, asking, (reply, thrown) -> {
             Throwable error = heard(silence, thrown);
-            if (error instanceof ServerRefusal refusal && refusal.isOfUnknownScript()) {
+            if (!(error instanceof ServerRefusal refusal) || !refusal.isOfUnknownScript()) {
+                then.accept(reply, error);
+            } else if (wanted.getAsBoolean()) {
                 // The server has refused the digest, so nothing has run yet.
                 connection.run(
-                        script,
+                        call,
                         true,
-                        keys,
-                        arguments,
                         asking,
                         (second, secondThrown) -> then.accept(second, heard(silence, secondThrown)));
             } else {
-                then.accept(reply, error);
+                then.accept(null, RedisConnection.givenUp());
             }
         });
         if (joint != null) {
-            joint.haveLeft(keys);
+            joint.haveLeft(call.keys());
         }
     }
 
     /** Notes that the server has answered; else the meaning of the failure. */
     private @Nullable Throwable heard(Silence of, @Nullable Throwable thrown) {
         Throwable error = connection.plain(thrown);
-        of.heard(error);
+        // What was given up was answered before.
+        of.heard(error instanceof CancellationException ? null : error);
         return error;
     }
 
-    /** Runs a script and waits for replicas; only on a link that was made for it. */
+    /**
+     * Runs a script whole and waits for replicas; only on a link that was made for it. Of one that is {@link #asking} none is waited
+     * for: while its slot is being moved nobody is asked to acknowledge.
+     *
+     * @param wanted whether the answer still matters: what has not left yet, or not by its text, leaves only then
+     */
     public void runAcknowledged(
-            LuaScript script,
-            String[] keys,
-            String[] arguments,
-            BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
+            ScriptCall call, BooleanSupplier wanted, BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
+        if (asking) {
+            runAlone(
+                    call,
+                    wanted,
+                    (reply, error) -> then.accept(reply == null ? null : new Acknowledged(reply, 0), error));
+            return;
+        }
         RedisConnection.Acknowledging commit = acknowledged;
         if (commit == null) {
             then.accept(null, new IllegalStateException("this link does not wait for replicas"));
             return;
         }
         acknowledging.asked();
-        commit.run(script, keys, arguments, (reply, thrown) -> then.accept(reply, heard(acknowledging, thrown)));
+        commit.run(call, wanted, (reply, thrown) -> then.accept(reply, heard(acknowledging, thrown)));
     }
 
     /** Sends another command. */
@@ -159,12 +163,30 @@ public final class Link {
             if (items != null) {
                 try {
                     reply = command.reading().apply(items);
-                } catch (RuntimeException e) {
+                } catch (RuntimeException | Error e) {
+                    // Nothing else would tell who asked.
                     error = e;
                 }
             }
             then.accept(reply, error);
         });
+    }
+
+    /** The same, for a question beside the requests. */
+    public <T> CompletableFuture<T> ask(PlainCommand<T> command) {
+        CompletableFuture<T> answer = new CompletableFuture<>();
+        try {
+            this.<T>send(command, (reply, error) -> {
+                if (reply != null) {
+                    answer.complete(reply);
+                } else {
+                    answer.completeExceptionally(error == null ? new IllegalStateException("no answer") : error);
+                }
+            });
+        } catch (RuntimeException | Error e) {
+            answer.completeExceptionally(e);
+        }
+        return answer;
     }
 
     /** Since when nothing has been heard on a connection that was asked something. */

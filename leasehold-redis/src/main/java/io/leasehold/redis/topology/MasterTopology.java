@@ -99,20 +99,14 @@ final class MasterTopology implements Topology {
 
     /** Asks a replica for its {@code INFO}, if it answers soon: the opening does not wait for one that is frozen. */
     private CompletableFuture<String> infoOf(RedisUri replica) {
-        CompletableFuture<RedisConnection> connected = driver.connect(replica);
-        CompletableFuture<String> limited = connected
-                .thenCompose(connection -> connection.ask(PlainCommand.INFO))
-                .copy();
-        LockRuntime.Timer patience = runtime.schedule(
+        return TimeLimit.ofQuestion(
+                driver,
+                replica,
+                connection -> connection.ask(PlainCommand.INFO),
                 REPLICA_NANOS,
-                () -> limited.completeExceptionally(new StoreUnavailableException(
-                        replica.address() + " did not tell in time whether it is a replica", null)));
-        limited.whenComplete((info, error) -> {
-            patience.cancel();
-            // Also one that is only now being made.
-            connected.thenAccept(RedisConnection::close);
-        });
-        return limited;
+                () -> new StoreUnavailableException(
+                        replica.address() + " did not tell in time whether it is a replica", null),
+                runtime);
     }
 
     @Override

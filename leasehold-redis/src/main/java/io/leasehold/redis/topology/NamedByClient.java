@@ -34,7 +34,7 @@ final class NamedByClient implements Naming {
     public CompletableFuture<RedisUri> locate() {
         try {
             return CompletableFuture.completedFuture(master.get());
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             return CompletableFuture.failedFuture(
                     e instanceof StoreUnavailableException
                             ? e
@@ -59,11 +59,8 @@ final class NamedByClient implements Naming {
             if (isClosed()) {
                 return;
             }
-            try {
-                locate().thenAccept(onNamed);
-            } finally {
-                later();
-            }
+            locate().thenAccept(onNamed);
+            later();
         });
     }
 

@@ -51,36 +51,48 @@ final class NodePushes {
 
     /** Connects, once: its owner has to know it before, since its end may be told at once. */
     void open() {
-        Patience.limited(driver.connectForPushes(node), errors, runtime).whenComplete((made, error) -> {
+        TimeLimit.ofPushes(driver, node, errors, runtime).whenComplete((made, error) -> {
             if (error != null) {
                 lost();
                 // That the login is refused says nothing of the subscription, which is tried again soon.
                 connection.completeExceptionally(errors.unreachable(error));
                 return;
             }
-            made.listen(new PushConnection.Listener() {
-                @Override
-                public void message(String message) {
-                    onMessage.accept(message);
-                }
-
-                @Override
-                public void unsubscribed(String channel) {
-                    ends.unsubscribed(channel);
-                }
-            });
-            made.onEnd(() -> {
+            try {
+                watch(made);
+                connection.complete(made);
+            } catch (RuntimeException | Error e) {
+                // Else those that subscribe would wait for ever.
                 made.close();
                 lost();
-            });
-            SignsOfLife.watch(made, runtime, errors, () -> !over.get(), made::close);
-            connection.complete(made);
+                connection.completeExceptionally(e);
+                return;
+            }
             if (!made.isOpen()) {
                 // It ended before its end could be noticed.
                 made.close();
                 lost();
             }
         });
+    }
+
+    private void watch(PushConnection made) {
+        made.listen(new PushConnection.Listener() {
+            @Override
+            public void message(String message) {
+                onMessage.accept(message);
+            }
+
+            @Override
+            public void unsubscribed(String channel) {
+                ends.unsubscribed(channel);
+            }
+        });
+        made.onEnd(() -> {
+            made.close();
+            lost();
+        });
+        SignsOfLife.watch(made, runtime, errors, () -> !over.get(), made::close);
     }
 
     /** Where it leads. */

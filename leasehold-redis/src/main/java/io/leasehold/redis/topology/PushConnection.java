@@ -18,7 +18,7 @@ public interface PushConnection {
         default void unsubscribed(String channel) {}
     }
 
-    /** Sets who hears. */
+    /** Sets the listener. */
     void listen(Listener listener);
 
     /** Subscribes to a channel. */

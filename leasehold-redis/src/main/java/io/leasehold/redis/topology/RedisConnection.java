@@ -1,9 +1,9 @@
 package io.leasehold.redis.topology;
 
-import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.ScriptCall;
 import java.util.List;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
@@ -14,24 +14,23 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>What is asked leaves in the order in which it was asked. Who asked gets the answer or what went wrong, exactly one of them not null;
  * the latter in the library's own exceptions, of which {@link #plain} tells the meaning. Safe for all threads; no method blocks.
+ * A method that throws has taken nothing, and tells nothing besides.
  */
 public interface RedisConnection {
 
     /**
-     * Runs a script.
+     * Runs a script whole.
      *
      * @param byText by its text, in place of its digest
      * @param asking whether this is for a server that has the slot only in part: that we know it leaves before the script
      */
     void run(
-            LuaScript script,
+            ScriptCall call,
             boolean byText,
-            String[] keys,
-            String[] arguments,
             boolean asking,
             BiConsumer<@Nullable List<Object>, @Nullable Throwable> then);
 
-    /** Sends another command; who asked gets the items of the answer. */
+    /** Sends a command that is no script; who asked gets the items of the answer. */
     void send(PlainCommand<?> command, boolean asking, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then);
 
     /** The same, for a question beside the requests: what is read of the answer, or the meaning of what went wrong. */
@@ -45,7 +44,7 @@ public interface RedisConnection {
             }
             try {
                 answer.complete(command.reading().apply(items));
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 answer.completeExceptionally(e);
             }
         });
@@ -77,6 +76,11 @@ public interface RedisConnection {
         throw new UnsupportedOperationException("waitReplicas needs Lettuce");
     }
 
+    /** The failure of a command that was given up before it was sent, or sent again. */
+    static CancellationException givenUp() {
+        return new CancellationException("given up before it could be sent again");
+    }
+
     /** Whether it takes commands. */
     boolean isOpen();
 
@@ -105,18 +109,18 @@ public interface RedisConnection {
 
     /** Runs a call alone. */
     interface Alone {
-        /** Sends it, and tells its answer. */
-        void run(ScriptCall call, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then);
+        /** Sends it, again only if its answer still matters by then, and tells its answer. */
+        void run(ScriptCall call, BooleanSupplier wanted, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then);
     }
 
     /** Runs scripts, each of which waits for replicas. */
     interface Acknowledging {
-        /** Runs a script by its digest or its text, and tells its answer once replicas have had their time. */
-        void run(
-                LuaScript script,
-                String[] keys,
-                String[] arguments,
-                BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then);
+        /**
+         * Runs a script by its digest or its text, and tells its answer once replicas have had their time.
+         *
+         * @param wanted whether the answer still matters: what has not left yet, or not by its text, leaves only then
+         */
+        void run(ScriptCall call, BooleanSupplier wanted, BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then);
 
         /** Ends its connection. */
         void close();

@@ -39,21 +39,7 @@ public final class RedisUri {
     private final boolean asksForLogin;
 
     private RedisUri(
-            Object given, String host, int port, int database, boolean tls, KeyLayout keys, boolean asksForLogin) {
-        this.asksForLogin = asksForLogin;
-        this.host = host;
-        this.port = port;
-        this.user = null;
-        this.password = null;
-        this.database = database;
-        this.tls = tls;
-        this.certificates = null;
-        this.keys = keys;
-        this.given = given;
-        this.acknowledgement = Acknowledgement.parse(null, null);
-    }
-
-    private RedisUri(
+            @Nullable Object given,
             String host,
             int port,
             @Nullable String user,
@@ -66,7 +52,7 @@ public final class RedisUri {
             boolean asksForLogin) {
         this.asksForLogin = asksForLogin;
         this.keys = keys;
-        this.given = null;
+        this.given = given;
         this.host = host;
         this.port = port;
         this.user = user;
@@ -166,6 +152,7 @@ public final class RedisUri {
         int colon = server.lastIndexOf(':');
         String host = server.substring(0, colon);
         return new RedisUri(
+                null,
                 host.startsWith("[") ? host.substring(1, host.length() - 1) : host,
                 Integer.parseInt(server.substring(colon + 1)),
                 user,
@@ -184,7 +171,7 @@ public final class RedisUri {
      * @param given that form
      */
     public static RedisUri given(Object given, String host, int port, int database, boolean tls, KeyLayout keys) {
-        return new RedisUri(given, host, port, database, tls, keys, false);
+        return new RedisUri(given, host, port, null, null, database, tls, null, keys, Acknowledgement.NONE, false);
     }
 
     /** The same with the locks elsewhere. */
@@ -208,11 +195,8 @@ public final class RedisUri {
     }
 
     private RedisUri changed(String newHost, int newPort, KeyLayout layout, boolean asks) {
-        if (given != null) {
-            return new RedisUri(given, newHost, newPort, database, tls, layout, asks);
-        }
         return new RedisUri(
-                newHost, newPort, user, password, database, tls, certificates, layout, acknowledgement, asks);
+                given, newHost, newPort, user, password, database, tls, certificates, layout, acknowledgement, asks);
     }
 
     /** How the user's client library names the server, or its like of the same deployment; null if a store URI does. */

@@ -1,7 +1,6 @@
 package io.leasehold.redis.topology;
 
 import io.leasehold.LockStoreException;
-import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.PlainCommand;
@@ -9,7 +8,6 @@ import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.Failure;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -40,10 +38,10 @@ final class Sentinels implements Naming {
 
     private final Deployment where;
     private final Driver driver;
-    private final RedisErrors errors;
     private final LockRuntime runtime;
     private final Consumer<RedisUri> onNamed;
     private final List<Subscriptions> watches;
+    private final Poll.Rules<NamedMaster> rules;
     private boolean asking;
     private boolean askAgain;
     /** They have told of a switch since they were asked. */
@@ -61,9 +59,13 @@ final class Sentinels implements Naming {
     Sentinels(Deployment where, Driver driver, RedisErrors errors, LockRuntime runtime, Consumer<RedisUri> onNamed) {
         this.where = where;
         this.driver = driver;
-        this.errors = errors;
         this.runtime = runtime;
         this.onNamed = onNamed;
+        this.rules = new Poll.Rules<>(
+                (one, other) -> other.epoch() > one.epoch() ? other : one,
+                any -> true,
+                GRACE_NANOS,
+                (reasons, cause) -> errors.unavailable("has no Sentinel that names its master: " + reasons, cause));
         this.watches = where.servers().stream()
                 .map(sentinel -> {
                     Subscriptions watch = new Subscriptions(
@@ -99,13 +101,7 @@ final class Sentinels implements Naming {
             }
             asking = true;
         }
-        CompletableFuture<RedisUri> located;
-        try {
-            located = locate();
-        } catch (RuntimeException e) {
-            located = CompletableFuture.failedFuture(e);
-        }
-        located.whenComplete(this::asked);
+        locate().whenComplete(this::asked);
     }
 
     /** The same without a pause: they say so themselves. */
@@ -162,111 +158,40 @@ final class Sentinels implements Naming {
         ask();
     }
 
-    /** One Sentinel's answer. */
-    private record Named(long epoch, String host, int port) {}
+    /** One Sentinel's answer: the master and the epoch of its configuration. */
+    private record NamedMaster(long epoch, String host, int port) {}
 
     @Override
     public CompletableFuture<RedisUri> locate() {
-        Poll poll = new Poll();
-        for (RedisUri sentinel : where.servers()) {
-            ask(sentinel).whenComplete(poll::add);
-        }
-        return poll.result;
+        return Poll.of(where.servers().stream().map(this::ask).toList(), rules, runtime)
+                .thenApply(latest -> where.data().at(latest.host(), latest.port()));
     }
 
-    /** The answers to one question. Guarded by itself. */
-    private final class Poll {
-        private final CompletableFuture<RedisUri> result = new CompletableFuture<>();
-        private final List<Named> named = new ArrayList<>();
-        private final List<Throwable> failures = new ArrayList<>();
-
-        private void add(@Nullable Named answer, @Nullable Throwable failure) {
-            boolean first;
-            boolean last;
-            synchronized (this) {
-                if (answer != null) {
-                    named.add(answer);
-                } else if (failure != null) {
-                    failures.add(Failure.unwrapped(failure));
-                }
-                first = answer != null && named.size() == 1;
-                last = named.size() + failures.size() == where.servers().size();
-            }
-            if (last) {
-                decide();
-            } else if (first) {
-                runtime.schedule(GRACE_NANOS, this::decide);
-            }
-        }
-
-        private void decide() {
-            Named latest;
-            LockStoreException verdict;
-            synchronized (this) {
-                latest = named.stream()
-                        .reduce((one, other) -> other.epoch() > one.epoch() ? other : one)
-                        .orElse(null);
-                verdict = latest == null ? verdict(failures) : null;
-            }
-            if (latest != null) {
-                result.complete(where.data().at(latest.host(), latest.port()));
-            } else if (verdict != null) {
-                result.completeExceptionally(verdict);
-            }
-        }
-    }
-
-    /** The failure if no Sentinel knows the master, or none can be asked. */
-    private LockStoreException verdict(List<Throwable> failures) {
-        for (Throwable failure : failures) {
-            if (failure instanceof LockStoreException known && !(failure instanceof StoreUnavailableException)) {
-                return known;
-            }
-        }
-        String reasons = failures.stream()
-                .map(failure -> String.valueOf(failure.getMessage()))
-                .distinct()
-                .collect(Collectors.joining("; "));
-        return errors.unavailable("has no Sentinel that names its master: " + reasons, failures.get(0));
-    }
-
-    private CompletableFuture<Named> ask(RedisUri sentinel) {
+    private CompletableFuture<NamedMaster> ask(RedisUri sentinel) {
         RedisErrors own = new RedisErrors("Sentinel " + sentinel.address());
-        CompletableFuture<RedisConnection> connected = driver.connectToSentinel(sentinel);
-        CompletableFuture<Named> answer = connected
-                .thenCompose(connection -> ask(sentinel, connection))
+        return TimeLimit.ofQuestion(
+                        driver,
+                        sentinel,
+                        connection -> ask(sentinel, connection),
+                        ANSWER_NANOS,
+                        () -> own.unavailable("did not answer in time", null),
+                        runtime)
                 .exceptionally(error -> {
                     throw explained(sentinel, own, error);
                 });
-        CompletableFuture<Named> limited = answer.copy();
-        LockRuntime.Timer patience = runtime.schedule(
-                ANSWER_NANOS, () -> limited.completeExceptionally(own.unavailable("did not answer in time", null)));
-        limited.whenComplete((named, error) -> {
-            patience.cancel();
-            // Also one that is only now being made, or that says nothing.
-            connected.thenAccept(RedisConnection::close);
-        });
-        return limited;
     }
 
     private static LockStoreException explained(RedisUri sentinel, RedisErrors errors, Throwable error) {
-        Throwable cause = Failure.unwrapped(error);
-        for (Throwable t = cause; t != null; t = t.getCause()) {
-            if (t instanceof LockStoreException known) {
-                return known;
-            }
-            if (t instanceof ServerRefusal) {
-                return SentinelErrors.of(sentinel, String.valueOf(t.getMessage()), t);
-            }
+        Throwable reason = RedisErrors.reasonOf(error);
+        if (reason instanceof ServerRefusal) {
+            return SentinelErrors.of(sentinel, String.valueOf(reason.getMessage()), reason);
         }
-        Throwable root = cause;
-        while (root.getCause() != null) {
-            root = root.getCause();
-        }
-        return errors.unavailable("cannot be reached: " + root.getMessage(), cause);
+        return reason instanceof LockStoreException known
+                ? known
+                : errors.unavailable("cannot be reached: " + reason.getMessage(), Failure.unwrapped(error));
     }
 
-    private CompletableFuture<Named> ask(RedisUri sentinel, RedisConnection redis) {
+    private CompletableFuture<NamedMaster> ask(RedisUri sentinel, RedisConnection redis) {
         String name = where.masterName();
         CompletableFuture<List<@Nullable String>> address = redis.ask(PlainCommand.masterAddress(name));
         CompletableFuture<Map<String, String>> master = redis.ask(PlainCommand.master(name));
@@ -276,12 +201,12 @@ final class Sentinels implements Naming {
             if (host == null || port == null) {
                 return unknownMaster(sentinel, redis);
             }
-            return master.thenApply(fields ->
-                    new Named(Long.parseLong(fields.getOrDefault("config-epoch", "0")), host, Integer.parseInt(port)));
+            return master.thenApply(fields -> new NamedMaster(
+                    Long.parseLong(fields.getOrDefault("config-epoch", "0")), host, Integer.parseInt(port)));
         });
     }
 
-    private CompletableFuture<Named> unknownMaster(RedisUri sentinel, RedisConnection redis) {
+    private CompletableFuture<NamedMaster> unknownMaster(RedisUri sentinel, RedisConnection redis) {
         return redis.ask(PlainCommand.masters()).thenApply(all -> {
             throw new UnsafeStoreException(
                     "Sentinel " + sentinel.address() + " knows no master named \"" + where.masterName() + "\"; "

@@ -1,7 +1,7 @@
 package io.leasehold.redis.topology;
 
+import io.leasehold.redis.wire.InfoText;
 import io.leasehold.spi.Incarnation;
-import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -30,7 +30,7 @@ record ServerFacts(
      * @throws IllegalArgumentException if it has no run id
      */
     static ServerFacts parse(String info) {
-        Map<String, String> fields = fields(info);
+        Map<String, String> fields = InfoText.fields(info);
         String runId = fields.get("run_id");
         if (runId == null || runId.isEmpty()) {
             throw new IllegalArgumentException("INFO has no run_id");
@@ -55,18 +55,6 @@ record ServerFacts(
             return fields.get("cluster_enabled").equals("1") ? "cluster" : "standalone";
         }
         return fields.getOrDefault("redis_mode", fields.getOrDefault("server_mode", "standalone"));
-    }
-
-    /** The {@code name:value} lines of an INFO answer. */
-    static Map<String, String> fields(String info) {
-        Map<String, String> fields = new HashMap<>();
-        info.lines().forEach(line -> {
-            int colon = line.indexOf(':');
-            if (colon > 0) {
-                fields.put(line.substring(0, colon), line.substring(colon + 1).strip());
-            }
-        });
-        return fields;
     }
 
     /** Whether it is 6.2 or newer; Valkey and others report the Redis version they are compatible with. */

@@ -1,5 +1,6 @@
 package io.leasehold.redis.topology;
 
+import io.leasehold.redis.wire.InfoText;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -40,7 +41,7 @@ final class SlotTable {
      * @throws RuntimeException if they are no such answers
      */
     static SlotTable parse(String asked, List<?> slots, String info) {
-        String epoch = ServerFacts.fields(info).getOrDefault("cluster_current_epoch", "0");
+        String epoch = InfoText.fields(info).getOrDefault("cluster_current_epoch", "0");
         @Nullable String[] masters = new String[SLOTS];
         Set<String> replicas = new LinkedHashSet<>();
         for (Object item : slots) {

@@ -106,7 +106,7 @@ final class Subscriptions implements WakeUps {
         locator.locate()
                 .thenCompose(server -> {
                     place = server;
-                    return Patience.limited(driver.connectForPushes(server), errors, runtime);
+                    return TimeLimit.ofPushes(driver, server, errors, runtime);
                 })
                 .whenComplete(this::connected);
     }
@@ -119,10 +119,9 @@ final class Subscriptions implements WakeUps {
             retryLater();
             return;
         }
-        connection.listen(onMessage::accept);
         // Who accepts a connection and then says nothing is tried again.
         LockRuntime.Timer patience = runtime.schedule(Connections.PATIENCE_NANOS, connection::close);
-        connection.subscribe(channel).whenComplete((done, refusal) -> {
+        subscribed(connection).whenComplete((done, refusal) -> {
             patience.cancel();
             if (refusal != null) {
                 connection.close();
@@ -131,6 +130,16 @@ final class Subscriptions implements WakeUps {
                 adopt(connection);
             }
         });
+    }
+
+    /** A driver that throws has failed as one that says so. */
+    private CompletableFuture<Void> subscribed(PushConnection connection) {
+        try {
+            connection.listen(onMessage::accept);
+            return connection.subscribe(channel);
+        } catch (RuntimeException | Error e) {
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     private void adopt(PushConnection connection) {

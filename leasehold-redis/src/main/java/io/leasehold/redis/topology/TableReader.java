@@ -6,13 +6,11 @@ import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.Failure;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the table of slots: from all nodes that can be asked at once, of whose views the latest counts. */
+/** Reads the table of slots: asks all nodes that can be reached, at once, and takes the latest of their views. */
 final class TableReader {
 
     /** The time that the others get when one has answered that knows as much as this client. */
@@ -72,106 +70,36 @@ final class TableReader {
     }
 
     private CompletableFuture<SlotTable> merged(List<CompletableFuture<SlotTable>> views, SlotTable known) {
-        Merge merge = new Merge(views.size(), known);
-        views.forEach(view -> view.whenComplete(merge::add));
-        if (views.isEmpty()) {
-            merge.decide();
-        }
-        return merge.result;
-    }
-
-    /** The views as they come. Guarded by itself. */
-    private final class Merge {
-        private final CompletableFuture<SlotTable> result = new CompletableFuture<>();
-        private final List<Throwable> failures = new ArrayList<>();
-        private final int expected;
-        private final SlotTable known;
-        private @Nullable SlotTable latest;
-        private int answers;
-        private boolean enough;
-
-        private Merge(int expected, SlotTable known) {
-            this.expected = expected;
-            this.known = known;
-        }
-
-        private void add(@Nullable SlotTable view, @Nullable Throwable failure) {
-            boolean last;
-            boolean first = false;
-            synchronized (this) {
-                if (view != null) {
-                    answers++;
-                    SlotTable before = latest;
-                    if (before == null || view.isPreferredTo(before)) {
-                        latest = view;
-                    }
-                    first = !enough && view.isAny() && view.isAsNewAs(known);
-                    enough |= first;
-                } else if (failure != null) {
-                    failures.add(Failure.unwrapped(failure));
-                }
-                last = answers + failures.size() == expected;
-            }
-            if (last) {
-                decide();
-            } else if (first) {
-                runtime.schedule(GRACE_NANOS, this::decide);
-            }
-        }
-
-        private void decide() {
-            SlotTable decided;
-            synchronized (this) {
-                decided = latest;
-            }
-            if (decided != null) {
-                result.complete(decided);
-            } else {
-                result.completeExceptionally(verdict(failures));
-            }
-        }
-    }
-
-    private LockStoreException verdict(List<Throwable> failures) {
-        for (Throwable failure : failures) {
-            if (failure instanceof LockStoreException known && !(failure instanceof StoreUnavailableException)) {
-                return known;
-            }
-        }
-        String reasons = failures.stream()
-                .map(failure -> String.valueOf(failure.getMessage()))
-                .distinct()
-                .collect(Collectors.joining("; "));
-        return errors.unavailable("has no node that tells who serves what: " + reasons, null);
+        return Poll.of(
+                views,
+                new Poll.Rules<SlotTable>(
+                        (one, other) -> other.isPreferredTo(one) ? other : one,
+                        view -> view.isAny() && view.isAsNewAs(known),
+                        GRACE_NANOS,
+                        (reasons, cause) ->
+                                errors.unavailable("has no node that tells who serves what: " + reasons, cause)),
+                runtime);
     }
 
     private CompletableFuture<SlotTable> view(Link link) {
-        CompletableFuture<List<Object>> slots = new CompletableFuture<>();
-        CompletableFuture<String> info = new CompletableFuture<>();
-        link.<List<Object>>send(PlainCommand.CLUSTER_SLOTS, (reply, error) -> settle(slots, reply, error));
-        link.<String>send(PlainCommand.CLUSTER_INFO, (reply, error) -> settle(info, reply, error));
+        CompletableFuture<List<Object>> slots = link.ask(PlainCommand.CLUSTER_SLOTS);
+        CompletableFuture<String> info = link.ask(PlainCommand.CLUSTER_INFO);
         return limited(
                 slots.thenCombine(info, (s, i) -> SlotTable.parse(link.address().host(), s, i))
                         .exceptionally(error -> {
-                            throw refused(error);
+                            throw refused(error, link.address());
                         }),
                 ANSWER_NANOS,
                 link.address());
     }
 
-    private static <T> void settle(CompletableFuture<T> future, @Nullable T reply, @Nullable Throwable error) {
-        if (reply != null) {
-            future.complete(reply);
-        } else {
-            future.completeExceptionally(error == null ? new IllegalStateException("no answer") : error);
-        }
-    }
-
-    private LockStoreException refused(Throwable error) {
+    private LockStoreException refused(Throwable error, RedisUri node) {
         Throwable cause = Failure.unwrapped(error);
         return cause instanceof LockStoreException known
                 ? known
-                : errors.of(cause, "read CLUSTER SLOTS and CLUSTER INFO").error();
+                : errors.of(node.toString())
+                        .of(cause, "read CLUSTER SLOTS and CLUSTER INFO")
+                        .error();
     }
 
     private CompletableFuture<SlotTable> visit(RedisUri node) {
@@ -187,12 +115,11 @@ final class TableReader {
     }
 
     private CompletableFuture<SlotTable> limited(CompletableFuture<SlotTable> view, long nanos, RedisUri node) {
-        CompletableFuture<SlotTable> limited = view.copy();
-        LockRuntime.Timer patience = runtime.schedule(
+        return TimeLimit.of(
+                () -> view,
                 nanos,
-                () -> limited.completeExceptionally(
-                        new StoreUnavailableException(node + " did not tell who serves what in time", null)));
-        limited.whenComplete((table, error) -> patience.cancel());
-        return limited;
+                () -> new StoreUnavailableException(node + " did not tell who serves what in time", null),
+                unwanted -> {},
+                runtime);
     }
 }

@@ -8,6 +8,11 @@ public interface WakeUps extends AutoCloseable {
     /** The channel for this lock. */
     String channel(String lockKey);
 
+    /** The same for who is told of it over so long a time without asking again. */
+    default String channel(String lockKey, long placeNanos) {
+        return channel(lockKey);
+    }
+
     /** Whether its messages come now. */
     boolean isLive(String lockKey);
 

@@ -1,6 +1,5 @@
 package io.leasehold.redis.wire;
 
-import java.util.HashMap;
 import java.util.Map;
 
 /** How a server deletes a key if it has a certain value: by a command of its own, or by a script. */
@@ -27,13 +26,7 @@ public enum CompareAndDelete {
 
     /** The way of a server with this {@code INFO server}; in doubt the script. */
     public static CompareAndDelete of(String info) {
-        Map<String, String> fields = new HashMap<>();
-        info.lines().forEach(line -> {
-            int colon = line.indexOf(':');
-            if (colon > 0) {
-                fields.put(line.substring(0, colon), line.substring(colon + 1).strip());
-            }
-        });
+        Map<String, String> fields = InfoText.fields(info);
         // Valkey also reports the version of Redis that it is compatible with.
         String valkey = fields.get("valkey_version");
         if (valkey != null) {

@@ -361,27 +361,33 @@ public final class RedisErrors {
                 && (code.equals("NOPERM") || !ACCESS.contains(code));
     }
 
+    /** The exception among its causes that says why: what is known, or what a server has answered, or the deepest. */
+    public static Throwable reasonOf(Throwable thrown) {
+        Throwable reason = thrown;
+        for (Throwable t = thrown; t != null; t = t.getCause()) {
+            if (t instanceof LockStoreException || t instanceof ServerRefusal) {
+                return t;
+            }
+            reason = t;
+        }
+        return reason;
+    }
+
     /** Why no connection could be made. */
     public LockStoreException unreachable(Throwable thrown) {
-        Throwable cause = Failure.unwrapped(thrown);
-        for (Throwable t = cause; t != null; t = t.getCause()) {
-            if (t instanceof LockStoreException known) {
-                // There are no credentials to log in with.
-                return known;
-            }
-            if (t instanceof ServerRefusal) {
-                return of(t, "log in").error();
-            }
+        Throwable reason = reasonOf(thrown);
+        if (reason instanceof LockStoreException known) {
+            // There are no credentials to log in with.
+            return known;
         }
-        Throwable root = cause;
-        while (root.getCause() != null) {
-            root = root.getCause();
+        if (reason instanceof ServerRefusal) {
+            return of(reason, "log in").error();
         }
-        String reason = root.getMessage() == null ? root.getClass().getSimpleName() : root.getMessage();
+        String said = reason.getMessage() == null ? reason.getClass().getSimpleName() : reason.getMessage();
         return unavailable(
-                "cannot be reached: " + reason.lines().findFirst().orElse("") + ". Is a Redis server running there, and"
+                "cannot be reached: " + said.lines().findFirst().orElse("") + ". Is a Redis server running there, and"
                         + " does the store URI name its host and port?",
-                cause);
+                Failure.unwrapped(thrown));
     }
 
     private static long millis(long nanos) {

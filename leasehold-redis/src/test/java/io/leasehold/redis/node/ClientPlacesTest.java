@@ -3,7 +3,10 @@ package io.leasehold.redis.node;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
+import io.leasehold.redis.topology.ScriptedRedis;
 import io.leasehold.spi.OwnerToken;
+import java.lang.ref.WeakReference;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -12,6 +15,7 @@ import org.junit.jupiter.api.Test;
 final class ClientPlacesTest {
 
     private static final LockName NAME = LockName.of("x");
+    private static final LockName OTHER_NAME = LockName.of("y");
     private static final OwnerToken ONE = OwnerToken.fromHex("01".repeat(OwnerToken.BYTES));
     private static final OwnerToken OTHER = OwnerToken.fromHex("02".repeat(OwnerToken.BYTES));
 
@@ -52,6 +56,29 @@ final class ClientPlacesTest {
     void whoDoesNotWaitIsNotKeptByBeingSuperseded() {
         places.supersede(NAME, ONE);
         assertThat(places.isKept(NAME)).isFalse();
+    }
+
+    private WeakReference<LockName> enteredOnce() {
+        LockName drawn = LockName.of("drawn");
+        places.enter(drawn, ONE, 100);
+        return new WeakReference<>(drawn);
+    }
+
+    /** Where the names of locks are drawn, nobody asks about the same one again. */
+    @Test
+    void whatNobodyEndsOrAsksAboutIsForgottenInTheEnd() {
+        WeakReference<LockName> drawn = enteredOnce();
+        places.enter(OTHER_NAME, OTHER, 300);
+        nowNanos += 200;
+        for (int i = 0; i < 5_000; i++) {
+            places.enter(NAME, ONE, 100);
+        }
+        assertThat(places.isKept(OTHER_NAME)).as("a place that lasts").isTrue();
+        long start = System.nanoTime();
+        while (drawn.get() != null) {
+            assertThat(System.nanoTime() - start).isLessThan(TimeUnit.SECONDS.toNanos(ScriptedRedis.LIMIT_SECONDS));
+            System.gc();
+        }
     }
 
     @Test

@@ -15,6 +15,7 @@ import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewReply;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
@@ -47,6 +48,18 @@ final class GrantExchangesTest extends NodeExchanges {
                 .containsExactly(owner.hex() + ":5000:host/1/x", "30000", "5000", "5002");
         assertThat(node().description()).isEqualTo("the node");
         assertThat(node().part(NAME)).isEmpty();
+    }
+
+    /** It may hold, wait, or never have arrived: the common case is that of a holder alone. */
+    @Test
+    void anAttemptThatWasGivenUpIsUndoneByTheWholeScript() throws Exception {
+        says(LuaScript.RELEASE, bulks("released"));
+        RedisNode node = node();
+        for (ReleaseRequest.Kind kind : List.of(ReleaseRequest.Kind.UNDO, ReleaseRequest.Kind.RELEASE)) {
+            assertThat(answer(node.release(new ReleaseRequest(List.of(NAME), owner, 77, kind, LIMIT_NANOS))))
+                    .isInstanceOf(ReleaseReply.Released.class);
+            assertThat(ran(LuaScript.RELEASE_HELD)).as("%s", kind).hasSize(kind == ReleaseRequest.Kind.RELEASE ? 1 : 0);
+        }
     }
 
     @Test

@@ -269,6 +269,37 @@ final class MemberExchangesTest extends NodeExchanges {
         assertThat(server.asked("MGET")).isEqualTo(before);
     }
 
+    /** It changes hands between the look at it and the taking: the first holder has lost nothing. */
+    @Test
+    void onlyWhoHasLostTheLockIsToldThatItWasTaken() throws Exception {
+        List<String> holders = new CopyOnWriteArrayList<>(List.of("host/2/y", "host/3/z"));
+        scripts.put(
+                LuaScript.INSPECT.sha1(),
+                command ->
+                        bulks("held", "lock", "1:" + (holders.size() > 1 ? holders.remove(0) : holders.get(0)), "900"));
+        scripts.put(
+                LuaScript.FORCE_RELEASE.sha1(),
+                command -> bulks(command.get(command.size() - 1).equals("host/2/y") ? "none" : "removed"));
+        server.says("MGET", array(List.of(bulk("lock:wake:abc\nrecord"))));
+        server.says("PUBLISH", ":1\r\n");
+        assertThat(answer(node().admin().forceRelease(NAME, null))).isTrue();
+        assertThat(server.asked("MGET " + KeyLayout.client("host/2/y"))).isZero();
+        assertThat(server.asked("MGET " + KeyLayout.client("host/3/z"))).isOne();
+        assertThat(server.asked("PUBLISH lock:wake:abc taken " + LOCK)).isOne();
+    }
+
+    /** It changes hands again and again: in the end it is taken from whoever has it. */
+    @Test
+    void aLockThatChangesHandsAllTheTimeIsTakenAllTheSame() throws Exception {
+        says(LuaScript.INSPECT, bulks("held", "lock", "1:host/2/y", "900"));
+        scripts.put(
+                LuaScript.FORCE_RELEASE.sha1(),
+                command -> bulks(command.get(command.size() - 1).isEmpty() ? "removed" : "none"));
+        assertThat(answer(node().admin().forceRelease(NAME, null))).isTrue();
+        assertThat(server.asked("MGET")).isZero();
+        assertThat(ran(LuaScript.FORCE_RELEASE)).hasSize(6);
+    }
+
     @Test
     void whereNoQueueIsIdleNothingIsLookedAtASecondTime() throws Exception {
         server.says("SCAN", array(List.of(bulk("0"), bulks(KeyLayout.fence(LOCK)))));

@@ -10,7 +10,9 @@ import io.leasehold.Guarantee;
 import io.leasehold.redis.topology.ScriptedRedis;
 import io.leasehold.redis.wire.CompareAndDelete;
 import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
@@ -19,6 +21,8 @@ import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
 import java.lang.reflect.Proxy;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -79,6 +83,39 @@ final class PlainExchangesTest extends NodeExchanges {
         says(LuaScript.PLAIN_ACQUIRE, array(List.of(":0\r\n")));
         assertThat(answer(store.acquire(request(NAME).ballotSoFar(1))))
                 .isEqualTo(new AcquireReply.Busy(null, 1, List.of()));
+    }
+
+    /** The server was restarted and does not know the script; by then the undo has left, and nobody would end a later grant. */
+    @Test
+    void aPlainRequestThatWasGivenUpIsNotSentAgain() throws Exception {
+        EfficiencyStore store = plain();
+        AtomicInteger texts = new AtomicInteger();
+        CountDownLatch late = new CountDownLatch(1);
+        server.says("EVALSHA", command -> {
+            try {
+                late.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+            return "-NOSCRIPT No matching script. Please use EVAL.\r\n";
+        });
+        server.says("EVAL", command -> {
+            texts.incrementAndGet();
+            return array(List.of(":1\r\n"));
+        });
+        AcquireRequest request = AcquireRequest.exclusive(
+                        List.of(NAME), owner, "host/1/x", LIMIT_NANOS, TimeUnit.MILLISECONDS.toNanos(50))
+                .ballotSoFar(1);
+        assertThat(answer(store.acquire(request)))
+                .isInstanceOfSatisfying(
+                        AcquireReply.Failed.class,
+                        failed -> assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN));
+        late.countDown();
+        for (int i = 0; i < 2; i++) {
+            // After the refusal, and after what might have followed it.
+            answer(topology.connected().get(0).ask(PlainCommand.INFO));
+        }
+        assertThat(texts).hasValue(0);
     }
 
     private ReleaseReply release(EfficiencyStore store) throws Exception {

@@ -8,7 +8,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.redis.topology.DriverThreads;
+import io.leasehold.redis.topology.LettuceDriver;
+import io.leasehold.redis.topology.Link;
 import io.leasehold.redis.topology.ScriptedRedis;
+import io.leasehold.redis.topology.Topologies;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.PlainCommand;
@@ -35,11 +39,11 @@ final class RequestExchangesTest extends NodeExchanges {
     }
 
     private static CompletableFuture<String> time(Requests requests, long limitNanos) {
-        return requests.<List<String>, String>send(
+        return requests.send(
                 "read the clock",
                 limitNanos,
                 LOCK,
-                (link, then) -> link.send(PlainCommand.TIME, then),
+                PlainCommand.TIME,
                 (time, link) -> time.get(0),
                 failure -> failure.kind() + ": " + failure.error().getMessage());
     }
@@ -49,32 +53,37 @@ final class RequestExchangesTest extends NodeExchanges {
     void whatAsksForLocksIsRefusedFirst() throws Exception {
         says(LuaScript.ACQUIRE, bulks("yes", "1"));
         says(LuaScript.RELEASE, bulks("released"));
-        Requests requests = requests();
-        for (int i = 1; i < Requests.MAX_IN_FLIGHT / 2; i++) {
-            assertThat(unanswered(requests)).isNotDone();
+        // Answers belong to requests by their order, so those without an answer have a connection of their own.
+        server.says("SILENT", ScriptedRedis.SILENCE);
+        runtime.hurry(TimeUnit.SECONDS.toNanos(3), LIMIT_NANOS);
+        try (Topology beside =
+                Topologies.of(where, LettuceDriver.of(where, new DriverThreads()), where.errors(), runtime)) {
+            answer(beside.open());
+            Link silent = beside.current(LOCK);
+            Requests requests = requests();
+            for (int i = 1; i < Requests.MAX_IN_FLIGHT / 2; i++) {
+                assertThat(unanswered(requests, silent)).isNotDone();
+            }
+            assertThat(acquire(requests)).as("the last that may").isEqualTo("yes");
+            CompletableFuture<String> one = unanswered(requests, silent);
+            assertThat(acquire(requests))
+                    .startsWith("NO_EFFECT")
+                    .contains(Integer.toString(Requests.MAX_IN_FLIGHT / 2));
+            assertThat(asked(requests)).startsWith("NO_EFFECT");
+            for (int i = Requests.MAX_IN_FLIGHT / 2 + 1; i < Requests.MAX_IN_FLIGHT; i++) {
+                assertThat(unanswered(requests, silent)).isNotDone();
+            }
+            assertThat(run(requests, LuaScript.RELEASE)).as("the last that may").isEqualTo("released");
+            assertThat(unanswered(requests, silent)).isNotDone();
+            assertThatThrownBy(() -> answer(unanswered(requests, silent))).hasMessageContaining("has not answered");
+            assertThat(run(requests, LuaScript.RELEASE)).startsWith("NO_EFFECT");
+            assertThat(one).isNotDone();
         }
-        assertThat(acquire(requests)).as("the last that may").isEqualTo("yes");
-        CompletableFuture<String> one = unanswered(requests);
-        assertThat(acquire(requests)).startsWith("NO_EFFECT").contains(Integer.toString(Requests.MAX_IN_FLIGHT / 2));
-        assertThat(asked(requests)).startsWith("NO_EFFECT");
-        for (int i = Requests.MAX_IN_FLIGHT / 2 + 1; i < Requests.MAX_IN_FLIGHT; i++) {
-            assertThat(unanswered(requests)).isNotDone();
-        }
-        assertThat(run(requests, LuaScript.RELEASE)).as("the last that may").isEqualTo("released");
-        assertThat(unanswered(requests)).isNotDone();
-        assertThat(answer(unanswered(requests))).startsWith("NO_EFFECT");
-        assertThat(run(requests, LuaScript.RELEASE)).startsWith("NO_EFFECT");
-        assertThat(one).isNotDone();
     }
 
-    private static CompletableFuture<String> unanswered(Requests requests) {
-        return requests.<String, String>send(
-                "wait",
-                LIMIT_NANOS,
-                LOCK,
-                (link, then) -> {},
-                (reply, link) -> reply,
-                failure -> failure.kind().toString());
+    private static CompletableFuture<String> unanswered(Requests requests, Link silent) {
+        return requests.sendOrThrow(
+                "wait", silent, new PlainCommand<>("SILENT", new String[0], items -> (String) items.get(0)));
     }
 
     private static String acquire(Requests requests) throws Exception {
@@ -82,12 +91,11 @@ final class RequestExchangesTest extends NodeExchanges {
     }
 
     private static String asked(Requests requests) throws Exception {
-        return answer(requests.<String, String>ask(
+        return answer(requests.ask(
                 "ask",
                 LIMIT_NANOS,
                 LOCK,
-                (link, then) ->
-                        link.send(new PlainCommand<>("GET", new String[] {"x"}, items -> (String) items.get(0)), then),
+                new PlainCommand<>("GET", new String[] {"x"}, items -> (String) items.get(0)),
                 (reply, link) -> reply,
                 failure -> failure.kind().toString()));
     }
@@ -176,7 +184,7 @@ final class RequestExchangesTest extends NodeExchanges {
                         "read the clock",
                         LIMIT_NANOS,
                         LOCK,
-                        (link, then) -> link.send(PlainCommand.TIME, then),
+                        PlainCommand.TIME,
                         (time, link) -> {
                             throw new StoreAccessException("as it is", null);
                         },

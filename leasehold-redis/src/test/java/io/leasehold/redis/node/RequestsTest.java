@@ -1,6 +1,7 @@
 package io.leasehold.redis.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.RedisUnderTest;
@@ -19,7 +20,6 @@ import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -59,7 +59,7 @@ final class RequestsTest {
                             "set",
                             LIMIT_NANOS,
                             "key",
-                            (link, then) -> link.send(PlainCommand.set("key", "late", 60_000), then),
+                            PlainCommand.set("key", "late", 60_000),
                             (done, link) -> done,
                             failure -> failure.kind());
 
@@ -103,9 +103,7 @@ final class RequestsTest {
                                 "get",
                                 TimeUnit.SECONDS.toNanos(60),
                                 "set",
-                                (link, then) -> link.send(
-                                        new PlainCommand<>("GET", new String[] {"set"}, items -> (String) items.get(0)),
-                                        then),
+                                new PlainCommand<>("GET", new String[] {"set"}, items -> (String) items.get(0)),
                                 (reply, link) -> FailureKind.UNKNOWN,
                                 Failure::kind))
                         .toList();
@@ -115,6 +113,24 @@ final class RequestsTest {
                             .isEqualTo(FailureKind.PERMANENT);
                 }
             }
+        });
+    }
+
+    /** As where a class is missing that the reading needs. */
+    @Test
+    void anErrorAtTheReadingOfAnAnswerIsTold() throws Exception {
+        withRequests((topology, errors, runtime) -> {
+            CompletableFuture<FailureKind> answer = new Requests(topology, errors, runtime)
+                    .<List<String>, FailureKind>send(
+                            "time",
+                            TimeUnit.MINUTES.toNanos(10),
+                            "key",
+                            PlainCommand.TIME,
+                            (time, link) -> {
+                                throw new NoClassDefFoundError("made by the test");
+                            },
+                            Failure::kind);
+            assertThatThrownBy(() -> answer.get(60, TimeUnit.SECONDS)).hasCauseInstanceOf(NoClassDefFoundError.class);
         });
     }
 
@@ -129,25 +145,22 @@ final class RequestsTest {
                     new Class<?>[] {Topology.class},
                     (proxy, method, arguments) ->
                             method.getName().equals("detour") ? way : method.invoke(topology, arguments));
-            AtomicInteger sent = new AtomicInteger();
+            SERVER.redis().configResetstat();
             CompletableFuture<FailureKind> answer = new Requests(moving, errors, runtime)
                     .<String, FailureKind>send(
                             "get",
                             TimeUnit.MILLISECONDS.toNanos(200),
                             "set",
-                            (link, then) -> {
-                                sent.incrementAndGet();
-                                link.send(
-                                        new PlainCommand<>("GET", new String[] {"set"}, items -> (String) items.get(0)),
-                                        then);
-                            },
+                            new PlainCommand<>("GET", new String[] {"set"}, items -> (String) items.get(0)),
                             (reply, link) -> FailureKind.PERMANENT,
                             Failure::kind);
             assertThat(answer.get(60, TimeUnit.SECONDS)).isEqualTo(FailureKind.UNKNOWN);
 
             way.complete(new Topology.Detour(topology.connected().get(0), false));
 
-            assertThat(sent).hasValue(1);
+            // Requests of one link are carried out in their order.
+            topology.connected().get(0).ask(PlainCommand.TIME).get(60, TimeUnit.SECONDS);
+            assertThat(SERVER.redis().info("commandstats")).contains("cmdstat_get:calls=1,");
         });
     }
 }

@@ -223,6 +223,7 @@ class ServerChecksTest {
         is(finding("buffers", config(key, "pubsub 1" + rest), info()), Grade.WARNING, "is 1 bytes behind");
         is(finding("buffers", config(key, "pubsub 0 0 0"), info()), Grade.GOOD, "has room");
         is(finding("buffers", config(key, "normal 5 5 5 pubsub"), info()), Grade.GOOD, "has room");
+        is(finding("buffers", config(key, "pubsub 32mb" + rest), info()), Grade.GOOD, "has room");
     }
 
     @Test
@@ -245,6 +246,16 @@ class ServerChecksTest {
         is(finding("connections", CONFIG, info("maxclients", "0")), Grade.GOOD, "10 of at most 0");
         is(finding("restart", CONFIG, info("uptime_in_seconds", "120")), Grade.GOOD, "up for 120 s");
         is(finding("restart", CONFIG, info("uptime_in_seconds", "119")), Grade.WARNING, "it may have forgotten");
+        Map<String, String> durable = Map.of("appendonly", "yes", "appendfsync", "always");
+        is(finding("restart", durable, info("uptime_in_seconds", "1")), Grade.GOOD, "up for 1 s");
+        is(
+                finding("restart", durable, info("uptime_in_seconds", "1"), SettingsOrigin.REWRITTEN, false),
+                Grade.WARNING,
+                "it may have forgotten");
+        is(
+                finding("restart", Map.of("appendonly", "yes"), info("uptime_in_seconds", "1")),
+                Grade.WARNING,
+                "it may have forgotten");
         is(
                 finding("restart", CONFIG, info("uptime_in_seconds", "1"), SettingsOrigin.START, true),
                 Grade.WARNING,

@@ -241,6 +241,66 @@ final class VerifiedMemberTest {
         }
     }
 
+    /** The span counts from the last look, and not from the first. */
+    @Test
+    void whatDoesNotCountIsLookedAtAgainAfterFiveSecondsEachTime() {
+        VerifiedMember member = durable(LOSSY);
+        reply = new NodeReply.Stale(0, LIFE, 9);
+        member.probe(5).join();
+        for (int time = 1; time <= 3; time++) {
+            nowNanos += TimeUnit.SECONDS.toNanos(5);
+            ask(member);
+            assertThat(looks).as("not yet").hasSize(time - 1);
+            nowNanos++;
+            ask(member);
+            assertThat(looks).hasSize(time);
+            found(LIFE, LOSSY);
+            ask(member);
+            assertThat(looks).as("it has just been looked at").hasSize(time);
+        }
+        nowNanos += TimeUnit.SECONDS.toNanos(6);
+        ask(member);
+        found(LIFE, KEPT);
+        reply = yes(LIFE);
+        counts(ask(member));
+    }
+
+    /** The next question does not depend on the one before. */
+    @Test
+    void aLookThatIsThrownBackIsNotTheLast() {
+        List<Throwable> thrown = new ArrayList<>(
+                List.of(new IllegalStateException("made by the test"), new NoClassDefFoundError("made by the test")));
+        VerifiedMember member = new VerifiedMember(
+                node,
+                "a:1",
+                true,
+                false,
+                Map.of(LIFE, KEPT),
+                () -> {
+                    looks.add(new CompletableFuture<>());
+                    if (!thrown.isEmpty()) {
+                        Throwable now = thrown.remove(0);
+                        if (now instanceof Error error) {
+                            throw error;
+                        }
+                        throw (RuntimeException) now;
+                    }
+                    return looks.get(looks.size() - 1);
+                },
+                runtime);
+        reply = yes(NEXT);
+        for (int time = 1; time <= 3; time++) {
+            fails(
+                    ask(member),
+                    FailureKind.UNKNOWN,
+                    StoreUnavailableException.class,
+                    "is being read before its vote counts");
+            assertThat(looks).hasSize(time);
+        }
+        found(NEXT, KEPT);
+        counts(ask(member));
+    }
+
     @Test
     void aVoteOfALifeThatTurnsOutUnfitIsUndone() {
         VerifiedMember member = member(true, false, Map.of(LIFE, KEPT, NEXT, LOSSY));

@@ -3,16 +3,27 @@ package io.leasehold.redis.topology;
 
 import static io.leasehold.redis.topology.ScriptedRedis.array;
 import static io.leasehold.redis.topology.ScriptedRedis.bulk;
+import static io.leasehold.redis.topology.ScriptedRedis.bulks;
 import static io.leasehold.redis.topology.ScriptedRedis.until;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.node.Ballot;
+import io.leasehold.node.NodeReply;
 import io.leasehold.redis.WatchedRuntime;
+import io.leasehold.redis.node.NodeSettings;
+import io.leasehold.redis.node.RedisNode;
+import io.leasehold.redis.store.RedisGuarantees;
+import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.PlainCommand;
+import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreUri;
 import java.util.ArrayList;
 import java.util.List;
@@ -377,6 +388,40 @@ final class ClusterRoutingTest {
         until("it is there", () -> leadsTo(HIGH, three));
     }
 
+    /** As over a client without time limits, or where nothing comes back from a machine that is gone. */
+    @Test
+    void aFirstConnectionToAMasterThatHangsGetsCompany() throws Exception {
+        opened();
+        long minutes = TimeUnit.MINUTES.toNanos(10);
+        runtime.changing(delay -> delay == Connections.PATIENCE_NANOS
+                ? TimeUnit.MILLISECONDS.toNanos(20)
+                : delay > Connections.PATIENCE_NANOS ? minutes : delay);
+        three.says("INFO", ScriptedRedis.SILENCE);
+        allSee(6, slots(0, 8_191, one), slots(8_192, 16_383, three));
+        topology.look();
+        until("it is tried", () -> three.asked("INFO") >= 1);
+        three.is("role:master", "cluster_enabled:1");
+        until("it is there", () -> leadsTo(HIGH, three));
+    }
+
+    /** Its answer may be lost, and no other comes. */
+    @Test
+    void aMasterThatIsSilentAtTheStartIsTriedAgain() throws Exception {
+        long answer = TimeUnit.SECONDS.toNanos(3);
+        runtime.changing(delay -> delay == TimeUnit.MILLISECONDS.toNanos(1_500) || delay == answer
+                ? TimeUnit.MILLISECONDS.toNanos(200)
+                : delay > Connections.PATIENCE_NANOS ? TimeUnit.MINUTES.toNanos(10) : delay);
+        one.says("WAIT", ":0\r\n");
+        two.says("WAIT", ScriptedRedis.SILENCE);
+        Deployment where = Deployment.parse(
+                StoreUri.parse("redis-cluster://" + one.address() + "?waitReplicas=1&waitTimeout=70ms"));
+        topology = new ClusterTopology(where, LettuceDriver.of(where, new DriverThreads()), where.errors(), runtime);
+        topology.open().get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS);
+        until("it is asked", () -> two.asked("WAIT") >= 1);
+        two.says("WAIT", ":0\r\n");
+        until("it is there", () -> leadsTo(HIGH, two));
+    }
+
     @Test
     void aRequestWithoutAnAnswerHasTheTableReadAndASilentLinkEnded() throws Exception {
         opened();
@@ -554,6 +599,52 @@ final class ClusterRoutingTest {
         assertThat(wakeUps.started(LOW).get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS))
                 .isTrue();
         until("there is again", () -> sweeps() > last);
+    }
+
+    /** Who waits is told over it, and asks again only when the place ends. */
+    @Test
+    void aChannelIsKeptForAsLongAsAWaiterHasItsPlace() throws Exception {
+        opened();
+        long idle = TimeUnit.MINUTES.toNanos(10);
+        runtime.changing(delay -> delay == idle ? TimeUnit.MILLISECONDS.toNanos(50) : TimeUnit.HOURS.toNanos(1));
+        one.says(
+                "EVALSHA",
+                command -> command.get(1).equals(LuaScript.ACQUIRE_FREE.sha1())
+                        ? ":0\r\n"
+                        : bulks(
+                                command.stream().anyMatch(word -> word.startsWith("lock:wake:")) ? "queued" : "held",
+                                "123",
+                                "lock",
+                                "1:host/2/y",
+                                "7200000"));
+        RedisNode node = new RedisNode(
+                "the node",
+                NodeSettings.standard(RedisGuarantees.of(Deployment.Kind.CLUSTER, false)),
+                topology,
+                new RedisErrors("the node"),
+                runtime);
+        long hour = TimeUnit.HOURS.toNanos(1);
+        // The next one, which asks again sooner, takes nothing from the first.
+        for (long recheck : new long[] {hour, TimeUnit.SECONDS.toNanos(1)}) {
+            AcquireRequest request = AcquireRequest.exclusive(
+                            List.of(LockName.exactly(SlotTags.of(0))), OwnerToken.draw(runtime), "host/1/x", hour, hour)
+                    .waiting(recheck);
+            assertThat(node.acquire(new Ballot(request, 5_000, 1)).get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS))
+                    .isInstanceOfSatisfying(
+                            NodeReply.Held.class,
+                            held -> assertThat(held.queued()).isTrue());
+        }
+        assertThat(one.channels()).hasSize(1);
+
+        runtime.passes(hour);
+        int before = sweeps();
+        until(
+                "it was looked at twice",
+                () -> sweeps() >= before + 2 || one.channels().isEmpty());
+        assertThat(one.channels()).as("a fifth more, and 3 s").hasSize(1);
+
+        runtime.passes(hour / 5 + TimeUnit.SECONDS.toNanos(4));
+        until("it is given up", () -> one.channels().isEmpty());
     }
 
     private int sweeps() {

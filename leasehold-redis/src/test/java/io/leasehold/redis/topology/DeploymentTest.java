@@ -10,6 +10,7 @@ import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.SlotHash;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -87,6 +88,7 @@ class DeploymentTest {
             value = {
                 "redis-sentinel://a,b              | the name of the master is missing",
                 "redis-sentinel://a/               | the name of the master is missing",
+                "redis-sentinel://a//1             | the name of the master is missing",
                 "redis-sentinel://a,/m             | is no host",
                 "redis-sentinel://a/m?sentinelUser=x | sentinelUser needs sentinelPassword",
                 "redis-sentinel://a/m?sentinelTls=yes | sentinelTls=yes must be true or false",
@@ -212,6 +214,15 @@ class DeploymentTest {
         assertThat(parse("redis-sentinel://a/my%20master").masterName()).isEqualTo("my master");
         assertThat(parse("redis-sentinel://a/a+b").masterName()).isEqualTo("a+b");
         assertThat(parse("redis-cluster://a").masterName()).isEmpty();
+        assertThat(login(parse("redis-sentinel://u:data@a/m?sentinelUser=w&sentinelPassword=x")
+                        .servers()
+                        .get(0)))
+                .isEqualTo("w:x");
+        assertThat(login(parse("redis-sentinel://a/m?sentinelUser=&sentinelPassword=x")
+                        .servers()
+                        .get(0)))
+                .as("no user is nobody in particular")
+                .isEqualTo("null:x");
     }
 
     @Test
@@ -251,6 +262,20 @@ class DeploymentTest {
                         .keys())
                 .isEqualTo(KeyLayout.standard());
         assertThat(parse("redis://a?keys=app:{*}").keys()).isEqualTo(elsewhere);
+    }
+
+    /** As it is where a client library hears of the master: it is asked for it again and again, wherever the locks are. */
+    @Test
+    void aMasterThatAClientNamesIsAskedOfTheClient() {
+        Supplier<RedisUri> client = () -> RedisUri.parse(StoreUri.parse("rediss://a:7/3"));
+        Deployment where = Deployment.named(client);
+        assertThat(where.kind()).isEqualTo(Deployment.Kind.SENTINEL);
+        assertThat(where).hasToString("rediss-sentinel://a:7/3");
+        assertThat(where.servers()).extracting(RedisUri::address).containsExactly("a:7");
+        assertThat(where.namingClient()).isSameAs(client);
+        assertThat(where.keys(KeyLayout.of("app:{*}")).namingClient()).isSameAs(client);
+        assertThat(where.credentials(() -> null).namingClient()).isSameAs(client);
+        assertThat(parse("redis-sentinel://a/m").namingClient()).isNull();
     }
 
     @Test
@@ -333,5 +358,15 @@ class DeploymentTest {
         assertThat(one.credentials(() -> null).errors().of(refused, "log in").error())
                 .hasMessageContaining("redis://a:7/3")
                 .hasMessageNotContaining("of the store URI");
+        ServerRefusal forbidden =
+                new ServerRefusal("NOPERM this user has no permissions to run the 'eval' command", null);
+        assertThat(parse("redis-cluster://a?keys=jobs:*")
+                        .credentials(() -> null)
+                        .errors()
+                        .of(forbidden, "acquire")
+                        .error())
+                .as("the rights are those of the deployment, from wherever the login is")
+                .hasMessageContaining("~jobs:*")
+                .hasMessageContaining("+cluster|slots");
     }
 }

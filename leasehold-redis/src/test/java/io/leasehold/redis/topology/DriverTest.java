@@ -23,6 +23,7 @@ import io.lettuce.core.cluster.RedisClusterClient;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.lang.reflect.Field;
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Set;
@@ -118,8 +119,7 @@ class DriverTest {
             CompletableFuture<Credentials> login = new CompletableFuture<>();
             LettuceDriver driver = LettuceDriver.over(client, Deployment.of(late));
             driver.logInWith(new CredentialsDesk(login::get, "the server", runtime));
-            List<CompletableFuture<?>> connections =
-                    List.of(driver.connect(late), driver.connectForPushes(late), driver.connectToSentinel(late));
+            List<CompletableFuture<?>> connections = List.of(driver.connect(late), driver.connectForPushes(late));
             driver.close();
             login.complete(Credentials.of("app", "s3cret"));
             for (CompletableFuture<?> connection : connections) {
@@ -129,7 +129,7 @@ class DriverTest {
             assertThat(proxy.connections().accepted()).isZero();
             assertThatThrownBy(() -> driver.connectForPushes(late).get(60, TimeUnit.SECONDS))
                     .hasMessageContaining("closed");
-            assertThatThrownBy(() -> driver.connectToSentinel(late).get(60, TimeUnit.SECONDS))
+            assertThatThrownBy(() -> driver.connect(late).get(60, TimeUnit.SECONDS))
                     .hasMessageContaining("closed");
         } finally {
             runtime.close();
@@ -192,7 +192,9 @@ class DriverTest {
         LettuceDriver driver = new LettuceDriver(server(), new DriverThreads());
         try {
             CompletableFuture<PushConnection> connecting = new CompletableFuture<>();
-            CompletableFuture<?> limited = Patience.limited(connecting, new RedisErrors("node"), runtime);
+            Driver slow = (Driver) Proxy.newProxyInstance(
+                    getClass().getClassLoader(), new Class<?>[] {Driver.class}, (self, method, given) -> connecting);
+            CompletableFuture<?> limited = TimeLimit.ofPushes(slow, server(), new RedisErrors("node"), runtime);
             assertThatThrownBy(() -> limited.get(60, TimeUnit.SECONDS)).hasMessageContaining("in time");
             PushConnection late = driver.connectForPushes(server()).get(60, TimeUnit.SECONDS);
 

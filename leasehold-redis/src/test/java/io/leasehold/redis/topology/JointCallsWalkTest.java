@@ -120,7 +120,7 @@ class JointCallsWalkTest {
             this.random = new Random(seed);
             this.seen = seen;
             this.bySlot = seed % 4 == 0;
-            this.joint = new JointCalls(connection(), bySlot, (call, then) -> alone(call, then));
+            this.joint = new JointCalls(connection(), bySlot, (call, wanted, then) -> alone(call, then));
         }
 
         void run() {

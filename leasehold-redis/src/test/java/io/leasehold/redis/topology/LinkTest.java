@@ -7,6 +7,7 @@ import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.StoreUri;
 import java.lang.reflect.Proxy;
@@ -119,9 +120,8 @@ final class LinkTest {
         try {
             CompletableFuture<Throwable> answered = new CompletableFuture<>();
             link.runAcknowledged(
-                    LuaScript.INSPECT,
-                    new String[] {"lock:{x}"},
-                    new String[0],
+                    new ScriptCall(LuaScript.INSPECT, new String[] {"lock:{x}"}, new String[0]),
+                    () -> true,
                     (reply, error) -> answered.complete(error));
             passes(6_900);
             link.unanswered();
@@ -141,9 +141,8 @@ final class LinkTest {
     void aLinkThatWasNotMadeForItWaitsForNoReplicas() throws Exception {
         CompletableFuture<Throwable> answered = new CompletableFuture<>();
         link().runAcknowledged(
-                        LuaScript.INSPECT,
-                        new String[] {"lock:{x}"},
-                        new String[0],
+                        new ScriptCall(LuaScript.INSPECT, new String[] {"lock:{x}"}, new String[0]),
+                        () -> true,
                         (reply, error) -> answered.complete(error));
         assertThat(answered.get(60, TimeUnit.SECONDS)).isInstanceOf(IllegalStateException.class);
     }

@@ -24,6 +24,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -230,6 +231,28 @@ final class NodeConnectionsTest {
         until("one has come", () -> connections.current() != null);
     }
 
+    /** Of two tries the one that hung is answered when the other has made the link. */
+    @Test
+    void aLinkThatComesWhenAnotherWasMadeIsEnded() throws Exception {
+        Connections connections = opened();
+        runtime.hurry(Connections.PATIENCE_NANOS, TimeUnit.MILLISECONDS.toNanos(20));
+        CompletableFuture<RedisUri> late = new CompletableFuture<>();
+        AtomicInteger tries = new AtomicInteger();
+        hindrance = () -> tries.incrementAndGet() == 1 ? late : null;
+        server.endAll();
+        until("its company has come", () -> reconnected.get() == 1);
+        runtime.hurry(TimeUnit.SECONDS.toNanos(1), TimeUnit.MINUTES.toNanos(10));
+        Link link = connections.current();
+        long before = server.asked("INFO");
+
+        late.complete(server.uri());
+
+        until("it comes, too", () -> server.asked("INFO") > before);
+        until("it is ended", () -> server.open() == 1);
+        assertThat(connections.current()).isSameAs(link);
+        assertThat(reconnected).hasValue(1);
+    }
+
     @Test
     void aLinkToAFormerPlaceIsLeftAndOneToThePresentIsNot() throws Exception {
         Connections connections = opened();
@@ -343,8 +366,12 @@ final class NodeConnectionsTest {
     }
 
     private static CompletableFuture<Acknowledged> acknowledged(Link link) {
+        return acknowledged(link, () -> true);
+    }
+
+    private static CompletableFuture<Acknowledged> acknowledged(Link link, BooleanSupplier wanted) {
         CompletableFuture<Acknowledged> answer = new CompletableFuture<>();
-        link.runAcknowledged(LuaScript.INSPECT, KEYS, new String[0], (reply, error) -> {
+        link.runAcknowledged(new ScriptCall(LuaScript.INSPECT, KEYS, new String[0]), wanted, (reply, error) -> {
             if (error == null) {
                 answer.complete(reply);
             } else {
@@ -414,8 +441,12 @@ final class NodeConnectionsTest {
     // ---- one link
 
     private static CompletableFuture<List<Object>> run(Link link) {
+        return run(link, () -> true);
+    }
+
+    private static CompletableFuture<List<Object>> run(Link link, BooleanSupplier wanted) {
         CompletableFuture<List<Object>> answer = new CompletableFuture<>();
-        link.run(new ScriptCall(LuaScript.INSPECT, KEYS, new String[0]), () -> true, (reply, error) -> {
+        link.run(new ScriptCall(LuaScript.INSPECT, KEYS, new String[0]), wanted, (reply, error) -> {
             if (error == null) {
                 answer.complete(reply);
             } else {

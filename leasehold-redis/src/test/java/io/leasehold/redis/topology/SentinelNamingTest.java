@@ -13,11 +13,13 @@ import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.WatchedRuntime;
 import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.spi.StoreUri;
+import java.lang.reflect.Proxy;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -133,6 +135,36 @@ final class SentinelNamingTest {
         assertThat(told).hasPositiveValue();
         next.publish(channel, "wake");
         until("it is heard", () -> heard.contains("wake"));
+    }
+
+    /** As where the system has no more threads: the question failed, and is not the last. */
+    @Test
+    void aDriverThatThrowsOnceIsAskedAgain() throws Exception {
+        AtomicReference<Throwable> next = new AtomicReference<>();
+        Deployment where = where();
+        LettuceDriver real = LettuceDriver.of(where, new DriverThreads());
+        Driver throwing = (Driver) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {Driver.class}, (self, method, given) -> {
+                    Throwable thrown = method.getName().equals("connect") ? next.getAndSet(null) : null;
+                    if (thrown != null) {
+                        throw thrown;
+                    }
+                    return method.invoke(real, given);
+                });
+        topology = new MasterTopology(where, throwing, where.errors(), runtime);
+        topology.open().get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS);
+        for (Throwable thrown : List.of(new IllegalStateException("no way"), new InternalError("no thread"))) {
+            next.set(thrown);
+            until("it is thrown", () -> {
+                topology.unanswered(topology.connected().get(0));
+                return next.get() == null;
+            });
+            long before = one.asked("SENTINEL");
+            until("they are asked again", () -> {
+                topology.unanswered(topology.connected().get(0));
+                return one.asked("SENTINEL") > before;
+            });
+        }
     }
 
     /** Of a group that is watched beside ours. */

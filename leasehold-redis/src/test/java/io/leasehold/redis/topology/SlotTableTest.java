@@ -102,6 +102,13 @@ final class SlotTableTest {
     }
 
     @Test
+    void everyReplicaOfARangeCanBeAsked() {
+        SlotTable table = table(3, range(0, 99, FIRST, SECOND, node("10.0.0.3", 7003)));
+        assertThat(table.everybody()).containsExactly("10.0.0.1:7001", "10.0.0.2:7002", "10.0.0.3:7003");
+        assertThat(table.masters()).containsExactly("10.0.0.1:7001");
+    }
+
+    @Test
     void whatIsHeardOfOneSlotChangesThatOne() {
         SlotTable before = table(3, range(0, 99, FIRST, SECOND));
         SlotTable after = before.with(50, "10.0.0.9:7009");

@@ -64,6 +64,17 @@ final class ReplyDecoderTest {
         assertThatThrownBy(() -> acquired("maybe", "17")).hasMessageContaining("maybe");
     }
 
+    /** Where nothing else is to be said than yes, the answer is the server's time: seconds and microseconds. */
+    @Test
+    void ofAGrantWithoutAWord() {
+        assertThat(acquired("1700000000", "999999")).isEqualTo(new NodeReply.Yes(LIFE, 1_700_000_000_999_999L));
+        assertThat(acquired("0", "5")).isEqualTo(new NodeReply.Yes(LIFE, 5));
+        assertThat(acquired("9", "5")).isEqualTo(new NodeReply.Yes(LIFE, 9_000_005));
+        for (String kind : List.of("", "/", ":", "-1")) {
+            assertThatThrownBy(() -> acquired(kind, "5")).hasMessage("unknown answer \"" + kind + "\"");
+        }
+    }
+
     @Test
     void ofOneThatIsHeld() {
         Holder holder = new Holder("host/1/x", Duration.ofMillis(30), OptionalLong.of(5));
@@ -86,6 +97,7 @@ final class ReplyDecoderTest {
     @Test
     void ofARelease() {
         assertThat(decoder.release(List.of("released"))).isEqualTo(new ReleaseReply.Released(List.of(), false));
+        assertThat(decoder.release(List.of(1L))).as("of the common case").isEqualTo(new ReleaseReply.Released());
         assertThat(decoder.release(List.of("released", "woken"))).isEqualTo(new ReleaseReply.Released(List.of(), true));
         assertThat(decoder.release(List.of("released", "besides", "ERR x")))
                 .isEqualTo(new ReleaseReply.Released(List.of(), false));

@@ -18,6 +18,7 @@ import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.springframework.integration.leader.Context;
 import org.springframework.integration.leader.DefaultCandidate;
 import org.springframework.integration.support.leader.LockRegistryLeaderInitiator;
@@ -131,6 +132,40 @@ class LeaseholdLockRegistryTest {
         } finally {
             initiator.stop();
         }
+    }
+
+    /** A patience of a million milliseconds or seconds would not end here. */
+    @Test
+    @Timeout(60)
+    void aLockIsWaitedForInTheUnitThatIsSaid() throws Exception {
+        try (Lease other = client.named("flow:k").acquire()) {
+            assertThat(registry.obtain("k").tryLock(1_000_000, TimeUnit.NANOSECONDS))
+                    .isFalse();
+            assertThat(other.isValid()).isTrue();
+        }
+    }
+
+    @Test
+    void anInterruptedThreadIsNotGivenALock() throws InterruptedException {
+        Lock lock = registry.obtain("k");
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(lock::lockInterruptibly).isInstanceOf(InterruptedException.class);
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> lock.tryLock(1, TimeUnit.DAYS)).isInstanceOf(InterruptedException.class);
+        assertThat(client.admin().inspect("flow:k")).isEmpty();
+        Thread.currentThread().interrupt();
+        lock.lock();
+        assertThat(Thread.interrupted()).as("it is kept for the caller").isTrue();
+        lock.unlock();
+    }
+
+    @Test
+    void theOptionsThatAreSaidAreThoseOfEachLock() {
+        LeaseholdLockRegistry brief = registry.with(options -> options.ttl(Duration.ofSeconds(7)));
+        Lock lock = brief.obtain("k");
+        lock.lock();
+        assertThat(brief.view("k").remainingValidity()).isBetween(Duration.ofMillis(1), Duration.ofSeconds(7));
+        lock.unlock();
     }
 
     @Test

@@ -14,6 +14,7 @@ public interface BackendTck
                 GivingUpTck,
                 LeaseLifeTck,
                 LockFormsTck,
+                ElectionTck,
                 MultiLockTck,
                 LockNamesTck,
                 GuaranteesTck,

@@ -25,10 +25,15 @@ final class HeldLease {
     final HoldTable holds = new HoldTable();
     final EngineContext context;
     final HeldGrant keeper;
-    final LeaseHandle handle;
+    LeaseHandle handle;
     final AtomicInteger told = new AtomicInteger();
 
     HeldLease() {
+        this(true);
+    }
+
+    /** A lease, or one that is not begun yet. */
+    HeldLease(boolean begun) {
         LockRuntime runtime = new Frozen();
         TimerQueue timeline = new TimerQueue(runtime);
         queues = new LocalQueues(timeline);
@@ -46,9 +51,22 @@ final class HeldLease {
                 "host/1/jcstress");
         Grant grant = new Grant(OWNER, TokenRange.of(1, 64), 0, Incarnation.DURABLE);
         keeper = new HeldGrant(NAME, grant, 64, SETTINGS, context, queues);
-        queues.granted(NAME, keeper, 64);
+        if (begun) {
+            begin();
+        }
+    }
+
+    void begin() {
         handle = keeper.begin(context.suspensions().mark(), null);
         handle.onLost(cause -> told.incrementAndGet());
+    }
+
+    /** A signal of the store about the lock, which finds what the client holds of it. */
+    void loseIfFound() {
+        LocalQueues.Passable found = queues.held(NAME);
+        if (found != null) {
+            found.on(new GrantEvent.TakenAway(LossCause.NOT_OURS));
+        }
     }
 
     /** A waiter that contends, if it does, with a store of its own. */

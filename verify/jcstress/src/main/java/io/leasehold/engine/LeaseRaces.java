@@ -46,6 +46,33 @@ public final class LeaseRaces {
         }
     }
 
+    /** A signal against the beginning: what is lost is left in no table, and the caller sees it. */
+    @JCStressTest
+    @State
+    @Outcome(id = "1, 0, 0", expect = Expect.ACCEPTABLE, desc = "lost, and nothing is left")
+    @Outcome(id = "0, 1, 1", expect = Expect.ACCEPTABLE, desc = "held: the signal came before it")
+    @Outcome(expect = Expect.FORBIDDEN, desc = "lost, and something is left")
+    public static class SignalAgainstBeginning {
+        private final HeldLease lease = new HeldLease(false);
+
+        @Actor
+        public void begin() {
+            lease.begin();
+        }
+
+        @Actor
+        public void lose() {
+            lease.loseIfFound();
+        }
+
+        @Arbiter
+        public void look(III_Result r) {
+            r.r1 = lease.keeper.cause() == null ? 0 : 1;
+            r.r2 = lease.handle.isValid() ? 1 : 0;
+            r.r3 = lease.isLeft() ? 1 : 0;
+        }
+    }
+
     /** Two threads release, or one releases and one closes: one outcome for both, one request. */
     @JCStressTest
     @State

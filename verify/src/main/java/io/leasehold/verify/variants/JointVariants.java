@@ -26,8 +26,8 @@ final class JointVariants {
                         "refused-for-all",
                         "what is refused to several together is refused to each of them",
                         CALLS,
-                        "all.forEach(Passenger::runAlone);",
-                        "all.forEach(passenger -> passenger.hear(null, error));"),
+                        "all.forEach(WaitingCall::runAlone);",
+                        "all.forEach(waiting -> waiting.hear(null, error));"),
                 new Variant(
                         "declined-is-done",
                         "a call of which nothing was done together is told that it was",
@@ -38,8 +38,8 @@ final class JointVariants {
                         "lost-is-sent-again",
                         "what is lost with the connection is sent again alone",
                         CALLS,
-                        "all.forEach(passenger -> passenger.hear(null, error));",
-                        "all.forEach(Passenger::runAlone);"),
+                        "all.forEach(waiting -> waiting.hear(null, error));",
+                        "all.forEach(WaitingCall::runAlone);"),
                 new Variant(
                         "declined-alone-is-done",
                         "a call whose common case was not there hears the answer of that",
@@ -69,7 +69,7 @@ final class JointVariants {
                         "a lock occurs twice in one script",
                         CALLS,
                         "if (present.lock().equals(lock)) {",
-                        "if (present == passenger) {"),
+                        "if (present == waiting) {"),
                 new Variant(
                         "late-batch-after-an-undo",
                         "what is given up is sent alone when it was declined together",
@@ -80,8 +80,8 @@ final class JointVariants {
                         "script-without-a-bound",
                         "a script for several is as long as there are calls",
                         CALLS,
-                        "passengers.size() >= MAX_CALLS",
-                        "passengers.size() >= 10 * MAX_CALLS"),
+                        "calls.size() >= MAX_CALLS",
+                        "calls.size() >= 10 * MAX_CALLS"),
                 new Variant(
                         "slots-together",
                         "on a Cluster calls of different slots leave as one script",

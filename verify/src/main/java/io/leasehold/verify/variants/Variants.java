@@ -184,6 +184,12 @@ final class Variants {
                         "            arm(nowNanos + timings.renewalRetryNanos(), actions);\n",
                         ""),
                 new Variant(
+                        "suspicion-asked-once",
+                        "news of an operator whose question fails are asked about no more",
+                        LEASE,
+                        "        if (isInDoubt()) {\n            armConfirmation(",
+                        "        if (unconfirmed) {\n            armConfirmation("),
+                new Variant(
                         "look-armed-once",
                         "a waiter whose look fails arms no other",
                         ATTEMPT,
@@ -219,7 +225,7 @@ final class Variants {
                         "part-not-given-back",
                         "of several locks the first stay taken when a later one is not to be had",
                         SEVERAL,
-                        "parts.forEach(part -> leaves(Unseen.giveBack(part)));",
+                        "parts.forEach(part -> leaves(UnseenHold.giveBack(part)));",
                         "parts.forEach(Lease::lockName);"),
                 new Variant(
                         "validity-of-the-best-part",
@@ -238,8 +244,8 @@ final class Variants {
                         "parts-not-looked-at",
                         "what was taken first of several locks is not looked at again when the last is taken",
                         SEVERAL,
-                        "!machine.isWorthKeeping(handle.state().remaining().toNanos())",
-                        "handle.state().remaining().isNegative()"),
+                        "!machine.isWorthKeeping(part.state().remaining().toNanos())",
+                        "part.state().remaining().isNegative()"),
                 new Variant(
                         "loss-of-the-first-part",
                         "of several locks only the loss of the first is told",

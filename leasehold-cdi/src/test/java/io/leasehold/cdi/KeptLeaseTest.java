@@ -1,0 +1,106 @@
+package io.leasehold.cdi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.Hold;
+import io.leasehold.LockName;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** When a lease that a transaction keeps is given back: once, by the last one that uses it. */
+@Tag("quick")
+class KeptLeaseTest {
+
+    private int closes;
+
+    private final Hold hold = (Hold) Proxy.newProxyInstance(
+            Hold.class.getClassLoader(), new Class<?>[] {Hold.class}, (proxy, method, arguments) -> {
+                assertThat(method.getName()).isEqualTo("close");
+                closes++;
+                return null;
+            });
+
+    private KeptLease kept(Duration guard) {
+        return new KeptLease(new LeaseScope(locks("a"), hold, guard, Transactions.NONE, null));
+    }
+
+    private static AskedLocks locks(String... names) {
+        return new AskedLocks(
+                "client", List.of(names).stream().map(LockName::of).toList(), names.length > 1);
+    }
+
+    @Test
+    void theBodyAndTheTransactionGiveItBackTogether() {
+        KeptLease kept = kept(Duration.ZERO);
+        kept.leave();
+        assertThat(closes).isZero();
+        kept.leave();
+        assertThat(closes).isOne();
+    }
+
+    @Test
+    void eachFurtherBodyKeepsItToo() {
+        KeptLease kept = kept(Duration.ZERO);
+        assertThat(kept.enter()).isTrue();
+        assertThat(kept.enter()).isTrue();
+        for (int i = 0; i < 3; i++) {
+            kept.leave();
+            assertThat(closes).isZero();
+        }
+        kept.leave();
+        assertThat(closes).isOne();
+    }
+
+    @Test
+    void whatWasGivenBackIsSharedWithNobody() {
+        KeptLease kept = kept(Duration.ZERO);
+        kept.leave();
+        kept.leave();
+        assertThat(kept.enter()).isFalse();
+        assertThat(kept.enter()).isFalse();
+        assertThat(closes).isOne();
+    }
+
+    /** The largest of all that the transaction was told counts, and not the last. */
+    @Test
+    void aGuardIsToldOnceToTheTransaction() {
+        KeptLease kept = kept(Duration.ofSeconds(2));
+        assertThat(kept.raises(Duration.ofSeconds(2))).isFalse();
+        assertThat(kept.raises(Duration.ofSeconds(5))).isTrue();
+        assertThat(kept.raises(Duration.ofSeconds(5))).isFalse();
+        assertThat(kept.raises(Duration.ofSeconds(3))).isFalse();
+        assertThat(kept.raises(Duration.ofSeconds(6))).isTrue();
+    }
+
+    @Test
+    void aLockOfABodyFurtherOutIsRefusedToo() {
+        LeaseScope outermost = new LeaseScope(locks("a"), hold, Duration.ZERO, Transactions.NONE, null);
+        LeaseScope between = new LeaseScope(locks("b", "c"), hold, Duration.ZERO, Transactions.NONE, outermost);
+        LeaseScope inner = new LeaseScope(locks("d"), hold, Duration.ZERO, Transactions.NONE, between);
+        for (String name : List.of("a", "b", "c", "d")) {
+            assertThatThrownBy(() -> LeaseScope.refuseHeld(inner, locks("x", name)))
+                    .as(name)
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("not reentrant");
+        }
+        LeaseScope.refuseHeld(inner, locks("x", "y"));
+        LeaseScope.refuseHeld(null, locks("a"));
+    }
+
+    @Test
+    void theSameLocksAreSharedInAnyOrderAndNoOthers() {
+        AskedLocks both = locks("a", "b");
+        assertThat(both.areSameAs(locks("b", "a"))).isTrue();
+        assertThat(both.areSameAs(locks("a", "c"))).isFalse();
+        assertThat(both.areSameAs(new AskedLocks("other", both.names(), true))).isFalse();
+        assertThat(both.overlap(new AskedLocks("other", both.names(), true))).isFalse();
+        assertThat(new AskedLocks("client", List.of(LockName.of("a")), true).areSameAs(locks("a")))
+                .as("one lock, and several that are one")
+                .isFalse();
+        assertThat(both.overlap(locks("b"))).isTrue();
+    }
+}

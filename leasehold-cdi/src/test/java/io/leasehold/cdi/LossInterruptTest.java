@@ -1,0 +1,121 @@
+package io.leasehold.cdi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Hold;
+import io.leasehold.LossCause;
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Which interrupt of a loss reaches which body, and which stays. */
+@Tag("quick")
+class LossInterruptTest {
+
+    /** A hold whose loss comes when the test says so. */
+    private static final class Losing {
+        private final List<Consumer<LossCause>> told = new ArrayList<>();
+
+        Hold hold() {
+            return (Hold) Proxy.newProxyInstance(
+                    Hold.class.getClassLoader(), new Class<?>[] {Hold.class}, (proxy, method, args) -> {
+                        @SuppressWarnings("unchecked")
+                        Consumer<LossCause> one = (Consumer<LossCause>) args[0];
+                        told.add(one);
+                        return null;
+                    });
+        }
+
+        void lose() {
+            told.forEach(one -> one.accept(LossCause.EXPIRED));
+        }
+    }
+
+    private final Losing outer = new Losing();
+    private final Losing inner = new Losing();
+
+    @AfterEach
+    void nothingStaysOnTheThread() {
+        assertThat(Thread.interrupted()).isFalse();
+    }
+
+    private static boolean isInterrupted() {
+        return Thread.currentThread().isInterrupted();
+    }
+
+    @Test
+    void anInterruptThatTheBodyHasNotUsedIsTakenBack() {
+        LossInterrupt interrupt = LossInterrupt.armed(outer.hold());
+        outer.lose();
+        assertThat(isInterrupted()).isTrue();
+        interrupt.callOff();
+        assertThat(isInterrupted()).isFalse();
+        outer.lose();
+        assertThat(isInterrupted()).as("the body has ended").isFalse();
+    }
+
+    @Test
+    void anInterruptOfAnotherStaysWhereALossFollowsIt() {
+        LossInterrupt interrupt = LossInterrupt.armed(outer.hold());
+        Thread.currentThread().interrupt();
+        outer.lose();
+        interrupt.callOff();
+        assertThat(Thread.interrupted()).isTrue();
+    }
+
+    @Test
+    void anInterruptThatWasAlsoThatOfABodyAroundStaysForThat() {
+        LossInterrupt ofOuter = LossInterrupt.armed(outer.hold());
+        LossInterrupt between = LossInterrupt.armed(new Losing().hold());
+        LossInterrupt ofInner = LossInterrupt.armed(inner.hold());
+        inner.lose();
+        outer.lose();
+        ofInner.callOff();
+        between.callOff();
+        assertThat(isInterrupted()).isTrue();
+        ofOuter.callOff();
+    }
+
+    /** The inner body has taken the interrupt for its own, and ends at once. */
+    @Test
+    void anInterruptThatTheInnerBodyHasUsedComesForTheBodyAround() {
+        LossInterrupt ofOuter = LossInterrupt.armed(outer.hold());
+        LossInterrupt ofInner = LossInterrupt.armed(inner.hold());
+        inner.lose();
+        outer.lose();
+        assertThat(Thread.interrupted()).isTrue();
+        ofInner.callOff();
+        assertThat(isInterrupted()).isTrue();
+        ofOuter.callOff();
+    }
+
+    /** What the body around has heard already is not told twice. */
+    @Test
+    void anInterruptThatABodyAroundHasUsedDoesNotComeAgain() {
+        LossInterrupt ofOuter = LossInterrupt.armed(outer.hold());
+        outer.lose();
+        assertThat(Thread.interrupted()).isTrue();
+        LossInterrupt ofInner = LossInterrupt.armed(inner.hold());
+        inner.lose();
+        ofInner.callOff();
+        assertThat(isInterrupted()).isFalse();
+        ofOuter.callOff();
+    }
+
+    /** The second body inside the same one around. */
+    @Test
+    void theBodyAroundIsFoundBehindEachBodyInIt() {
+        LossInterrupt ofOuter = LossInterrupt.armed(outer.hold());
+        LossInterrupt.armed(new Losing().hold()).callOff();
+        LossInterrupt ofInner = LossInterrupt.armed(inner.hold());
+        inner.lose();
+        outer.lose();
+        ofInner.callOff();
+        assertThat(isInterrupted()).isTrue();
+        ofOuter.callOff();
+    }
+}

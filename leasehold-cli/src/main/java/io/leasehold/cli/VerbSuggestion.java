@@ -1,0 +1,48 @@
+package io.leasehold.cli;
+
+import java.util.List;
+import java.util.Map;
+import picocli.CommandLine;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/** A question about the verb or the option that was probably meant by one that does not exist. */
+final class VerbSuggestion {
+
+    /** The names that other programs have for our verbs. */
+    private static final Map<String, String> OTHER_NAMES = Map.of(
+            "list", "ls",
+            "locks", "ls",
+            "ps", "ls",
+            "status", "show",
+            "holder", "who",
+            "top", "watch",
+            "unlock", "release",
+            "lock", "run",
+            "exec", "run",
+            "check", "doctor");
+
+    private VerbSuggestion() {}
+
+    /** The end of the message: a question, or nothing. */
+    static String after(ParameterException problem) {
+        if (!(problem instanceof UnmatchedArgumentException unmatched)
+                || unmatched.getUnmatched().isEmpty()) {
+            return "";
+        }
+        CommandLine line = unmatched.getCommandLine();
+        String known = line.getParent() == null
+                ? OTHER_NAMES.get(unmatched.getUnmatched().get(0))
+                : null;
+        List<String> near = known != null ? List.of(known) : unmatched.getSuggestions();
+        for (String one : near) {
+            CommandLine verb = line.getSubcommands().get(one);
+            boolean shown =
+                    verb == null || !verb.getCommandSpec().usageMessage().hidden();
+            if (shown) {
+                return "; did you mean " + one + "?";
+            }
+        }
+        return "";
+    }
+}

@@ -1,0 +1,45 @@
+package io.leasehold.cli.command;
+
+import io.leasehold.Lease;
+import io.leasehold.LockName;
+import io.leasehold.cli.process.ControllingTerminal;
+import io.leasehold.cli.process.OnLost;
+import io.leasehold.cli.process.TerminalStop;
+import java.time.Duration;
+import java.time.LocalTime;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
+import java.util.Locale;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** The line of a run that Ctrl-Z is about to stop: what is stopped renews nothing, so its lease ends. */
+final class StoppedLine {
+
+    private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("HH:mm:ss", Locale.ROOT);
+
+    private StoppedLine() {}
+
+    /** Tells it at each stop until it is closed; null without a terminal, whose keyboard alone stops jobs. */
+    static @Nullable TerminalStop tell(LockedRun.Request request, Lease lease, Consumer<String> notes) {
+        if (!request.informs() || !ControllingTerminal.exists()) {
+            return null;
+        }
+        OnLost onLost = request.command().onLost();
+        return TerminalStop.surrounded(
+                () -> notes.accept(text(request.lock(), lease.remainingValidity(), now(), onLost)), () -> {});
+    }
+
+    /** The time of the operator at the keyboard. */
+    private static LocalTime now() {
+        return LocalTime.now(ZoneId.systemDefault());
+    }
+
+    static String text(LockName lock, Duration left, LocalTime now, OnLost onLost) {
+        return "stopped: the lease on \"" + lock + "\" ends in " + HolderView.duration(left) + ", at "
+                + TIME.format(now.plus(left)) + ", unless this goes on before (fg, bg); "
+                + (onLost == OnLost.IGNORE
+                        ? "the command is left alone (--on-lost=ignore)"
+                        : "the command is killed shortly before");
+    }
+}

@@ -1,0 +1,76 @@
+package io.leasehold.cli.command;
+
+import io.leasehold.Lease;
+import io.leasehold.LeaseLostException;
+import io.leasehold.LossCause;
+import java.time.Duration;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The time that is left to a command: the validity of its lease. After a forced release, for which an operator has raised the
+ * fence, it is the grace, and never more than the lease would have had left: the command may end in good order. After any
+ * other loss it is nothing. Any thread may ask.
+ */
+final class TimeLeft implements LongSupplier {
+
+    private final LongSupplier validityNanos;
+    private final Loss loss;
+    private final long graceNanos;
+    private final LongSupplier clock;
+    /** When the validity ends, as far as is known: a renewal that nobody has seen yet only moves it back. */
+    private long endsAtNanos;
+
+    private boolean forced;
+
+    /** Tells why a lease was lost. */
+    interface Loss {
+        /** The cause; null if the lease was not lost. */
+        @Nullable
+        LossCause cause();
+    }
+
+    TimeLeft(LongSupplier validityNanos, Loss loss, Duration grace, LongSupplier clock) {
+        this.validityNanos = validityNanos;
+        this.loss = loss;
+        this.graceNanos = grace.toNanos();
+        this.clock = clock;
+        this.endsAtNanos = clock.getAsLong();
+    }
+
+    /** That of a command under this lease. */
+    static TimeLeft of(Lease lease, Duration grace) {
+        return new TimeLeft(() -> lease.remainingValidity().toNanos(), () -> cause(lease), grace, System::nanoTime);
+    }
+
+    private static @Nullable LossCause cause(Lease lease) {
+        try {
+            // It knows the cause before a callback does.
+            lease.ensureValidFor(Duration.ZERO);
+            return null;
+        } catch (LeaseLostException lost) {
+            return lost.lossCause();
+        } catch (IllegalStateException notLost) {
+            return null;
+        }
+    }
+
+    @Override
+    public synchronized long getAsLong() {
+        // Before the validity: a pause in between makes the end earlier.
+        long now = clock.getAsLong();
+        long valid = validityNanos.getAsLong();
+        if (valid > 0) {
+            endsAtNanos = now + valid;
+            return valid;
+        }
+        if (loss.cause() != LossCause.FORCE_RELEASED) {
+            return valid;
+        }
+        if (!forced) {
+            forced = true;
+            endsAtNanos = now + Math.min(endsAtNanos - now, graceNanos);
+        }
+        return endsAtNanos - now;
+    }
+}

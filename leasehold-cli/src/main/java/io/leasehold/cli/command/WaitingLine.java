@@ -1,0 +1,114 @@
+package io.leasehold.cli.command;
+
+import io.leasehold.Durations;
+import io.leasehold.LockName;
+import io.leasehold.admin.LockAdmin;
+import io.leasehold.cli.output.Terminal;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * A line that tells a terminal whom a run waits for and how long it has waited: written after two seconds, replaced every two seconds,
+ * and cleared at the end. Without a terminal nothing is written.
+ */
+final class WaitingLine implements AutoCloseable {
+
+    private static final long EVERY_SECONDS = 2;
+
+    /** A longer one would take several lines of the terminal, of which only the last could be replaced. */
+    private static final int COLUMNS = 79;
+
+    private static final int LEAST_FOR_THE_LOCK = 24;
+
+    private final LockAdmin admin;
+    private final LockName lock;
+    private final Terminal terminal;
+    private final long startedAtNanos = System.nanoTime();
+    private String holder = "";
+    private boolean looking;
+    private boolean shown;
+    private boolean closed;
+
+    WaitingLine(LockAdmin admin, LockName lock, Terminal terminal) {
+        this.admin = admin;
+        this.lock = lock;
+        this.terminal = terminal;
+    }
+
+    /** Waits for the result. */
+    <T> T await(CompletableFuture<T> result) throws InterruptedException, ExecutionException {
+        try {
+            return result.get(EVERY_SECONDS, TimeUnit.SECONDS);
+        } catch (TimeoutException longer) {
+            // Only now: a short wait starts no shell.
+            if (!Terminal.leadsToTerminal(2)) {
+                return result.get();
+            }
+        }
+        while (true) {
+            look();
+            draw();
+            try {
+                return result.get(EVERY_SECONDS, TimeUnit.SECONDS);
+            } catch (TimeoutException longer) {
+                // The next line.
+            }
+        }
+    }
+
+    /** Asks on a thread of its own: a grant must not wait for a store that is slow to answer a question. */
+    private synchronized void look() {
+        if (looking) {
+            return;
+        }
+        looking = true;
+        Thread thread = new Thread(
+                () -> {
+                    String seen = seen();
+                    synchronized (this) {
+                        holder = seen;
+                        looking = false;
+                    }
+                    draw();
+                },
+                "leasehold-waiting-line");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private String seen() {
+        try {
+            return admin.inspect(lock).map(found -> ": held by " + found.id()).orElse("");
+        } catch (RuntimeException unavailable) {
+            return ": the store does not answer";
+        }
+    }
+
+    private synchronized void draw() {
+        if (!closed) {
+            shown = true;
+            terminal.progress(text(lock.text(), holder, Duration.ofNanos(System.nanoTime() - startedAtNanos)));
+        }
+    }
+
+    static String text(String lock, String holder, Duration waited) {
+        String time = ", " + Durations.text(Duration.ofSeconds(waited.toSeconds()));
+        // What it ends with is the label; of a longer line only a part would be replaced.
+        int most = COLUMNS - LEAST_FOR_THE_LOCK - time.length();
+        String end = (holder.length() <= most ? holder : holder.substring(0, most - 1) + "\u2026") + time;
+        String start = "waiting for " + lock;
+        int room = Math.max(0, COLUMNS - 1 - end.length());
+        return start.length() <= room ? start + end : start.substring(0, room) + "\u2026" + end;
+    }
+
+    @Override
+    public synchronized void close() {
+        closed = true;
+        if (shown) {
+            terminal.progress("");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+package io.leasehold.cli.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What the watch makes of a guardian, or a process that adopts, that is missing for a while. */
+@Timeout(120)
+@Tag("full")
+final class LossWatchTest {
+
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    /** Missing once, there for longer than the patience lasts, missing once more, and there from then on. */
+    private static final class MissingTwice implements BooleanSupplier {
+
+        private final AtomicInteger asked = new AtomicInteger();
+        private final long beganAtNanos = System.nanoTime();
+        private boolean missedAgain;
+        private volatile boolean askedAgain;
+
+        @Override
+        public boolean getAsBoolean() {
+            if (asked.incrementAndGet() == 1) {
+                return true;
+            }
+            if (System.nanoTime() - beganAtNanos <= PATIENCE_NANOS) {
+                return false;
+            }
+            askedAgain = missedAgain;
+            boolean missing = !missedAgain && asked.get() > 2;
+            missedAgain |= missing;
+            return missing;
+        }
+    }
+
+    /** The second time it is waited for as long as the first time. */
+    @Test
+    void whatWasMissingAndCameBackMayBeMissingAgain() throws Exception {
+        CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
+        SessionStarter sessions = SessionStarter.find(lookup);
+        RunMark mark = RunMark.create();
+        StartedCommand sleeper = StartedCommand.start(
+                new Enclosure.Polled(),
+                ExactStart.find(lookup),
+                sessions,
+                false,
+                TypedWords.ofTexts(List.of("sleep", "300")),
+                mark,
+                Map.of(),
+                ProcessTable.ofThisSystem());
+        ProcessTree tree = new ProcessTree(ProcessTable.ofThisSystem(), new Signals(), mark, sleeper, null);
+        MissingTwice adopter = new MissingTwice();
+        try (Guardian guardian = Guardian.start(mark, Duration.ofSeconds(1), sessions, null)) {
+            LossWatch watch = new LossWatch(
+                    () -> TimeUnit.HOURS.toNanos(1),
+                    OnLost.TERM,
+                    Duration.ofSeconds(1),
+                    Duration.ofMillis(300),
+                    tree,
+                    guardian,
+                    adopter,
+                    refusing -> {});
+            watch.start();
+            while (!adopter.askedAgain && !watch.unguarded()) {
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
+            }
+            watch.stop();
+
+            assertThat(watch.unguarded()).isFalse();
+            assertThat(watch.action()).isEqualTo(LossWatch.Action.NONE);
+        } finally {
+            ProcessHandle.of(sleeper.pid()).ifPresent(ProcessHandle::destroyForcibly);
+        }
+    }
+}

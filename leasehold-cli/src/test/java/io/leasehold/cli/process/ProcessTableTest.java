@@ -1,0 +1,59 @@
+package io.leasehold.cli.process;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.cli.process.ProcessTable.Row;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is read of {@code ps}, and of this machine. */
+@Tag("quick")
+class ProcessTableTest {
+
+    @Test
+    void readsTheRowsOfPsWithoutZombiesAndWithoutPsItself() {
+        assertThat(ProcessTable.Ps.parsed(
+                        "    1     0     1     1 Ss\n   20     1    18    17 S\n  21 20 18 17 Z+\n 22 1 22 17 R\n", 22))
+                .containsExactly(new Row(1, 0, 1, 1, 0), new Row(20, 1, 18, 17, 0));
+    }
+
+    /** As on macOS. */
+    @Test
+    void takesTheGroupForASessionThatIsNotTold() {
+        assertThat(ProcessTable.Ps.parsed("20 1 18 0 S\n21 1 19 ffffff8012345678 S\n", 0))
+                .containsExactly(new Row(20, 1, 18, 18, 0), new Row(21, 1, 19, 19, 0));
+    }
+
+    /** A handle takes it for alive. */
+    @Test
+    void leavesOutWhatHasEndedAndWasNotCollected(@TempDir Path directory) throws IOException, InterruptedException {
+        Path file = directory.resolve("pid");
+        Process parent = Zombies.start(file);
+        try {
+            long zombie = Long.parseLong(Files.readString(file));
+            assertThat(ProcessHandle.of(zombie)).get().matches(ProcessHandle::isAlive);
+
+            assertThat(ProcessTable.ofThisSystem().row(zombie)).isEmpty();
+            assertThat(ProcessTable.ofThisSystem().rows()).noneMatch(row -> row.pid() == zombie);
+            assertThat(new ProcessTable.Ps().row(zombie)).isEmpty();
+        } finally {
+            parent.destroyForcibly().waitFor();
+        }
+    }
+
+    @Test
+    void agreesWithPsAboutThisProcess() throws IOException {
+        Assumptions.assumeTrue(Files.isReadable(Path.of("/proc/self/stat")), "no /proc here");
+        long self = ProcessHandle.current().pid();
+        Row row = ProcessTable.ofThisSystem().row(self).orElseThrow();
+        Row byPs = new ProcessTable.Ps().row(self).orElseThrow();
+        assertThat(row.group()).isEqualTo(byPs.group());
+        // 0 in a container whose session began outside of it: ps shows it so, too, and the group is taken.
+        assertThat(byPs.session()).isEqualTo(row.session() == 0 ? byPs.group() : row.session());
+    }
+}

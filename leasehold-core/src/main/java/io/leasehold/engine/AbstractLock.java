@@ -1,0 +1,229 @@
+package io.leasehold.engine;
+
+import io.leasehold.Acquirable;
+import io.leasehold.Attempt;
+import io.leasehold.Hold;
+import io.leasehold.LockOptions;
+import io.leasehold.spi.LockRuntime;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The acquiring methods of all kinds of lock: each starts one {@link PendingAttempt}, and blocks for its result or delivers it
+ * asynchronously. Stateless; safe for use by any thread.
+ */
+abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
+
+    private static final long FOR_EVER = Long.MAX_VALUE;
+
+    /** Starts attempts, blocks threads and delivers results. */
+    final Attempts attempts;
+
+    final WaitSettings settings;
+    private final LockRuntime runtime;
+
+    AbstractLock(WaitSettings settings, Attempts attempts) {
+        this.settings = settings;
+        this.attempts = attempts;
+        this.runtime = attempts.runtime();
+    }
+
+    /** The lock, for messages. */
+    abstract String what();
+
+    /** Starts an attempt. */
+    abstract PendingAttempt<H> enter(long maxWaitNanos);
+
+    /** Receives each hold that the current thread waited for. */
+    abstract void opened(H hold);
+
+    /** The options of every attempt. */
+    public final LockOptions options() {
+        return settings.options();
+    }
+
+    /** The settings with other options. */
+    final WaitSettings changed(UnaryOperator<LockOptions> change) {
+        return attempts.settings(Objects.requireNonNull(change.apply(options()), "options"));
+    }
+
+    /** Refuses to wait without limit for what the current thread itself has. */
+    abstract void refuseSelfWait();
+
+    @Override
+    public final H acquire() throws InterruptedException {
+        refuseSelfWait();
+        return await(FOR_EVER).orElseThrow();
+    }
+
+    @Override
+    public final @Nullable H tryAcquire(Duration maxWait) throws InterruptedException {
+        return attempt(maxWait).orElseNull();
+    }
+
+    @Override
+    public final Attempt<H> attempt(Duration maxWait) throws InterruptedException {
+        return await(patience(maxWait));
+    }
+
+    private Attempt<H> await(long maxWaitNanos) throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException("interrupted before " + what() + " was asked for");
+        }
+        PendingAttempt<H> pending = enter(maxWaitNanos);
+        try {
+            runtime.await(pending.result());
+        } catch (InterruptedException e) {
+            awaitUndo(pending.giveUp(), pending.undoPatienceNanos());
+            throw e;
+        }
+        return recordOpener(Futures.result(pending.result()));
+    }
+
+    /** Waits for a bounded time; a further interrupt ends the wait, and is kept for the caller in addition to the first. */
+    private void awaitUndo(CompletableFuture<?> undone, long patienceNanos) {
+        if (undone.isDone()) {
+            return;
+        }
+        CompletableFuture<Void> late = new CompletableFuture<>();
+        LockRuntime.Timer limit = runtime.schedule(patienceNanos, () -> late.complete(null));
+        try {
+            // Once the client is closed no timer runs, and perhaps no answer arrives.
+            runtime.await(CompletableFuture.anyOf(undone, late, attempts.closed()));
+        } catch (InterruptedException again) {
+            Thread.currentThread().interrupt();
+        } finally {
+            limit.cancel();
+            // So that the other two forget this wait.
+            late.complete(null);
+        }
+    }
+
+    /** Waits without limit; an interrupt is kept for later. */
+    H acquireUninterruptibly() {
+        refuseSelfWait();
+        return recordOpener(Futures.join(runtime, enter(FOR_EVER).result())).orElseThrow();
+    }
+
+    /** One round trip; an interrupt is kept for later. */
+    @Nullable
+    H tryAcquireUninterruptibly() {
+        return recordOpener(Futures.join(runtime, enter(0).result())).orElseNull();
+    }
+
+    private Attempt<H> recordOpener(Attempt<H> attempt) {
+        H hold = attempt.orElseNull();
+        if (hold != null) {
+            opened(hold);
+        }
+        return attempt;
+    }
+
+    @Override
+    public final CompletableFuture<H> acquireAsync() {
+        return handOver(FOR_EVER, Attempt::orElseThrow);
+    }
+
+    @Override
+    public final CompletableFuture<Attempt<H>> attemptAsync(Duration maxWait) {
+        return handOver(patience(maxWait), attempt -> attempt);
+    }
+
+    /** The result in the requested form, on a callback thread; a hold whose future is already completed is given back. */
+    private <T> CompletableFuture<T> handOver(long maxWaitNanos, Function<Attempt<H>, T> form) {
+        PendingAttempt<H> pending = enter(maxWaitNanos);
+        CompletableFuture<T> handed = new PropagatingFuture<>(pending::giveUp);
+        pending.result()
+                .thenApply(form)
+                .whenComplete((value, error) -> Futures.execute(runtime, () -> {
+                    if (error != null) {
+                        handed.completeExceptionally(Futures.unwrapped(error));
+                    } else if (!handed.complete(value)) {
+                        pending.giveUp();
+                    }
+                }));
+        return handed;
+    }
+
+    @Override
+    public final <T> CompletableFuture<T> holdWhile(
+            Duration maxWait, Function<? super H, ? extends CompletionStage<T>> work) {
+        Objects.requireNonNull(work, "work");
+        PendingAttempt<H> pending = enter(patience(maxWait));
+        // Whether the work has received the hold: a cancellation withdraws it only until then.
+        CompletableFuture<H> taken = new PropagatingFuture<>(pending::giveUp);
+        CompletableFuture<T> done = new PropagatingFuture<>(() -> taken.cancel(false));
+        pending.result().thenApply(Attempt::orElseThrow).whenComplete((hold, error) -> {
+            if (error != null) {
+                Futures.execute(runtime, () -> done.completeExceptionally(Futures.unwrapped(error)));
+            } else if (taken.complete(hold)) {
+                submit(hold, work, done);
+            } else {
+                pending.giveUp();
+            }
+        });
+        return done;
+    }
+
+    /** Always on the executor: the hold may already be available, and the work must not run on the caller's thread. */
+    private <T> void submit(H hold, Function<? super H, ? extends CompletionStage<T>> work, CompletableFuture<T> done) {
+        attempts.workers()
+                .execute(
+                        () -> {
+                            if (done.isDone()) {
+                                UnseenHold.giveBack(hold);
+                            } else {
+                                runHolding(hold, work, done);
+                            }
+                        },
+                        // Without a thread the work does not run: nothing may stay held for it.
+                        refused -> giveBackUnused(hold, refused, done));
+    }
+
+    /** The work never ran: the hold is released at once, like one that no caller has seen. */
+    private static <H extends Hold, T> void giveBackUnused(H hold, Throwable why, CompletableFuture<T> done) {
+        UnseenHold.giveBack(hold)
+                .whenComplete((outcome, ignored) -> done.completeExceptionally(Futures.unwrapped(why)));
+    }
+
+    private static <H extends Hold, T> void runHolding(
+            H hold, Function<? super H, ? extends CompletionStage<T>> work, CompletableFuture<T> done) {
+        CompletionStage<T> stage;
+        try {
+            stage = Objects.requireNonNull(work.apply(hold), "the work given to holdWhile returned null");
+        } catch (Throwable e) {
+            stage = CompletableFuture.failedFuture(e);
+        }
+        try {
+            stage.whenComplete((value, failure) -> giveBack(hold, value, failure, done));
+        } catch (Throwable e) {
+            // Work whose stage rejects a callback has failed.
+            giveBack(hold, null, e, done);
+        }
+    }
+
+    /** Completes the future even if the release throws. */
+    private static <H extends Hold, T> void giveBack(
+            H hold, @Nullable T value, @Nullable Throwable failure, CompletableFuture<T> done) {
+        Futures.ask(hold::releaseAsync).whenComplete((outcome, ignored) -> {
+            if (failure != null) {
+                done.completeExceptionally(Futures.unwrapped(failure));
+            } else {
+                done.complete(value);
+            }
+        });
+    }
+
+    private long patience(Duration maxWait) {
+        if (maxWait.isNegative()) {
+            throw new IllegalArgumentException(
+                    "maxWait for " + what() + " is " + maxWait + "; it must not be negative (zero: one round trip)");
+        }
+        return Timings.saturatedNanos(maxWait);
+    }
+}

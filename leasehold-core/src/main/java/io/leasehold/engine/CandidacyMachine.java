@@ -1,0 +1,252 @@
+package io.leasehold.engine;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The decisions of a candidacy: when it stands, leads, gives its term back, and ends. Pure and immutable.
+ *
+ * <p>Two rules carry the rest: a candidacy stands again only after the callback of its last term has returned <em>and</em> that
+ * term was given back; and a term is given back when its callback has returned, or its grace is over.
+ *
+ * @param phase what it is doing
+ * @param closing it is to end
+ * @param term the state of the current or last term
+ * @param failures the failures in a row; none where it pauses to let others come first
+ */
+record CandidacyMachine(Phase phase, boolean closing, TermState term, int failures) {
+
+    /** The activity of a candidacy. */
+    enum Phase {
+        /** It waits to be elected. */
+        STANDING,
+        /** It leads, or a term of its has not ended completely. */
+        LEADING,
+        /** It waits before it stands again. */
+        PAUSING,
+        /** Its attempt is being withdrawn. */
+        WITHDRAWING,
+        /** It has ended. */
+        ENDED
+    }
+
+    /**
+     * The state of a term.
+     *
+     * @param told its end was told
+     * @param resigned the candidate has given it up for another
+     * @param returned its callback has returned
+     * @param failed its callback has thrown
+     * @param releasing its release was begun
+     * @param released its release was answered
+     */
+    record TermState(
+            boolean told, boolean resigned, boolean returned, boolean failed, boolean releasing, boolean released) {
+        static final TermState BEGUN = new TermState(false, false, false, false, false, false);
+
+        TermState tell(boolean hasResigned) {
+            return new TermState(true, resigned || hasResigned, returned, failed, releasing, released);
+        }
+
+        TermState callbackReturned(boolean hasFailed) {
+            return new TermState(told, resigned, true, hasFailed, releasing, released);
+        }
+
+        TermState release() {
+            return new TermState(told, resigned, returned, failed, true, released);
+        }
+
+        /** Where a queue keeps the order, nothing is left to do for the others. */
+        TermState answered(boolean ordered) {
+            return new TermState(told, resigned && !ordered, returned, failed, releasing, true);
+        }
+    }
+
+    /** An event of the surroundings. */
+    sealed interface Event {
+        /** The attempt was granted. */
+        record Elected() implements Event {}
+
+        /** The attempt failed; {@code forGood} if another would fail in the same way. */
+        record AttemptFailed(boolean forGood) implements Event {}
+
+        /** The attempt was withdrawn. */
+        record Withdrawn() implements Event {}
+
+        /** The lease of the term was lost. */
+        record Lost() implements Event {}
+
+        /** The candidate resigns; {@code byCallback} if its callback itself says so. */
+        record Resign(boolean byCallback) implements Event {}
+
+        /** The candidacy is to end; {@code byCallback} as above. */
+        record Close(boolean byCallback) implements Event {}
+
+        /** The callback has returned, or its stage has ended. */
+        record Returned(boolean failed) implements Event {}
+
+        /** The time for the callback to return is over. */
+        record GraceOver() implements Event {}
+
+        /**
+         * The release of the term was answered.
+         *
+         * @param ordered the store serves candidates in the order of their arrival
+         */
+        record Released(boolean ordered) implements Event {}
+
+        /** The pause is over. */
+        record PauseOver() implements Event {}
+    }
+
+    /** A step for the shell. */
+    enum Action {
+        /** Begin an attempt. */
+        STAND,
+        /** Withdraw it. */
+        WITHDRAW,
+        /** Call the callback. */
+        LEAD,
+        /** Tell the end of the term. */
+        TELL_END,
+        /** Give the callback time to return. */
+        ARM_GRACE,
+        /** Log that the callback goes on without a term. */
+        WARN,
+        /** Give the term back. */
+        RELEASE,
+        /** Wait before the next attempt. */
+        PAUSE,
+        /** Tell the end of the candidacy. */
+        END
+    }
+
+    /**
+     * A decision.
+     *
+     * @param next the state after the event
+     * @param actions what to do, in this order
+     */
+    record Step(CandidacyMachine next, List<Action> actions) {}
+
+    /** A candidacy that stands for the first time: its attempt is to be begun. */
+    static CandidacyMachine standing() {
+        return new CandidacyMachine(Phase.STANDING, false, TermState.BEGUN, 0);
+    }
+
+    private CandidacyMachine in(Phase next) {
+        return new CandidacyMachine(next, closing, term, failures);
+    }
+
+    private CandidacyMachine with(TermState changed) {
+        return new CandidacyMachine(phase, closing, changed, failures);
+    }
+
+    /** An event that means nothing in this phase, such as one of a term that has ended, changes nothing. */
+    Step on(Event event) {
+        if (event instanceof Event.Close close) {
+            return new CandidacyMachine(phase, true, term, failures).onClose(close.byCallback());
+        }
+        return switch (phase) {
+            case STANDING -> onStanding(event);
+            case LEADING -> onLeading(event);
+            case PAUSING -> event instanceof Event.PauseOver ? step(in(Phase.STANDING), Action.STAND) : step(this);
+            case WITHDRAWING -> event instanceof Event.Withdrawn ? step(in(Phase.ENDED), Action.END) : step(this);
+            case ENDED -> step(this);
+        };
+    }
+
+    private Step onClose(boolean byCallback) {
+        return switch (phase) {
+            case STANDING -> step(in(Phase.WITHDRAWING), Action.WITHDRAW);
+            case LEADING -> stop(false, byCallback);
+            case PAUSING -> step(in(Phase.ENDED), Action.END);
+            case WITHDRAWING, ENDED -> step(this);
+        };
+    }
+
+    private Step onStanding(Event event) {
+        if (event instanceof Event.Elected) {
+            return step(new CandidacyMachine(Phase.LEADING, closing, TermState.BEGUN, failures), Action.LEAD);
+        } else if (event instanceof Event.AttemptFailed failed) {
+            return failed.forGood() ? step(in(Phase.ENDED), Action.END) : pause(failures + 1);
+        }
+        return step(this);
+    }
+
+    private Step pause(int failuresInARow) {
+        return step(new CandidacyMachine(Phase.PAUSING, closing, TermState.BEGUN, failuresInARow), Action.PAUSE);
+    }
+
+    private Step onLeading(Event event) {
+        if (event instanceof Event.Lost) {
+            return stop(false, false);
+        } else if (event instanceof Event.Resign resign) {
+            return stop(true, resign.byCallback());
+        } else if (event instanceof Event.Returned returned) {
+            return term.returned() ? step(this) : release(with(term.callbackReturned(returned.failed())), List.of());
+        } else if (event instanceof Event.GraceOver) {
+            return term.returned() || !term.told() ? step(this) : release(this, List.of(Action.WARN));
+        } else if (event instanceof Event.Released released && term.releasing()) {
+            return with(term.answered(released.ordered())).after(List.of());
+        }
+        return step(this);
+    }
+
+    /**
+     * The term is over, and its callback is told so; the callback itself may say that it has nothing left to do. One that has said
+     * so and goes on is told again by others.
+     */
+    private Step stop(boolean resigned, boolean byCallback) {
+        List<Action> told = term.told() ? List.of(Action.TELL_END) : List.of(Action.TELL_END, Action.ARM_GRACE);
+        if (term.returned() || (term.told() && byCallback)) {
+            told = List.of();
+        }
+        CandidacyMachine stopped = term.returned() ? this : with(term.tell(resigned));
+        return byCallback ? stopped.release(stopped, told) : new Step(stopped, told);
+    }
+
+    /** Gives the term back, once. */
+    private Step release(CandidacyMachine state, List<Action> before) {
+        if (state.term.releasing()) {
+            return state.after(before);
+        }
+        List<Action> actions = new ArrayList<>(before);
+        actions.add(Action.RELEASE);
+        return new Step(state.with(state.term.release()), List.copyOf(actions));
+    }
+
+    /** Goes on once nothing of the term is left. */
+    private Step after(List<Action> before) {
+        if (!term.returned() || !term.released()) {
+            return new Step(this, before);
+        }
+        Step next = next();
+        List<Action> actions = new ArrayList<>(before);
+        actions.addAll(next.actions());
+        return new Step(next.next(), List.copyOf(actions));
+    }
+
+    /** After a resignation the others are to come first: where no queue sees to that, each of them asks once in the pause. */
+    private Step next() {
+        if (closing) {
+            return step(in(Phase.ENDED), Action.END);
+        } else if (term.failed()) {
+            return pause(failures + 1);
+        } else if (term.resigned()) {
+            return pause(0);
+        }
+        return step(standing(), Action.STAND);
+    }
+
+    /** Whether a timer for this event is still of use. */
+    boolean awaits(Event event) {
+        return event instanceof Event.PauseOver
+                ? phase == Phase.PAUSING
+                : phase == Phase.LEADING && term.told() && !term.returned() && !term.releasing();
+    }
+
+    private static Step step(CandidacyMachine next, Action... actions) {
+        return new Step(next, List.of(actions));
+    }
+}

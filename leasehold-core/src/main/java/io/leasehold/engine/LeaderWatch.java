@@ -1,0 +1,140 @@
+package io.leasehold.engine;
+
+import io.leasehold.Election;
+import io.leasehold.Holder;
+import io.leasehold.Leader;
+import io.leasehold.LockName;
+import io.leasehold.admin.ClientRecord;
+import io.leasehold.spi.LockRecord;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** Asks again and again for the leader of an election, and tells its observer of each change. One question at a time. */
+final class LeaderWatch implements Election.Observation {
+
+    private final LockName name;
+    private final WaitPolicy policy;
+    private final EngineContext context;
+    private final Attempts attempts;
+    private final Consumer<? super Optional<Leader>> observer;
+
+    private boolean closed;
+    private LockRuntime.@Nullable Timer timer;
+    /** The leader that was told last; {@link Seen#NONE} where there was none, null before the first answer. */
+    private @Nullable Seen told;
+
+    private boolean outage;
+
+    /** By what one leader is told from the next. */
+    private record Seen(String holderId, long token) {
+        static final Seen NONE = new Seen("", 0);
+
+        static Seen of(Leader leader) {
+            return new Seen(leader.holderId(), leader.term().orElse(0));
+        }
+    }
+
+    LeaderWatch(
+            LockName name,
+            WaitPolicy policy,
+            EngineContext context,
+            Attempts attempts,
+            Consumer<? super Optional<Leader>> observer) {
+        this.name = name;
+        this.policy = policy;
+        this.context = context;
+        this.attempts = attempts;
+        this.observer = observer;
+    }
+
+    /** The leader now, with what its client's record says of it. */
+    static CompletableFuture<Optional<Leader>> ask(LockStore store, LockName name) {
+        return Futures.ask(() -> store.admin().describe(name))
+                .thenCompose(record -> record.map(LockRecord::holder)
+                        .map(holder -> withRecord(store, name, holder))
+                        .orElseGet(() -> CompletableFuture.completedFuture(Optional.empty())));
+    }
+
+    /** The record only adds to what is known: a store that cannot answer is not asked twice for it. */
+    private static CompletableFuture<Optional<Leader>> withRecord(LockStore store, LockName name, Holder holder) {
+        return Futures.ask(() -> store.operations().client(holder.id()))
+                .exceptionally(unknown -> Optional.empty())
+                .thenApply(client -> Optional.of(new Leader(
+                        holder.id(),
+                        client.map(ClientRecord::application).orElse(""),
+                        holder.fencingToken(),
+                        client.flatMap(c -> c.holdOf(name)).map(ClientRecord.ClientHold::since))));
+    }
+
+    LeaderWatch begin() {
+        if (attempts.isClosing()) {
+            throw new IllegalStateException("lock client for " + attempts.storeDescription() + " is closed");
+        }
+        look();
+        return this;
+    }
+
+    private void look() {
+        if (isClosed()) {
+            return;
+        }
+        ask(context.store(), name)
+                .whenComplete((leader, error) -> Futures.execute(context.runtime(), () -> {
+                    try {
+                        if (error == null) {
+                            answered(leader);
+                        } else {
+                            unanswered(Futures.unwrapped(error));
+                        }
+                    } finally {
+                        lookAgain();
+                    }
+                }));
+    }
+
+    private void answered(Optional<Leader> leader) {
+        Seen seen = leader.map(Seen::of).orElse(Seen.NONE);
+        synchronized (this) {
+            outage = false;
+            if (closed || seen.equals(told)) {
+                return;
+            }
+            told = seen;
+        }
+        Futures.guarded("an observer of election \"" + name + "\"", () -> observer.accept(leader));
+    }
+
+    private void unanswered(Throwable error) {
+        synchronized (this) {
+            if (closed || outage || attempts.isClosing()) {
+                return;
+            }
+            outage = true;
+        }
+        ElectionMessages.leaderUnseen(name, error);
+    }
+
+    private void lookAgain() {
+        LockRuntime.Timer next = context.timeline().schedule(policy.queuedNanos(null, context.random()), this::look);
+        synchronized (this) {
+            timer = next;
+            if (closed) {
+                timer = TimerQueue.cancelled(timer);
+            }
+        }
+    }
+
+    private synchronized boolean isClosed() {
+        return closed;
+    }
+
+    @Override
+    public synchronized void close() {
+        closed = true;
+        timer = TimerQueue.cancelled(timer);
+    }
+}

@@ -1,0 +1,87 @@
+package io.leasehold.engine;
+
+import io.leasehold.Candidacy;
+import io.leasehold.Election;
+import io.leasehold.Leader;
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.Term;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
+
+/** An election by its name: stateless. */
+final class NamedElection implements Election {
+
+    /** A leader leads for as long as it can. */
+    static final Duration WITHOUT_LIMIT = Duration.ofDays(36_500);
+
+    private final LockName name;
+    private final WaitSettings settings;
+    private final Attempts attempts;
+    private final EngineContext context;
+
+    NamedElection(LockName name, WaitSettings settings, Attempts attempts, EngineContext context) {
+        this.name = name;
+        this.settings = settings;
+        this.attempts = attempts;
+        this.context = context;
+    }
+
+    @Override
+    public LockName name() {
+        return name;
+    }
+
+    @Override
+    public LockOptions options() {
+        return settings.options();
+    }
+
+    @Override
+    public Election with(UnaryOperator<LockOptions> change) {
+        LockOptions changed = Objects.requireNonNull(change.apply(options()), "options");
+        return new NamedElection(name, attempts.settings(changed), attempts, context);
+    }
+
+    @Override
+    public Candidacy stand(Consumer<? super Term> lead) {
+        Objects.requireNonNull(lead, "lead");
+        return begun(new RunningTerm.Callback(
+                term -> {
+                    lead.accept(term);
+                    return CompletableFuture.completedFuture(null);
+                },
+                true));
+    }
+
+    @Override
+    public Candidacy standAsync(Function<? super Term, ? extends CompletionStage<?>> lead) {
+        return begun(new RunningTerm.Callback(Objects.requireNonNull(lead, "lead"), false));
+    }
+
+    private Candidacy begun(RunningTerm.Callback callback) {
+        return new RunningCandidacy(name, settings, attempts, context, callback).begin();
+    }
+
+    @Override
+    public Optional<Leader> leader() {
+        return Futures.join(context.runtime(), LeaderWatch.ask(context.store(), name));
+    }
+
+    @Override
+    public Observation observe(Consumer<? super Optional<Leader>> observer) {
+        Objects.requireNonNull(observer, "observer");
+        return new LeaderWatch(name, settings.policy(), context, attempts, observer).begin();
+    }
+
+    @Override
+    public String toString() {
+        return "Election[" + name + " at " + attempts.storeDescription() + "]";
+    }
+}

@@ -1,0 +1,69 @@
+package io.leasehold.engine;
+
+import io.leasehold.spi.StoreProvider;
+import java.util.Collection;
+import java.util.Map;
+import java.util.ServiceLoader;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/** A question about the scheme that was probably meant by one that no provider knows. */
+final class SchemeSuggestion {
+
+    /** More changes make another word of it. */
+    private static final int MOST_EDITS = 2;
+
+    private static final Map<String, String> OTHER_NAMES = Map.of(
+            "postgres", "jdbc:postgresql",
+            "postgresql", "jdbc:postgresql",
+            "mariadb", "jdbc:mariadb",
+            "mysql", "jdbc:mysql",
+            "h2", "jdbc:h2",
+            "zookeeper", "zk",
+            "valkey", "redis",
+            "file", "sqlite");
+
+    private SchemeSuggestion() {}
+
+    /** The end of the message: a question, or nothing. */
+    static String after(String scheme) {
+        TreeSet<String> known = new TreeSet<>();
+        for (StoreProvider provider : ServiceLoader.load(StoreProvider.class, StoreProvider.class.getClassLoader())) {
+            known.addAll(provider.schemes());
+        }
+        String meant = of(scheme, known);
+        return meant == null ? "" : "; did you mean " + meant + ":?";
+    }
+
+    static @Nullable String of(String scheme, Collection<String> known) {
+        String nearest = OTHER_NAMES.get(scheme);
+        int least = nearest == null ? MOST_EDITS + 1 : 0;
+        for (String one : known) {
+            int edits = edits(scheme, one);
+            // In a word of two letters two changes leave nothing.
+            if (edits < least && edits < one.length() - 1) {
+                nearest = one;
+                least = edits;
+            }
+        }
+        return nearest;
+    }
+
+    /** How many letters have to be inserted, removed or replaced to make one word of the other. */
+    static int edits(String one, String other) {
+        int[] above = new int[other.length() + 1];
+        for (int j = 0; j <= other.length(); j++) {
+            above[j] = j;
+        }
+        for (int i = 1; i <= one.length(); i++) {
+            int[] row = new int[other.length() + 1];
+            row[0] = i;
+            for (int j = 1; j <= other.length(); j++) {
+                int replaced = above[j - 1] + (one.charAt(i - 1) == other.charAt(j - 1) ? 0 : 1);
+                row[j] = Math.min(replaced, 1 + Math.min(row[j - 1], above[j]));
+            }
+            above = row;
+        }
+        return above[other.length()];
+    }
+}

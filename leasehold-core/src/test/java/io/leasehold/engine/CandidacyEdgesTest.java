@@ -1,0 +1,553 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.Backoff;
+import io.leasehold.Candidacy;
+import io.leasehold.Election;
+import io.leasehold.Holder;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.LossCause;
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.Term;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.TokenRange;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** The edges of a candidacy: what the log says, how long something is waited for, and what comes too late. */
+@SuppressWarnings("FutureReturnValueIgnored")
+@Tag("quick")
+final class CandidacyEdgesTest {
+
+    private static final LockName NAME = LockName.exactly("scheduler");
+    private static final Duration TTL = Duration.ofSeconds(30);
+
+    private final StillRuntime runtime = new StillRuntime();
+    private final SilentStore store = new SilentStore();
+    private final List<Term> terms = new ArrayList<>();
+    private CompletableFuture<Void> work = new CompletableFuture<>();
+
+    interface Step {
+        void take() throws Exception;
+    }
+
+    static String logged(Step step) throws Exception {
+        PrintStream before = System.err;
+        ByteArrayOutputStream log = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+        try {
+            step.take();
+        } finally {
+            System.setErr(before);
+        }
+        return log.toString(StandardCharsets.UTF_8);
+    }
+
+    private LockClient client(LockOptions options, @Nullable Executor executor) {
+        Leasehold.Builder builder =
+                Leasehold.builder().store(store).runtime(runtime).defaults(options.ttl(TTL));
+        return (executor == null ? builder : builder.workExecutor(executor)).connect();
+    }
+
+    private Candidacy stand() {
+        return stand(client(LockOptions.defaults(), null));
+    }
+
+    private Candidacy stand(LockClient client) {
+        return client.election(NAME).standAsync(term -> {
+            terms.add(term);
+            work = new CompletableFuture<>();
+            return work;
+        });
+    }
+
+    private int asked() {
+        return store.acquires().size();
+    }
+
+    private void elect() {
+        var asked = store.acquires().get(asked() - 1);
+        asked.answer()
+                .complete(new AcquireReply.Granted(
+                        new Grant(
+                                asked.request().owner(),
+                                TokenRange.of(100L * asked(), 64),
+                                runtime.nanoTime(),
+                                Incarnation.DURABLE),
+                        List.of()));
+    }
+
+    private void fail() {
+        store.acquires()
+                .get(asked() - 1)
+                .answer()
+                .complete(new AcquireReply.Failed(
+                        FailureKind.PERMANENT, new StoreUnavailableException("made by the test", null), 0));
+    }
+
+    private void lose() {
+        store.ear().lost(store.acquires().get(asked() - 1).request().owner(), LossCause.SESSION_LOST);
+    }
+
+    private static long times(String log, String text) {
+        return log.lines().filter(line -> line.contains(text)).count();
+    }
+
+    @Test
+    void anOutageIsLoggedOnceAndTheNextOneAgain() throws Exception {
+        String log = logged(() -> {
+            stand();
+            fail();
+            runtime.pass(Duration.ofSeconds(1));
+            fail();
+            runtime.pass(Duration.ofSeconds(1));
+            elect();
+            work.complete(null);
+            fail();
+        });
+        assertThat(times(log, "cannot stand at the moment")).isEqualTo(2);
+    }
+
+    @Test
+    void aCandidateThatIsClosedWithItsClientLogsNothing() throws Exception {
+        String log = logged(() -> {
+            LockClient client = client(LockOptions.defaults(), null);
+            stand(client);
+            runtime.passesInWaits();
+            client.close();
+        });
+        assertThat(log).doesNotContain("scheduler");
+    }
+
+    @Test
+    void theFailureOfALeaderIsLoggedUnlessItWasToldToStop() throws Exception {
+        String log = logged(() -> {
+            Candidacy candidacy = stand();
+            elect();
+            candidacy.resignAsync();
+            work.completeExceptionally(new IllegalStateException("stopped"));
+            elect();
+            work.completeExceptionally(new IllegalStateException("broken"));
+        });
+        assertThat(times(log, "has failed; it gives term")).isEqualTo(1);
+        assertThat(log).contains("broken").doesNotContain("stopped");
+    }
+
+    @Test
+    void aCallbackThatGoesOnATtlAfterALossIsLogged() throws Exception {
+        stand();
+        elect();
+        lose();
+        assertThat(logged(() -> runtime.pass(TTL.minusMillis(1)))).isEmpty();
+        String log = logged(() -> runtime.pass(Duration.ofMillis(2)));
+        assertThat(times(log, "its callback has not returned")).isEqualTo(1);
+        work.complete(null);
+        assertThat(logged(() -> runtime.pass(TTL.multipliedBy(2)))).isEmpty();
+    }
+
+    @Test
+    void aCallbackThatReturnsInTimeIsNotLogged() throws Exception {
+        assertThat(logged(() -> {
+                    Candidacy candidacy = stand();
+                    elect();
+                    candidacy.resignAsync();
+                    work.complete(null);
+                    runtime.pass(TTL.multipliedBy(2));
+                }))
+                .isEmpty();
+    }
+
+    @Test
+    void thePausesAfterFailuresGrowAsThoseOfAWaiter() {
+        stand(client(
+                LockOptions.defaults().retry(Backoff.exponential(Duration.ofMillis(10), Duration.ofSeconds(1))), null));
+        for (int millis = 5; millis <= 40; millis *= 2) {
+            int before = asked();
+            fail();
+            runtime.pass(Duration.ofMillis(millis - 1));
+            assertThat(asked()).isEqualTo(before);
+            runtime.pass(Duration.ofMillis(1));
+            assertThat(asked()).isEqualTo(before + 1);
+        }
+    }
+
+    @Test
+    void whereNothingKeepsAnOrderAResignationPausesUntilTheOthersHaveAsked() {
+        store.ordered = false;
+        Candidacy candidacy = stand(client(LockOptions.defaults().recheck(Duration.ofSeconds(5)), null));
+        elect();
+        candidacy.resignAsync();
+        work.complete(null);
+        runtime.pass(Duration.ofMillis(5_999));
+        assertThat(asked()).isEqualTo(1);
+        runtime.pass(Duration.ofMillis(1));
+        assertThat(asked()).isEqualTo(2);
+        elect();
+        work.complete(null);
+        assertThat(asked()).as("it has not resigned").isEqualTo(3);
+    }
+
+    @Test
+    void closingWaitsForTheCallbackAndAtMostForTheValidity() {
+        Candidacy candidacy = stand();
+        elect();
+        runtime.pass(Duration.ofSeconds(5));
+        long left = term().remainingValidity().toNanos();
+        runtime.passesInWaits();
+        long before = runtime.nanoTime();
+        candidacy.close();
+        assertThat(runtime.nanoTime() - before)
+                .isBetween(left, left + Duration.ofSeconds(3).toNanos());
+        assertThat(store.releases()).hasSize(1);
+        assertThat(candidacy.whenEnded().toCompletableFuture()).isNotDone();
+        work.complete(null);
+        assertThat(candidacy.whenEnded().toCompletableFuture()).isDone();
+    }
+
+    private Term term() {
+        return terms.get(terms.size() - 1);
+    }
+
+    @Test
+    void aPauseEndsWithTheClient() {
+        LockClient client = client(LockOptions.defaults().retry(Backoff.fixed(Duration.ofHours(1))), null);
+        Candidacy candidacy = stand(client);
+        fail();
+        CompletableFuture<Void> ended = candidacy.whenEnded().toCompletableFuture();
+        assertThat(ended).isNotDone();
+        client.close();
+        assertThat(ended).isCompletedWithValue(null);
+    }
+
+    @Test
+    void aCallbackThatOutlastsItsClientEndsTheCandidacyWhenItReturns() {
+        LockClient client = client(LockOptions.defaults(), null);
+        Candidacy candidacy = stand(client);
+        elect();
+        runtime.passesInWaits();
+        client.close();
+        CompletableFuture<Void> ended = candidacy.whenEnded().toCompletableFuture();
+        assertThat(ended).isNotDone();
+        work.complete(null);
+        assertThat(ended).isCompletedWithValue(null);
+    }
+
+    @Test
+    void whatTheStoreWillNeverAcceptIsToldWithItsReason() {
+        Candidacy candidacy = stand();
+        elect();
+        store.accepts(Duration.ofSeconds(1));
+        work.complete(null);
+        assertThat(candidacy.whenEnded().toCompletableFuture())
+                .failsWithin(Duration.ZERO)
+                .withThrowableOfType(java.util.concurrent.ExecutionException.class)
+                .withCauseInstanceOf(UnsafeStoreException.class);
+        assertThat(candidacy.closeAsync()).isCompletedWithValue(null);
+    }
+
+    @Test
+    void aTermThatEndsBeforeItsCallbackBeginsIsNotLed() {
+        List<Runnable> tasks = new ArrayList<>();
+        Candidacy candidacy = stand(client(LockOptions.defaults(), tasks::add));
+        elect();
+        CompletableFuture<ReleaseOutcome> outcome = candidacy.resignAsync();
+        tasks.get(0).run();
+        assertThat(terms).isEmpty();
+        assertThat(outcome).isCompletedWithValue(ReleaseOutcome.RELEASED);
+        assertThat(asked()).isEqualTo(2);
+    }
+
+    @Test
+    void aStageThatRejectsACallbackHasFailed() {
+        client(LockOptions.defaults(), null).election(NAME).standAsync(term -> new CompletableFuture<Void>() {
+            @Override
+            public CompletableFuture<Void> whenComplete(BiConsumer<? super Void, ? super Throwable> action) {
+                throw new IllegalStateException("made by the test");
+            }
+        });
+        elect();
+        assertThat(store.releases()).hasSize(1);
+        assertThat(asked()).as("it pauses").isEqualTo(1);
+    }
+
+    @Test
+    void aTermWhoseCallbackHasReturnedTellsNothingMore() {
+        stand();
+        elect();
+        Term over = term();
+        List<Object> told = new ArrayList<>();
+        over.onAtRisk(told::add);
+        store.ear().suspended(store.acquires().get(0).request().owner());
+        assertThat(told).as("its risk").hasSize(1);
+        over.onEnd(told::add);
+        work.complete(null);
+        over.onEnd(told::add);
+        lose();
+        assertThat(told).hasSize(1);
+        assertThat(over.isValid()).isFalse();
+        assertThat(over.remainingValidity()).isZero();
+        assertThatThrownBy(() -> over.ensureValidFor(Duration.ofSeconds(1))).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void theSameListenerTwiceHearsTwice() {
+        stand();
+        elect();
+        List<Term.End> told = new ArrayList<>();
+        java.util.function.Consumer<Term.End> listener = told::add;
+        term().onEnd(listener);
+        term().onEnd(listener);
+        lose();
+        assertThat(told).hasSize(2);
+        term().onEnd(listener);
+        assertThat(told).hasSize(3);
+    }
+
+    @Test
+    void aResignedTermTellsALateListenerSo() {
+        Candidacy candidacy = stand();
+        elect();
+        candidacy.resignAsync();
+        lose();
+        List<Term.End> told = new ArrayList<>();
+        term().onEnd(told::add);
+        assertThat(told).containsExactly(new Term.End.Resigned());
+    }
+
+    @Test
+    void onlyTheSameClientWithNoLargerTokenMayStillHoldARelease() {
+        store.answersReleases(
+                new ReleaseReply.Failed(FailureKind.UNKNOWN, new StoreUnavailableException("made by the test", null)));
+        LockClient client = client(LockOptions.defaults(), null);
+        Candidacy candidacy = stand(client);
+        elect();
+        long token = term().fencingToken();
+        candidacy.resignAsync();
+        work.complete(null);
+        holds(client.holderId(), token);
+        assertThat(candidacy.resign()).isEqualTo(ReleaseOutcome.UNCONFIRMED);
+        holds(client.holderId(), token + 1);
+        assertThat(candidacy.resign()).isEqualTo(ReleaseOutcome.RELEASED);
+        holds("another", token);
+        assertThat(candidacy.resign()).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+
+    private void holds(String holderId, long token) {
+        store.tells(NAME, new Holder(holderId, TTL, OptionalLong.of(token)));
+    }
+
+    @Test
+    void everythingNamesItsElection() {
+        LockClient client = client(LockOptions.defaults(), null);
+        Election election = client.election(NAME);
+        Candidacy candidacy = stand(client);
+        elect();
+        assertThat(term().election()).isEqualTo(NAME);
+        assertThat(List.of(election, candidacy, term()))
+                .allSatisfy(each -> assertThat(each.toString()).contains("scheduler"));
+    }
+
+    /** The callback returns while it is told, so that what follows has begun before the step is over. */
+    @Test
+    void aCallbackThatReturnsAtOnceWhenItIsToldDoesNotStopWhatFollows() {
+        store.ordered = false;
+        Candidacy candidacy = stand();
+        elect();
+        term().onEnd(end -> work.complete(null));
+        candidacy.resignAsync();
+        runtime.pass(Duration.ofSeconds(4));
+        assertThat(asked()).as("its pause has ended").isEqualTo(2);
+        runtime.pass(TTL.multipliedBy(2));
+        assertThat(runtime.timers()).isLessThanOrEqualTo(1);
+    }
+
+    @Test
+    void afterTheClientIsClosedNothingWaitsForATimerThatNeverComes() {
+        LockClient client = client(LockOptions.defaults(), null);
+        Candidacy candidacy = stand(client);
+        elect();
+        CompletableFuture<ReleaseOutcome> resigned = candidacy.resignAsync();
+        runtime.passesInWaits();
+        client.close();
+        assertThat(resigned).as("its callback has not returned").isDone();
+        candidacy.close();
+        assertThat(candidacy.resign()).isNotNull();
+        work.complete(null);
+        assertThat(candidacy.whenEnded().toCompletableFuture()).isDone();
+    }
+
+    /** Some exceptions cannot be logged. */
+    @Test
+    void aFailureThatCannotBeLoggedIsAFailureAllTheSame() {
+        client(LockOptions.defaults(), null).election(NAME).standAsync(term -> {
+            throw new IllegalStateException() {
+                @Override
+                public String getMessage() {
+                    throw new IllegalArgumentException("made by the test");
+                }
+            };
+        });
+        elect();
+        assertThat(store.releases()).hasSize(1);
+        runtime.pass(Duration.ofSeconds(1));
+        assertThat(asked()).isEqualTo(2);
+    }
+
+    @Test
+    void aLossThatIsKnownIsNotWaitedFor() {
+        Candidacy candidacy = stand();
+        elect();
+        lose();
+        assertThat(candidacy.resign()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+        assertThat(asked()).isEqualTo(1);
+    }
+
+    @Test
+    void aTermThatWaitsForAThreadInVainIsGivenBackAtOnce() {
+        List<Runnable> tasks = new ArrayList<>();
+        Candidacy candidacy = stand(client(LockOptions.defaults(), tasks::add));
+        elect();
+        CompletableFuture<Void> closed = candidacy.closeAsync();
+        assertThat(closed).as("no thread has taken it").isDone();
+        assertThat(store.releases()).hasSize(1);
+        tasks.get(0).run();
+        assertThat(terms).isEmpty();
+    }
+
+    @Test
+    void aRefusalThatMayBeMendedIsAskedAgain() throws Exception {
+        Candidacy candidacy = stand();
+        String log = logged(() -> store.acquires()
+                .get(0)
+                .answer()
+                .complete(new AcquireReply.Failed(
+                        FailureKind.PERMANENT, new UnsafeStoreException("a member is new", null), 0)));
+        assertThat(times(log, "cannot stand at the moment")).isEqualTo(1);
+        assertThat(candidacy.whenEnded().toCompletableFuture()).isNotDone();
+        runtime.pass(Duration.ofSeconds(1));
+        assertThat(asked()).isEqualTo(2);
+    }
+
+    @Test
+    void anAsynchronousCallbackMayResignItself() {
+        List<ReleaseOutcome> outcomes = new ArrayList<>();
+        List<Candidacy> candidacy = new ArrayList<>();
+        candidacy.add(client(LockOptions.defaults(), null).election(NAME).standAsync(term -> {
+            outcomes.add(candidacy.get(0).resign());
+            return work;
+        }));
+        elect();
+        assertThat(outcomes).containsExactly(ReleaseOutcome.RELEASED);
+        assertThat(asked()).isEqualTo(1);
+        work.complete(null);
+        assertThat(asked()).isEqualTo(2);
+    }
+
+    @Test
+    void anErrorAtTheStartOfAThreadOrATimerEndsNoCandidacy() {
+        for (int failing = 0; failing < 12; failing++) {
+            SilentStore ofTheTry = new SilentStore();
+            StillRuntime still = new StillRuntime();
+            LockClient client =
+                    Leasehold.builder().store(ofTheTry).runtime(still).connect();
+            List<CompletableFuture<Void>> works = new ArrayList<>();
+            Candidacy candidacy = client.election(NAME).standAsync(term -> {
+                CompletableFuture<Void> begun = new CompletableFuture<>();
+                works.add(begun);
+                return begun;
+            });
+            still.failToStart(1, failing);
+            for (int i = 0; i < 3; i++) {
+                var asked = ofTheTry.acquires().get(ofTheTry.acquires().size() - 1);
+                asked.answer()
+                        .complete(new AcquireReply.Granted(
+                                new Grant(
+                                        asked.request().owner(),
+                                        TokenRange.of(100L * (i + 1), 64),
+                                        still.nanoTime(),
+                                        Incarnation.DURABLE),
+                                List.of()));
+                candidacy.resignAsync();
+                works.forEach(begun -> begun.complete(null));
+                still.pass(Duration.ofSeconds(40));
+            }
+            candidacy.closeAsync();
+            works.forEach(begun -> begun.complete(null));
+            ofTheTry.acquires()
+                    .forEach(asked -> asked.answer()
+                            .complete(new AcquireReply.Failed(
+                                    FailureKind.NO_EFFECT,
+                                    new StoreUnavailableException("made by the test", null),
+                                    0)));
+            still.pass(Duration.ofMinutes(2));
+            assertThat(candidacy.whenEnded().toCompletableFuture())
+                    .as("an Error at the start of %s", failing)
+                    .isDone();
+        }
+    }
+
+    /** The thread that tells a loss is late, and the candidacy is closed meanwhile. */
+    @Test
+    void aLossThatACloseOvertakesIsToldAsTheLossThatItIs() {
+        Candidacy candidacy = stand();
+        elect();
+        List<Term.End> told = new ArrayList<>();
+        term().onEnd(told::add);
+        runtime.holdCallbacks();
+        lose();
+        candidacy.closeAsync();
+        runtime.runCallbacks();
+        assertThat(told).containsExactly(new Term.End.Lost(LossCause.SESSION_LOST));
+        List<Term.End> late = new ArrayList<>();
+        term().onEnd(late::add);
+        assertThat(late).isEqualTo(told);
+    }
+
+    /** The threads that would tell it are gone with the client. */
+    @Test
+    void theEndOfACandidacyIsToldWithTheEndOfItsClient() {
+        LockClient client = client(LockOptions.defaults().retry(Backoff.fixed(Duration.ofHours(1))), null);
+        Candidacy candidacy = stand(client);
+        fail();
+        runtime.holdCallbacks();
+        candidacy.closeAsync();
+        CompletableFuture<Void> ended = candidacy.whenEnded().toCompletableFuture();
+        assertThat(ended).as("its thread is late").isNotDone();
+        client.close();
+        assertThat(ended).isCompletedWithValue(null);
+    }
+
+    @Test
+    void aTermWhoseCallbackHasReturnedIsNoTermAlthoughItsReleaseIsNotAnswered() {
+        CompletableFuture<ReleaseReply> later = new CompletableFuture<>();
+        store.answersReleasesWith(later);
+        Candidacy candidacy = stand();
+        elect();
+        work.complete(null);
+        assertThat(candidacy.term()).isEmpty();
+        assertThat(term().isValid()).isFalse();
+        later.complete(new ReleaseReply.Released());
+    }
+}

@@ -1,0 +1,329 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Guarantee;
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
+import io.leasehold.LossCause;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.admin.ClientRecord;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** What a store answers before it is opened, when it is tried again, and what it is afterwards. All in the thread of the test. */
+@Tag("quick")
+final class LazyStoreTest {
+
+    private static final LockName NAME = LockName.exactly("x");
+    private static final List<LockName> TWO = List.of(NAME, LockName.exactly("y"));
+    private static final OwnerToken OWNER = OwnerToken.fromHex("a".repeat(40));
+    private static final long SECOND = Duration.ofSeconds(1).toNanos();
+    private static final Guarantees GUARANTEES = new Guarantees(
+            Guarantee.Exclusion.BY_STORE,
+            Guarantee.Fencing.INCREASING,
+            Guarantee.Queueing.WAKE_UP,
+            Guarantee.Scope.MACHINE);
+
+    private final List<String> calls = new ArrayList<>();
+    private final Deque<Supplier<LockStore>> tries = new ArrayDeque<>();
+    private Pause whilePausing = () -> {};
+    private Runnable timer = () -> {};
+
+    private interface Pause {
+        void run() throws InterruptedException;
+    }
+
+    /** Threads run at once, and a wait until the timer that was armed for it. */
+    private final LockRuntime runtime = (LockRuntime) Proxy.newProxyInstance(
+            getClass().getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
+                switch (method.getName()) {
+                    case "startThread" -> ((Runnable) arguments[1]).run();
+                    case "schedule" -> {
+                        calls.add(
+                                "pause " + Duration.ofNanos((long) arguments[0]).toMillis());
+                        timer = (Runnable) arguments[1];
+                        return (LockRuntime.Timer) () -> calls.add("timer cancelled");
+                    }
+                    case "await" -> {
+                        whilePausing.run();
+                        timer.run();
+                    }
+                    default -> throw new AssertionError(method);
+                }
+                return null;
+            });
+
+    private final StoreSignals signals = new StoreSignals() {
+        @Override
+        public void wake(LockName name) {}
+
+        @Override
+        public void lost(OwnerToken owner, LossCause cause) {}
+
+        @Override
+        public void reconnected() {
+            calls.add("reconnected");
+        }
+    };
+
+    private final LazyStore lazy = new LazyStore(runtime, "there", () -> {
+        calls.add("try");
+        return tries.removeFirst().get();
+    });
+
+    private final AcquireReply acquired =
+            new AcquireReply.Failed(FailureKind.NO_EFFECT, new StoreUnavailableException("its own", null), 0);
+    private final RenewReply renewed = new RenewReply(List.of());
+    private final ReleaseReply released = new ReleaseReply.NotOurs(List.of());
+
+    private LockStore real() {
+        return (LockStore) Proxy.newProxyInstance(
+                getClass().getClassLoader(), new Class<?>[] {LockStore.class}, (proxy, method, arguments) -> {
+                    return switch (method.getName()) {
+                        case "listen" -> {
+                            assertThat(arguments[0]).isSameAs(signals);
+                            yield noted("listen");
+                        }
+                        case "close" -> noted("close");
+                        case "description" -> "real";
+                        case "guarantees" -> GUARANTEES;
+                        case "maxTtl" -> Duration.ofDays(3);
+                        case "isAtomicOver" -> ((List<?>) arguments[0]).size() == 2;
+                        case "isOfNodes" -> true;
+                        case "acquire" -> CompletableFuture.completedFuture(acquired);
+                        case "renew" -> CompletableFuture.completedFuture(renewed);
+                        case "release" -> CompletableFuture.completedFuture(released);
+                        case "admin", "operations" -> null;
+                        default -> throw new AssertionError(method);
+                    };
+                });
+    }
+
+    private Object noted(String call) {
+        calls.add(call);
+        return null;
+    }
+
+    private static LockStore fail(RuntimeException e) {
+        throw e;
+    }
+
+    private void isAway(int times) {
+        for (int i = 0; i < times; i++) {
+            tries.add(() -> fail(new StoreUnavailableException("nobody there", null)));
+        }
+    }
+
+    private static AcquireRequest request() {
+        return AcquireRequest.exclusive(List.of(NAME), OWNER, "holder", SECOND, SECOND);
+    }
+
+    private AcquireReply.Failed refusal() {
+        return (AcquireReply.Failed) lazy.acquire(request().ballotSoFar(7)).join();
+    }
+
+    private static RenewBatch batch() {
+        RenewBatch.Item item = new RenewBatch.Item(NAME, OWNER, SECOND, 0);
+        return new RenewBatch(List.of(item, item), SECOND);
+    }
+
+    private static ReleaseRequest release() {
+        return new ReleaseRequest(List.of(NAME), OWNER, 0, ReleaseRequest.Kind.RELEASE, SECOND);
+    }
+
+    private static String log(Runnable step) {
+        PrintStream before = System.err;
+        ByteArrayOutputStream log = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+        try {
+            step.run();
+        } finally {
+            System.setErr(before);
+        }
+        return log.toString(StandardCharsets.UTF_8);
+    }
+
+    @Test
+    void beforeItIsOpenedItPromisesNothingAndAnswersThatItIsNotReached() {
+        assertThat(lazy.description()).isEqualTo("there");
+        assertThat(lazy.guarantees().exclusion()).isEqualTo(Guarantee.Exclusion.BEST_EFFORT);
+        assertThat(lazy.isAtomicOver(List.of(NAME))).isTrue();
+        assertThat(lazy.isAtomicOver(TWO)).isFalse();
+        assertThat(lazy.isOfNodes()).isFalse();
+        assertThat(refusal().kind()).isEqualTo(FailureKind.NO_EFFECT);
+        assertThat(refusal().error()).hasMessage("store there has not been reached yet");
+        assertThat(refusal().ballot()).as("as far as before").isEqualTo(7);
+        assertThat(lazy.renew(batch()).join().items())
+                .hasSize(2)
+                .allMatch(item -> item instanceof RenewReply.Failed failed
+                        && failed.error() instanceof StoreUnavailableException);
+        assertThat(lazy.release(release()).join())
+                .as("nothing can have been granted")
+                .isInstanceOf(ReleaseReply.NotOurs.class);
+    }
+
+    @Test
+    void beforeItIsOpenedOperatorsAreToldTheSame() {
+        ClientRecord record = new ClientRecord("host/1/me", "host", 1, "me", Instant.EPOCH, List.of());
+        assertThat(lazy.operations().keepsClientRecords())
+                .as("asked once, and it may")
+                .isTrue();
+        for (CompletableFuture<?> one : List.of(
+                lazy.operations().announce(record, SECOND),
+                lazy.operations().client("host/1/me"),
+                lazy.admin().describe(NAME),
+                lazy.admin().list("*", 10),
+                lazy.admin().waiters(NAME, 10),
+                lazy.admin().forceRelease(NAME, null))) {
+            assertThat(one).isCompletedExceptionally();
+            assertThat(one.handle((answer, error) -> error).join()).isInstanceOf(StoreUnavailableException.class);
+        }
+    }
+
+    @Test
+    void onceOpenedItIsTheStore() {
+        tries.add(this::real);
+        String log = log(() -> lazy.listen(signals));
+        assertThat(calls).containsExactly("try", "listen", "reconnected");
+        assertThat(log).as("it was reached at once").doesNotContain("is reached now");
+        assertThat(lazy.description()).isEqualTo("real");
+        assertThat(lazy.guarantees()).isEqualTo(GUARANTEES);
+        assertThat(lazy.maxTtl()).isEqualTo(Duration.ofDays(3));
+        assertThat(lazy.isAtomicOver(TWO)).isTrue();
+        assertThat(lazy.isAtomicOver(List.of(NAME))).isFalse();
+        assertThat(lazy.isOfNodes()).isTrue();
+        assertThat(lazy.acquire(request()).join()).isSameAs(acquired);
+        assertThat(lazy.renew(batch()).join()).isSameAs(renewed);
+        assertThat(lazy.release(release()).join()).isSameAs(released);
+        assertThat(lazy.admin()).isNull();
+        assertThat(lazy.operations()).isNull();
+        lazy.close();
+        assertThat(calls).endsWith("close");
+    }
+
+    @Test
+    void itIsTriedEverySecondUntilItIsReachedAndThatIsInTheLogOnce() {
+        isAway(3);
+        tries.add(this::real);
+        String log = log(() -> lazy.listen(signals));
+        assertThat(calls)
+                .containsExactly(
+                        "try",
+                        "pause 1000",
+                        "timer cancelled",
+                        "try",
+                        "pause 1000",
+                        "timer cancelled",
+                        "try",
+                        "pause 1000",
+                        "timer cancelled",
+                        "try",
+                        "listen",
+                        "reconnected");
+        assertThat(log)
+                .containsOnlyOnce("the store there is not reached; the client goes on trying: nobody there")
+                .containsOnlyOnce("the store there is reached now");
+    }
+
+    @Test
+    void whileItIsAwayTheLastReasonIsTold() {
+        isAway(1);
+        whilePausing = () -> {
+            assertThat(refusal().kind()).isEqualTo(FailureKind.NO_EFFECT);
+            assertThat(refusal().error()).hasMessage("nobody there");
+            lazy.close();
+        };
+        lazy.listen(signals);
+        assertThat(calls).as("it is not tried after the close").containsExactly("try", "pause 1000", "timer cancelled");
+    }
+
+    @Test
+    void whatNoRepetitionCuresIsItsAnswerForGoodAndToldAtOnce() {
+        for (boolean known : new boolean[] {true, false}) {
+            calls.clear();
+            RuntimeException why =
+                    known ? new UnsafeStoreException("too weak", null) : new IllegalStateException("made by the test");
+            tries.add(() -> fail(why));
+            log(() -> lazy.listen(signals));
+            assertThat(calls).as("who waits asks again").containsExactly("try", "reconnected");
+            assertThat(refusal().kind()).isEqualTo(FailureKind.PERMANENT);
+            if (known) {
+                assertThat(refusal().error()).isSameAs(why);
+            } else {
+                assertThat(refusal().error())
+                        .isExactlyInstanceOf(LockStoreException.class)
+                        .hasMessage("store there cannot be opened: made by the test")
+                        .hasCause(why);
+            }
+        }
+    }
+
+    /** Its caller would be told for good, and of a store that might be reached a moment later. */
+    @Test
+    void whoAsksMeanwhileIsNotToldForGoodThatItWasNotReachedYet() {
+        AtomicReference<AcquireReply.Failed> meanwhile = new AtomicReference<>();
+        tries.add(() -> fail(new IllegalStateException() {
+            private static final long serialVersionUID = 1L;
+
+            @Override
+            public String getMessage() {
+                meanwhile.compareAndSet(null, refusal());
+                return "made by the test";
+            }
+        }));
+        log(() -> lazy.listen(signals));
+        assertThat(meanwhile.get().kind()).isEqualTo(FailureKind.NO_EFFECT);
+        assertThat(refusal().kind()).isEqualTo(FailureKind.PERMANENT);
+    }
+
+    @Test
+    void aStoreThatComesAfterTheCloseIsClosedAndNobodyIsTold() {
+        isAway(1);
+        tries.add(() -> {
+            lazy.close();
+            return real();
+        });
+        String log = log(() -> lazy.listen(signals));
+        assertThat(calls).containsExactly("try", "pause 1000", "timer cancelled", "try", "listen", "close");
+        assertThat(lazy.description()).isEqualTo("there");
+        assertThat(log).doesNotContain("is reached now");
+    }
+
+    @Test
+    void anInterruptEndsTheTriesAndIsKept() {
+        isAway(1);
+        whilePausing = () -> {
+            throw new InterruptedException();
+        };
+        lazy.listen(signals);
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(calls).containsExactly("try", "pause 1000", "timer cancelled");
+    }
+}

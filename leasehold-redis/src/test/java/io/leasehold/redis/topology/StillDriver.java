@@ -1,0 +1,277 @@
+package io.leasehold.redis.topology;
+
+import io.leasehold.redis.wire.NotSentException;
+import io.leasehold.redis.wire.PlainCommand;
+import io.leasehold.redis.wire.ScriptCall;
+import io.leasehold.spi.toolkit.CredentialsDesk;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BiConsumer;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A driver without a server: a test says when a connection comes, and what is answered on it. All of it happens on the test's thread,
+ * so that nothing is waited for.
+ */
+final class StillDriver implements Driver {
+
+    /** What {@code INFO} says of a server in these tests. */
+    static final String MASTER = "run_id:life\r\nredis_version:7.0.9\r\nrole:master\r\ncluster_enabled:0\r\n";
+
+    /** Every question for a connection, in their order. */
+    final List<Asked<RedisConnection>> asked = new ArrayList<>();
+
+    final List<Asked<PushConnection>> askedForPushes = new ArrayList<>();
+    boolean closed;
+    /** Whether connections for pushes answer pings at once. */
+    boolean pongs;
+
+    /** A question for a connection to a server. */
+    record Asked<C>(RedisUri server, CompletableFuture<C> answer) {}
+
+    @Override
+    public void logInWith(CredentialsDesk desk) {}
+
+    @Override
+    public CompletableFuture<RedisConnection> connect(RedisUri server) {
+        Asked<RedisConnection> one = new Asked<>(server, new CompletableFuture<>());
+        asked.add(one);
+        return one.answer;
+    }
+
+    @Override
+    public CompletableFuture<PushConnection> connectForPushes(RedisUri server) {
+        Asked<PushConnection> one = new Asked<>(server, new CompletableFuture<>());
+        askedForPushes.add(one);
+        return one.answer;
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+    }
+
+    /** The last question for a connection is answered with one to a master. */
+    Connection made() {
+        return made(asked.size() - 1);
+    }
+
+    /** The question of this number is answered with a connection to a master. */
+    Connection made(int number) {
+        Connection connection = new Connection();
+        asked.get(number).answer.complete(connection);
+        connection.answers("INFO", MASTER);
+        return connection;
+    }
+
+    void fails(int number) {
+        asked.get(number).answer.completeExceptionally(new IllegalStateException("no connection"));
+    }
+
+    /** The last question for a connection for pushes is answered. */
+    Pushes pushes() {
+        Pushes made = new Pushes();
+        made.pongs = pongs;
+        askedForPushes.get(askedForPushes.size() - 1).answer.complete(made);
+        return made;
+    }
+
+    /** What ends, once, and tells of it. */
+    abstract static class Ends {
+        boolean open = true;
+        int closes;
+        private final List<Runnable> listeners = new ArrayList<>();
+
+        public boolean isOpen() {
+            return open;
+        }
+
+        public void close() {
+            closes++;
+            ends();
+        }
+
+        /** From the server's side. */
+        void ends() {
+            if (open) {
+                open = false;
+                List.copyOf(listeners).forEach(Runnable::run);
+            }
+        }
+
+        public void onEnd(Runnable listener) {
+            listeners.add(listener);
+        }
+    }
+
+    static final class Connection extends Ends implements RedisConnection {
+
+        /** A question that is not answered yet. */
+        record Question(String command, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {}
+
+        final List<Question> questions = new ArrayList<>();
+        /** The words of all that was asked: of a script the keys and arguments. */
+        final List<String> sent = new ArrayList<>();
+        /** What the next question throws in place of being taken. */
+        @Nullable
+        Throwable thrown;
+
+        /** How many commands it does not take yet, as one whose handshake has not ended everywhere. */
+        int takesNone;
+
+        int asked;
+
+        @Override
+        public void run(
+                ScriptCall call,
+                boolean byText,
+                boolean asking,
+                BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+            sent.add(call.script() + " " + String.join(" ", call.keys()) + " " + String.join(" ", call.arguments()));
+            ask((asking ? "ASKING " : "") + (byText ? "EVAL" : "EVALSHA"), then);
+        }
+
+        @Override
+        public void send(
+                PlainCommand<?> command, boolean asking, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+            sent.add(command.name() + " " + String.join(" ", command.arguments()));
+            // Of a Cluster two questions are asked together, which differ in their argument.
+            ask(command.name() + (command.name().equals("CLUSTER") ? " " + command.arguments()[0] : ""), then);
+        }
+
+        private void ask(String command, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+            asked++;
+            Throwable now = thrown;
+            thrown = null;
+            throwing(now);
+            if (takesNone > 0) {
+                takesNone--;
+                then.accept(null, new NotSentException("Currently not connected. Commands are rejected.", null));
+            } else {
+                questions.add(new Question(command, then));
+            }
+        }
+
+        /** Answers the first such question. */
+        void answers(String command, Object... items) {
+            take(command).then.accept(new ArrayList<>(List.of(items)), null);
+        }
+
+        void fails(String command, Throwable error) {
+            take(command).then.accept(null, error);
+        }
+
+        private Question take(String command) {
+            Question question = questions.stream()
+                    .filter(one -> one.command.equals(command))
+                    .findFirst()
+                    .orElseThrow(() -> new AssertionError(command + " was not asked, but " + questions));
+            questions.remove(question);
+            return question;
+        }
+
+        @Override
+        public Acknowledging acknowledging(Acknowledgement wanted) {
+            return new Acknowledging() {
+                @Override
+                public void run(
+                        ScriptCall call,
+                        BooleanSupplier stillWanted,
+                        BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
+                    ask(
+                            "EVALSHA",
+                            (reply, error) -> then.accept(
+                                    reply == null ? null : new Acknowledged(reply, wanted.replicas()), error));
+                }
+
+                @Override
+                public void close() {
+                    Connection.this.close();
+                }
+            };
+        }
+
+        @Override
+        public @Nullable Throwable plain(@Nullable Throwable thrown) {
+            return thrown;
+        }
+    }
+
+    private static void throwing(@Nullable Throwable now) {
+        if (now instanceof Error error) {
+            throw error;
+        } else if (now != null) {
+            throw (RuntimeException) now;
+        }
+    }
+
+    static final class Pushes extends Ends implements PushConnection {
+
+        /** A subscription that was asked for. */
+        record Subscribed(String channel, boolean sharded, CompletableFuture<Void> answer) {}
+
+        final List<Subscribed> subscribed = new ArrayList<>();
+        final List<String> unsubscribed = new ArrayList<>();
+        final List<CompletableFuture<Void>> pings = new ArrayList<>();
+        PushConnection.@Nullable Listener listener;
+        /** What the next listener meets, or the next subscription. */
+        @Nullable
+        Throwable thrownAtListening;
+
+        @Nullable
+        Throwable thrownAtSubscribing;
+
+        /** Whether each ping is answered at once. */
+        boolean pongs;
+
+        @Override
+        public void listen(PushConnection.Listener heard) {
+            throwing(thrownAtListening);
+            listener = heard;
+        }
+
+        @Override
+        public CompletableFuture<Void> subscribe(String channel) {
+            return subscribe(channel, false);
+        }
+
+        @Override
+        public CompletableFuture<Void> subscribeSharded(String channel) {
+            return subscribe(channel, true);
+        }
+
+        private CompletableFuture<Void> subscribe(String channel, boolean sharded) {
+            throwing(thrownAtSubscribing);
+            Subscribed one = new Subscribed(channel, sharded, new CompletableFuture<>());
+            subscribed.add(one);
+            return one.answer;
+        }
+
+        @Override
+        public void unsubscribeSharded(List<String> channels) {
+            unsubscribed.addAll(channels);
+        }
+
+        @Override
+        public CompletableFuture<Void> ping() {
+            CompletableFuture<Void> pong = new CompletableFuture<>();
+            pings.add(pong);
+            if (pongs) {
+                pong.complete(null);
+            }
+            return pong;
+        }
+
+        /** The last subscription that was asked for has begun. */
+        Pushes begins() {
+            subscribed.get(subscribed.size() - 1).answer.complete(null);
+            return this;
+        }
+
+        void refuses(Throwable why) {
+            subscribed.get(subscribed.size() - 1).answer.completeExceptionally(why);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+package io.leasehold.testkit.tck;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.leasehold.Guarantee;
+import io.leasehold.Leader;
+import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.Term;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** Elections: one candidate of all clients leads, and the next one only after it. */
+public interface ElectionTck extends SharesStore {
+
+    /** A candidate leads alone, is seen by others, and gives way to the next one when it resigns, whose term is larger. */
+    @Test
+    default void candidatesLeadOneAfterTheOther(TckBench bench) throws InterruptedException {
+        LockName name = bench.name("election");
+        LockClient observer = bench.client();
+        assertEquals(Optional.empty(), observer.election(name).leader());
+        Candidate first = new Candidate(bench.client(), name);
+        Candidate.Led firstTerm = first.next();
+        Candidate second = new Candidate(bench.client(), name);
+        Leader leader = observer.election(name).leader().orElseThrow();
+        assertEquals(first.client().holderId(), leader.holderId());
+        leader.term().ifPresent(token -> assertEquals(firstTerm.term().fencingToken(), token));
+        assertNull(observer.named(name).tryAcquire(Duration.ZERO), "it is the lock of that name");
+        assertTrue(firstTerm.term().isValid());
+        awaitQueued(observer, name);
+
+        CompletableFuture<ReleaseOutcome> resigned = first.candidacy().resignAsync();
+        assertFalse(firstTerm.term().isValid());
+        assertInstanceOf(Term.End.Resigned.class, TckBench.join(firstTerm.end()));
+        assertFalse(second.hasLed(), "not beside the callback of the first");
+        firstTerm.work().complete(null);
+        assertEquals(ReleaseOutcome.RELEASED, TckBench.join(resigned));
+        Candidate.Led secondTerm = second.nextInPlaceOf(first);
+        assertTrue(secondTerm.term().fencingToken() > firstTerm.term().fencingToken());
+        awaitQueued(observer, name);
+
+        CompletableFuture<ReleaseOutcome> back = second.candidacy().resignAsync();
+        secondTerm.work().complete(null);
+        Candidate.Led again = first.nextInPlaceOf(second);
+        assertEquals(ReleaseOutcome.RELEASED, TckBench.join(back));
+        assertTrue(again.term().fencingToken() > secondTerm.term().fencingToken());
+        CompletableFuture<Void> closed = first.candidacy().closeAsync();
+        assertInstanceOf(Term.End.Resigned.class, TckBench.join(again.end()));
+        again.work().complete(null);
+        TckBench.join(closed);
+        second.next();
+    }
+
+    /** Until the other candidate has its place, where there are places: otherwise the one that resigns may be the first to ask again. */
+    private static void awaitQueued(LockClient observer, LockName name) {
+        if (observer.guarantees().queueing() == Guarantee.Queueing.FIFO) {
+            TckBench.until(
+                    "the other candidate is queued",
+                    () -> !observer.admin().waiters(name, 10).isEmpty());
+        }
+    }
+
+    /** A term that an operator ends is told so; its candidate stands again only when its callback has returned. */
+    @Test
+    default void aTermThatIsTakenAwayIsTold(TckBench bench) throws InterruptedException {
+        LockName name = bench.name("deposed");
+        LockClient operator = bench.client();
+        Candidate first = new Candidate(bench.client(), name);
+        Candidate.Led deposed = first.next();
+        assertTrue(operator.admin().forceRelease(name, null));
+        Candidate second = new Candidate(bench.client(), name);
+        Candidate.Led next = second.next();
+        assertInstanceOf(Term.End.Lost.class, TckBench.join(deposed.end()));
+        assertFalse(deposed.term().isValid());
+        next.work().complete(null);
+        Candidate.Led again = second.next();
+        assertFalse(first.hasLed(), "its callback has not returned");
+        deposed.work().complete(null);
+        second.candidacy().closeAsync();
+        again.work().complete(null);
+        assertTrue(first.next().term().fencingToken() > again.term().fencingToken());
+    }
+
+    /** The candidate whose client closes gives way. */
+    @Test
+    default void aCandidateWhoseClientClosesGivesWay(TckBench bench) throws InterruptedException {
+        LockName name = bench.name("closing");
+        Candidate first = new Candidate(bench.client(), name);
+        Candidate.Led led = first.next();
+        Candidate second = new Candidate(bench.client(), name);
+        led.end().thenRun(() -> led.work().complete(null));
+        first.client().close();
+        second.next();
+        TckBench.join(first.candidacy().whenEnded().toCompletableFuture());
+        assertFalse(first.hasLed());
+    }
+}
