@@ -65,10 +65,7 @@ final class RedlockOpening {
     }
 
     private void connect(RedlockUri.Node node) {
-        Deployment where = node.server();
-        opened.add(new Opened(
-                node,
-                new NodeOpening(where, LettuceDriver.of(where, threads), where.errorsOfMember(), runtime)));
+        opened.add(new Opened(node, new NodeOpening(node.server(), LettuceDriver.of(node.server(), threads), runtime)));
     }
 
     private QuorumMember member(Opened one) {

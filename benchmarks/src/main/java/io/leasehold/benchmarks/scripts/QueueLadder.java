@@ -1,5 +1,6 @@
 package io.leasehold.benchmarks.scripts;
 
+import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.servers.RedisServer;
 import java.io.IOException;
@@ -23,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class QueueLadder {
 
-    private static final List<Integer> WAITERS = List.of(1, 10, 100, 250, 500, 1_000);
+    private static final List<Integer> WAITERS = List.of(1, 2, 8, 16, 32, 100, 300, 1_000);
     private static final String CHANNEL = "lock:wake:0123456789abcdef";
     private static final String LOCK = "lock:{order:1}";
     /** So far ahead of the clock that tokens depend on nothing else. */
@@ -35,11 +36,11 @@ public final class QueueLadder {
     private record Format(String acquire, String release, List<String> keys) {}
 
     private static List<Format> formats() {
-        List<String> keys =
+        List<String> former =
                 List.of(LOCK, LOCK + ":fence", LOCK + ":queued", LOCK + ":waiters", LOCK + ":asked");
         return List.of(
-                new Format(text("acquire_format1.lua"), text("release_format1.lua"), keys),
-                new Format(LuaScript.ACQUIRE.text(), LuaScript.RELEASE.text(), keys.subList(0, 3)));
+                new Format(text("acquire_format1.lua"), text("release_format1.lua"), former),
+                new Format(LuaScript.ACQUIRE.text(), LuaScript.RELEASE.text(), List.of(KeyLayout.allOf(LOCK))));
     }
 
     /** What it measures. */

@@ -44,11 +44,11 @@ final class GrantCalls {
         } else if (!single) {
             arguments = new String[] {value, ttl, candidate, last(ballot)};
         }
-        String[] keys = KeyLayout.allOf(lock);
-        ScriptCall call = new ScriptCall(LuaScript.ACQUIRE, keys, arguments);
+        ScriptCall call = new ScriptCall(LuaScript.ACQUIRE, KeyLayout.allOf(lock), arguments);
         return single
                 ? call.orCommonly(
-                        new ScriptCall.CommonCase(LuaScript.ACQUIRE_FREE, LuaScript.ACQUIRE_MANY, keys, few))
+                        new ScriptCall.CommonCase(
+                        LuaScript.ACQUIRE_FREE, LuaScript.ACQUIRE_MANY, KeyLayout.grantKeys(lock), few))
                 : call;
     }
 

@@ -85,7 +85,7 @@ final class RedisAdmin implements StoreAdmin {
                 subject,
                 new ScriptCall(
                         LuaScript.WAITERS,
-                        new String[] {KeyLayout.queued(settings.keys().lock(name))},
+                        KeyLayout.queueKeys(settings.keys().lock(name)),
                         new String[] {Integer.toString(Math.min(limit, WAITERS_AT_ONCE))}),
                 (reply, link) -> decoder.waiters(reply, subject.toString()));
     }

@@ -69,14 +69,9 @@ public final class NodeOpening {
 
     /** Begins to connect, over a driver that is closed with the node; at once where this fails. */
     public NodeOpening(Deployment where, Driver driver, LockRuntime runtime) {
-        this(where, driver, where.errors(), runtime);
-    }
-
-    /** The same, with errors that name the rights of what it is for. */
-    public NodeOpening(Deployment where, Driver driver, RedisErrors errors, LockRuntime runtime) {
         this.where = where;
         this.runtime = runtime;
-        this.errors = errors;
+        this.errors = where.errors();
         try {
             this.topology = Topologies.of(where, driver, errors, runtime);
             this.outcome = topology.open().handle(this::opened).thenCompose(outcome -> outcome);

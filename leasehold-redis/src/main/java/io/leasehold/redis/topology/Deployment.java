@@ -203,16 +203,7 @@ public final class Deployment {
 
     /** The errors of its data servers. */
     public RedisErrors errors() {
-        return errors(rights());
-    }
-
-    /** The errors of its data servers as a member of a set of nodes. */
-    public RedisErrors errorsOfMember() {
-        return errors(rights() + RedisErrors.RIGHTS_OF_A_MEMBER);
-    }
-
-    private RedisErrors errors(String rights) {
-        RedisErrors errors = new RedisErrors(toString(), rights, keys());
+        RedisErrors errors = new RedisErrors(toString(), rights(), keys());
         return credentials == null ? errors : errors.withProvider();
     }
 

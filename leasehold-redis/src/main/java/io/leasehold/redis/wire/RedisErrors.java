@@ -28,11 +28,9 @@ public final class RedisErrors {
 
     /** The rights that Leasehold needs, to be pasted after {@code ACL SETUSER name}. */
     public static final String RIGHTS =
-            "~lock:* &lock:wake:* +evalsha +eval +time +get +mget +set +setrange +append +del +exists +type"
-                    + " +pttl +pexpire +publish +pubsub|numsub +subscribe +ping +info +select +scan +config|get";
-
-    /** The rights that a member of a set of nodes needs besides. */
-    public static final String RIGHTS_OF_A_MEMBER = " +zadd +zrem +zscore +zrangebyscore";
+            "~lock:* &lock:wake:* +evalsha +eval +time +get +mget +set +del +exists +type +pttl"
+                    + " +pexpire +zadd +zrem +zscore +zrangebyscore +zrevrange +hset +hdel +hmget"
+                    + " +publish +pubsub|numsub +subscribe +ping +info +select +scan +config|get";
 
     private static final String STANDARD_KEYS = "~lock:*";
     private static final Set<String> ACCESS = Set.of("NOAUTH", "WRONGPASS", "NOPERM");

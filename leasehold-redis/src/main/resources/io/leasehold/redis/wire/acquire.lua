@@ -6,6 +6,8 @@
 --   1  lock
 --   2  fence
 --   3  queued
+--   4  behind
+--   5  wanted
 -- ARGV (numbers are decimal strings)
 --   1  value: "<owner token>:<candidate>:<holder id>"; the owner token is 40 lower-case hexadecimal digits
 --   2  ttl in ms
@@ -34,7 +36,7 @@
 local RETENTION = 60000000 -- us: the floor is never below TIME - this, and the fence stays until max(fence, TIME) + this
 local BOUND = 7500000 -- us: how far ahead of max(fence, TIME) a ballot may be
 
-local LOCK, FENCE, QUEUED = KEYS[1], KEYS[2], KEYS[3]
+local LOCK, FENCE, QUEUED, BEHIND, WANTED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local last_text = ARGV[4] or ARGV[3]
 local candidate, last = tonumber(ARGV[3]), tonumber(last_text)
 
@@ -152,11 +154,11 @@ local answer = 'held'
 if place > 0 then
   local holder = ARGV[1]:match('^[^:]*:[^:]*:([^\n]*)') or ''
   local reserve = digits(last - candidate + 1)
-  local joined = join(owner, place * 1000, ARGV[6] .. ' ' .. ARGV[7] .. ' ' .. reserve .. ' ' .. holder)
+  local joined, key = join(owner, place * 1000, ARGV[6] .. ' ' .. ARGV[7] .. ' ' .. reserve .. ' ' .. holder)
   if joined then
     answer = 'queued'
   elseif joined == false then
-    return broken(QUEUED)
+    return broken(key)
   elseif not refusal.err:find('OOM', 1, true) then
     return refusal
   end

@@ -6,6 +6,8 @@
 --   1  lock
 --   2  fence
 --   3  queued
+--   4  behind
+--   5  wanted
 -- ARGV (numbers are decimal strings)
 --   1  whose hold is to go: a holder id, or empty for whoever it is; "foreign client" names every stranger
 -- Replies
@@ -18,7 +20,7 @@
 
 local RETENTION = 60000000 -- us: as in acquire.lua
 
-local LOCK, FENCE, QUEUED = KEYS[1], KEYS[2], KEYS[3]
+local LOCK, FENCE, QUEUED, BEHIND, WANTED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local wanted = ARGV[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]

@@ -7,6 +7,8 @@
 --   1  lock
 --   2  fence
 --   3  queued
+--   4  behind
+--   5  wanted
 -- ARGV (numbers are decimal strings)
 --   1  owner token, 40 lower-case hexadecimal digits
 --   2  ballot: the highest fencing token proposed or granted under it, 0 for none
@@ -22,7 +24,7 @@
 local RETENTION = 60000000 -- us: as in acquire.lua
 local BOUND = 7500000 -- us: the fence is raised to at most max(fence, TIME) + this
 
-local LOCK, FENCE, QUEUED = KEYS[1], KEYS[2], KEYS[3]
+local LOCK, FENCE, QUEUED, BEHIND, WANTED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local owner = ARGV[1]
 -- MGET is silent about keys of other types.
 local value, fence_text, queued = unpack(redis.call('MGET', LOCK, FENCE, QUEUED))

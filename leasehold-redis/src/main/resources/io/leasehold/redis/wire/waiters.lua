@@ -3,6 +3,8 @@
 --
 -- KEYS
 --   1  queued
+--   2  behind
+--   3  wanted
 -- ARGV
 --   1  limit: the most that are told
 -- Replies (numbers are decimal strings; now is TIME in us)
@@ -12,7 +14,7 @@
 -- Errors
 --   Redis' own (WRONGTYPE if the key holds something else)
 
-local QUEUED = KEYS[1]
+local QUEUED, BEHIND, WANTED = KEYS[1], KEYS[2], KEYS[3]
 
 -- shared: numbers
 
@@ -25,17 +27,37 @@ local reply = {digits(now)}
 local queued = redis.call('GET', QUEUED)
 if not queued then
   return reply
-elseif not head_of(queued) then
+end
+local _, _, behind, from = head_of(queued)
+if not from then
   return not_a_queue(QUEUED, queued)
 end
 local most = 1 + 2 * number_in(ARGV[1])
-for arrival, alive, holder in queued:gmatch('\n%S+ (%d+) (%d+) %S+ %d+ %d+ ([^\n]*)') do
-  if #reply >= most then
-    break
-  end
-  if tonumber(alive) > now then
+
+local function tell_of(arrival, alive, holder)
+  if #reply < most and arrival and tonumber(alive) > now then
     reply[#reply + 1] = arrival
     reply[#reply + 1] = holder
   end
+end
+
+for arrival, alive, holder in queued:gmatch('\n%S+ (%d+) (%d+) %S+ %d+ %d+ ([^\n]*)') do
+  tell_of(arrival, alive, holder)
+end
+local skipped = 0
+while behind > now and #reply < most do
+  local owners = redis.call('ZRANGEBYSCORE', BEHIND, '1', '+inf', 'LIMIT', digits(skipped), '500')
+  if #owners == 0 then
+    break
+  end
+  for i, member in ipairs(owners) do
+    owners[i] = member:sub(2)
+  end
+  for _, line in ipairs(redis.call('HMGET', WANTED, unpack(owners))) do
+    if line then
+      tell_of(line:match('^(%d+) (%d+) %S+ %d+ %d+ ([^\n]*)'))
+    end
+  end
+  skipped = skipped + #owners
 end
 return reply

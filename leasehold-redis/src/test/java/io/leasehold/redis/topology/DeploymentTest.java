@@ -281,9 +281,6 @@ class DeploymentTest {
     @Test
     void theRightsAreThoseThatTheDeploymentNeeds() {
         assertThat(parse("redis://a").rights()).doesNotContain("+wait", "cluster");
-        assertThat(parse("redis://a").rights()).doesNotContain("+zadd");
-        assertThat(parse("redis://a").errorsOfMember().access("NOPERM no", "go on", null))
-                .hasMessageEndingWith(parse("redis://a").rights() + " +zadd +zrem +zscore +zrangebyscore");
         assertThat(parse("redis://a?waitReplicas=1").rights()).endsWith(" +wait");
         assertThat(parse("redis-cluster://a").rights()).endsWith(Deployment.RIGHTS_IN_CLUSTER);
         assertThat(parse("redis-cluster://a?keys=app:{*}").rights())

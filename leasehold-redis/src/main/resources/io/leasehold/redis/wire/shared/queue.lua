@@ -2,11 +2,12 @@
 -- made: so the whole of a queue is put together only where it has to be.
 
 local WINDOW = 3000000 -- us: how long a waiter that is woken may take before its place is lost
-local SHORT = 1024 -- bytes up to which a queue is written anew for one that joins, which is one command instead of three
+local FRONT = 2048 -- bytes: from then on who joins stands behind
+local STEP = 12 -- those who come forward at once
 local ENTRY = '^\n(%S+) (%d+) (%d+) (%S+) (%d+) (%d+) ([^\n]*)()'
 
--- The waiters, each behind a line break, stand in text from base on; before them, if it is as it was read, its head.
-local text, base, soonest, latest = '', 1, math.huge, 0
+-- The waiters in front, each behind a line break, stand in text from base on; before them, if it is as it was read, its head.
+local text, base, soonest, latest, behind = '', 1, math.huge, 0, 0
 -- Whether there are others in it than the server has.
 local changed = false
 -- Whether LOCK has a value that may be written over: of the holder that releases it, or of a waiter that could not be told.
@@ -19,17 +20,66 @@ local function read_queue()
   if not queued then
     return true
   end
-  local first, last, from = head_of(queued)
+  local first, last, until_us, from = head_of(queued)
   if not from then
     return false
   end
-  text, base, soonest, latest = queued, from, first, last
+  text, base, soonest, latest, behind = queued, from, first, last, until_us
   changed = base > #text
+  if behind <= now then
+    behind = 0
+  end
   return true
 end
 
+-- A waiter that stands behind leaves it. Whether it did stand there.
+local function leave_behind(waiter)
+  local left = try('ZREM', BEHIND, 'q' .. waiter, 'a' .. waiter)
+  if left and left > 0 then
+    try('HDEL', WANTED, waiter)
+  end
+end
+
+-- Nobody is left in front: the first of those behind come forward.
+local function come_forward()
+  local first = try('ZRANGEBYSCORE', BEHIND, '1', '+inf', 'LIMIT', '0', STEP)
+  if refusal then
+    return
+  end
+  local owners, members, entries = {}, {}, {}
+  for i, member in ipairs(first or {}) do
+    owners[i] = member:sub(2)
+    members[2 * i - 1], members[2 * i] = member, 'a' .. owners[i]
+  end
+  if #owners == 0 then
+    behind = 0
+    return
+  end
+  local wanted = try('HMGET', WANTED, unpack(owners)) or {}
+  if refusal or not try('ZREM', BEHIND, unpack(members)) then
+    return
+  end
+  try('HDEL', WANTED, unpack(owners))
+  for i, owner in ipairs(owners) do
+    local alive = wanted[i] and wanted[i]:match('^%d+ (%d+) ')
+    if alive and tonumber(alive) > now then
+      entries[#entries + 1] = '\n' .. owner .. ' ' .. wanted[i]
+      soonest = math.min(soonest, tonumber(alive))
+    end
+  end
+  text, base, changed = table.concat(entries), 1, true
+  if #owners < STEP then
+    behind = 0
+  end
+end
+
+-- Whether nobody waits.
 local function is_empty()
-  return base > #text
+  if base > #text and behind > 0 then
+    soonest = math.huge
+    come_forward()
+  end
+  return base > #text and behind == 0
 end
 
 -- SET, also where memory is full: it is refused to a script until the first write, so one goes before that needs none. is_new: MGET has
@@ -57,9 +107,8 @@ local function put(key, text, ms, is_new)
   return answer and true
 end
 
--- As long as it can be, so that it can be written over.
 local function head()
-  return string.format('2 %016.0f %016.0f', math.min(soonest, latest), latest)
+  return '2 ' .. digits(math.min(soonest, latest)) .. ' ' .. digits(latest) .. ' ' .. digits(behind)
 end
 
 -- For as long as the last waiter counts as alive.
@@ -99,6 +148,9 @@ end
 
 local function forget(waiter)
   local from, to = place_of(waiter)
+  if not from and behind > 0 then
+    leave_behind(waiter)
+  end
   while from do
     replace(from, to, '')
     from, to = place_of(waiter)
@@ -127,41 +179,78 @@ local function drop_dead()
   end
 end
 
--- Joins the queue, or shows that its waiter is still there, for whom it stays in its place. Whether it could: false where the key is
--- another's, nil for a refusal. Lack of memory refuses it, unless something else has to be written as well.
+-- The first that stands behind: nothing is left of a queue whose front was lost. The key that is another program's, if one is.
+local function clear_behind()
+  for key, wanted in pairs({[BEHIND] = 'zset', [WANTED] = 'hash'}) do
+    local kind = redis.call('TYPE', key).ok
+    if kind == wanted then
+      try('DEL', key)
+    elseif kind ~= 'none' then
+      return key
+    end
+  end
+end
+
+-- Joins those behind, or shows that its waiter is still there. As join.
+local function join_behind(waiter, alive, place_us, asked)
+  local foreign = behind == 0 and redis.call('EXISTS', BEHIND, WANTED) > 0 and clear_behind()
+  if foreign then
+    return false, foreign
+  end
+  for _, member in ipairs(try('ZRANGEBYSCORE', BEHIND, digits(-now), '(0', 'LIMIT', '0', '64') or {}) do
+    leave_behind(member:sub(2))
+  end
+  local arrival, added = try('ZSCORE', BEHIND, 'q' .. waiter), nil
+  if arrival then
+    added = try('ZADD', BEHIND, digits(-alive), 'a' .. waiter)
+  elseif not refusal then
+    local last = try('ZREVRANGE', BEHIND, '0', '0', 'WITHSCORES')
+    arrival = math.max(now, last and last[2] and tonumber(last[2]) + 1 or 0)
+    added = not refusal and try('ZADD', BEHIND, digits(arrival), 'q' .. waiter, digits(-alive), 'a' .. waiter)
+  end
+  if not added or not try('HSET', WANTED, waiter, digits(arrival) .. ' ' .. digits(alive) .. ' ' .. asked) then
+    if refusal then
+      return nil
+    end
+    return false, added and WANTED or BEHIND
+  end
+  -- Longer than it has to be, so that the front is not written at each request.
+  if alive > behind then
+    behind = math.min(alive + place_us / 4, 9007199254740991)
+    latest, changed = math.max(latest, behind), true
+    local ms = digits(math.ceil((behind - now) / 1000))
+    try('PEXPIRE', BEHIND, ms)
+    try('PEXPIRE', WANTED, ms)
+  end
+  write_queue()
+  return true
+end
+
+-- Joins the queue, or shows that its waiter is still there, for whom it stays in its place. Whether it could: false, and the key,
+-- where a key is another's, nil for a refusal. Lack of memory refuses it, unless something else has to be written as well.
 local function join(waiter, place_us, asked)
   drop_dead()
   if is_empty() then
     soonest, latest = math.huge, 0
   end
   local alive = math.min(now + place_us, 9007199254740991)
-  soonest, latest = math.min(soonest, alive), math.max(latest, alive)
   local from, to = place_of(waiter)
+  if not from and (behind > 0 or #text - base >= FRONT) then
+    return join_behind(waiter, alive, place_us, asked)
+  end
+  soonest, latest = math.min(soonest, alive), math.max(latest, alive)
   local arrival = from and text:match('^\n%S+ (%d+) ', from) or digits(now)
-  local entry = '\n' .. waiter .. ' ' .. arrival .. ' ' .. digits(alive) .. ' ' .. asked
-  local as_read = queued and not changed and base == #head() + 1
-  if as_read and (from and to - from + 1 == #entry or not from and #text > SHORT) then
-    local written
-    if from then
-      written = try('SETRANGE', QUEUED, digits(from - 1), entry)
-    else
-      written = try('APPEND', QUEUED, entry)
-    end
-    if not written then
-      return nil
-    end
-    try('SETRANGE', QUEUED, '0', head())
-    try('PEXPIRE', QUEUED, queue_ms())
-    return true
-  end
   local refusable = not changed
-  replace(from or #text + 1, to or #text, entry)
+  replace(from or #text + 1, to or #text, '\n' .. waiter .. ' ' .. arrival .. ' ' .. digits(alive) .. ' ' .. asked)
+  local written
   if not refusable then
-    return put(QUEUED, queue_text(), queue_ms(), not queued)
+    written = put(QUEUED, queue_text(), queue_ms(), not queued)
   elseif queued then
-    return try('SET', QUEUED, queue_text(), 'PX', queue_ms())
+    written = try('SET', QUEUED, queue_text(), 'PX', queue_ms())
+  else
+    written = try('SET', QUEUED, queue_text(), 'PX', queue_ms(), 'NX')
   end
-  return try('SET', QUEUED, queue_text(), 'PX', queue_ms(), 'NX')
+  return written, QUEUED
 end
 
 -- Whether LOCK is free; what may be written over is deleted.
@@ -218,6 +307,8 @@ local function serve_first(caller, fence)
   for _ = 1, 64 do
     if is_empty() then
       return true
+    elseif refusal then
+      return false
     end
     local waiter, arrival, alive, channel, claim, reserve, holder, behind = text:match(ENTRY, base)
     if waiter == caller then
