@@ -40,8 +40,8 @@ final class HandOverCommandsTest {
     /** Its own commands, and the questions of this test, are not the scripts'. */
     private static Map<String, Long> ofScripts(CommandCounts counts) {
         return counts.calls().entrySet().stream()
-                .filter(count -> !List.of("evalsha", "eval", "ping", "get", "info")
-                        .contains(count.getKey()))
+                .filter(count ->
+                        !List.of("evalsha", "eval", "ping", "get", "info").contains(count.getKey()))
                 .collect(Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue));
     }
 

@@ -55,9 +55,7 @@ class RedisCrowdTest {
     }
 
     private static long queued(String lock) {
-        return StoredQueue.of(SERVER.redis().get("lock:{" + lock + "}:queued"))
-                .waiters()
-                .size();
+        return StoredQueue.everybody(SERVER.redis(), "lock:{" + lock + "}").size();
     }
 
     private static long calls(String command) {

@@ -62,8 +62,11 @@ final class RedlockRightsTest {
                 held.renew();
                 CompletableFuture<Lease> waiting = waiter.named("a").acquireAsync();
                 String watchers = KeyLayout.watchers(KeyLayout.standard().lock(LockName.exactly("a")));
-                NodeBench.until("it waits", () -> servers.stream()
-                        .allMatch(server -> server.call("EXISTS", watchers).equals("1")));
+                NodeBench.until(
+                        "it waits",
+                        () -> servers.stream()
+                                .allMatch(server ->
+                                        server.call("EXISTS", watchers).equals("1")));
                 held.close();
                 waiting.get(60, TimeUnit.SECONDS).close();
             }

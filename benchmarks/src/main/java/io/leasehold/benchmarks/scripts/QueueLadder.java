@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code benchmarks/run queue [ROUNDS [MILLIS]]}: what waiters cost the server's processor, by how many there are: beside the queue of wire
+ * {@code benchmarks/run queue [ROUNDS [MILLIS [WAITERS ...]]]}: what waiters cost the server's processor, by how many there are: beside the queue of wire
  * format 1, a sorted set and a hash, in windows that follow each other.
  *
  * <p>A waiter asks again; a lock goes from its holder to the first waiter, who confirms, while the former holder joins at the end.
@@ -53,10 +53,13 @@ public final class QueueLadder {
     public static void main(String[] arguments) throws IOException {
         int rounds = arguments.length > 0 ? Integer.parseInt(arguments[0]) : 11;
         long millis = arguments.length > 1 ? Long.parseLong(arguments[1]) : 100;
+        List<Integer> lengths = arguments.length > 2
+                ? Arrays.stream(arguments).skip(2).map(Integer::valueOf).toList()
+                : WAITERS;
         System.out.println("| waiters | asks again: µs, format 1 | format 2 | ratio | hand-over: µs, format 1 | format 2 | ratio |");
         System.out.println("|--:|--:|--:|--:|--:|--:|--:|");
         try (RedisServer server = RedisServer.builder().start()) {
-            for (int waiters : WAITERS) {
+            for (int waiters : lengths) {
                 StringBuilder row = new StringBuilder("| " + waiters);
                 for (Move move : Move.values()) {
                     row.append(compared(server, move, waiters, rounds, millis));

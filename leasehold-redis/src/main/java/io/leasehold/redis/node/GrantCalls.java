@@ -46,8 +46,7 @@ final class GrantCalls {
         }
         ScriptCall call = new ScriptCall(LuaScript.ACQUIRE, KeyLayout.allOf(lock), arguments);
         return single
-                ? call.orCommonly(
-                        new ScriptCall.CommonCase(
+                ? call.orCommonly(new ScriptCall.CommonCase(
                         LuaScript.ACQUIRE_FREE, LuaScript.ACQUIRE_MANY, KeyLayout.grantKeys(lock), few))
                 : call;
     }

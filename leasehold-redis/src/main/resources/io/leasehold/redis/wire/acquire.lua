@@ -92,8 +92,6 @@ local fence_ms = digits(math.ceil((math.max(last, now) + RETENTION - now) / 1000
 
 -- shared: version
 
--- shared: tell
-
 -- shared: queue
 
 -- shared: holder
@@ -118,33 +116,31 @@ if not read_queue() then
   return not_a_queue(QUEUED, queued)
 end
 
--- What is answered to the caller, who is left before all others; nil if the lock is not there for the taking.
-local function take()
-  if not put(LOCK, ARGV[1], ARGV[2], not ours) then
-    return refusal
-  end
-  if not put(FENCE, last_text, fence_ms, not fence_text) then
-    redis.call('DEL', LOCK)
-    return refusal or broken(FENCE)
-  end
-  forget(owner)
-  write_queue()
-  return with_refusal({'yes', digits(now)})
-end
-
 local ahead = false
 if queued and not value then
   if not fence_text and redis.call('EXISTS', FENCE) == 1 then
     return broken(FENCE)
   end
+
+-- shared: tell
+
+-- shared: serve
+
   -- Only a waiter that can still hear of it keeps the lock from the caller.
   local first = serve_first(owner, fence)
   if refusal then
     return refusal
   end
-  local answer = first and take()
-  if answer then
-    return answer
+  if first and put(LOCK, ARGV[1], ARGV[2], not ours) then
+    if not put(FENCE, last_text, fence_ms, not fence_text) then
+      redis.call('DEL', LOCK)
+      return refusal or broken(FENCE)
+    end
+    forget(owner)
+    write_queue()
+    return with_refusal({'yes', digits(now)})
+  elseif refusal then
+    return refusal
   end
   ahead = not handed and is_freed()
   value = redis.call('MGET', LOCK)[1]
@@ -152,6 +148,11 @@ end
 
 local answer = 'held'
 if place > 0 then
+
+-- shared: behind
+
+-- shared: join
+
   local holder = ARGV[1]:match('^[^:]*:[^:]*:([^\n]*)') or ''
   local reserve = digits(last - candidate + 1)
   local joined, key = join(owner, place * 1000, ARGV[6] .. ' ' .. ARGV[7] .. ' ' .. reserve .. ' ' .. holder)

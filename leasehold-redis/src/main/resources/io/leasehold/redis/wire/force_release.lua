@@ -36,6 +36,8 @@ local value, fence_text, queued = unpack(redis.call('MGET', LOCK, FENCE, QUEUED)
 
 -- shared: queue
 
+-- shared: serve
+
 -- shared: holder
 
 if not value and redis.call('EXISTS', LOCK) == 0 then

@@ -50,6 +50,8 @@ local now = time[1] * 1000000 + time[2]
 
 -- shared: queue
 
+-- shared: serve
+
 local fence = number_in(fence_text)
 if fence and not fence_text and redis.call('EXISTS', FENCE) == 1 then
   fence = nil
@@ -66,6 +68,12 @@ end
 ours = released
 if read_queue() then
   forget(owner)
+  if not released and behind > 0 then
+
+-- shared: behind
+
+    leave_behind(owner)
+  end
   -- Where the fence is not ours nobody is granted anything.
   if fence and not is_empty() and (released or not value) then
     serve_first(owner, fence)

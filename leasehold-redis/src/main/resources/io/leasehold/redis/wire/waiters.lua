@@ -35,7 +35,7 @@ end
 local most = 1 + 2 * number_in(ARGV[1])
 
 local function tell_of(arrival, alive, holder)
-  if #reply < most and arrival and tonumber(alive) > now then
+  if #reply < most and alive and tonumber(alive) > now then
     reply[#reply + 1] = arrival
     reply[#reply + 1] = holder
   end
@@ -46,16 +46,17 @@ for arrival, alive, holder in queued:gmatch('\n%S+ (%d+) (%d+) %S+ %d+ %d+ ([^\n
 end
 local skipped = 0
 while behind > now and #reply < most do
-  local owners = redis.call('ZRANGEBYSCORE', BEHIND, '1', '+inf', 'LIMIT', digits(skipped), '500')
-  if #owners == 0 then
+  local found = redis.call('ZRANGEBYSCORE', BEHIND, '1', '+inf', 'WITHSCORES', 'LIMIT', digits(skipped), '500')
+  if #found == 0 then
     break
   end
-  for i, member in ipairs(owners) do
-    owners[i] = member:sub(2)
+  local owners = {}
+  for i = 1, #found, 2 do
+    owners[#owners + 1] = found[i]:sub(2)
   end
-  for _, line in ipairs(redis.call('HMGET', WANTED, unpack(owners))) do
+  for i, line in ipairs(redis.call('HMGET', WANTED, unpack(owners))) do
     if line then
-      tell_of(line:match('^(%d+) (%d+) %S+ %d+ %d+ ([^\n]*)'))
+      tell_of(digits(tonumber(found[2 * i])), line:match('^(%d+) %S+ %d+ %d+ ([^\n]*)'))
     end
   end
   skipped = skipped + #owners

@@ -107,7 +107,7 @@ final class NodeDutiesTest {
 
     private List<Leak> leaks(Runnable before) throws Exception {
         beforeTheSecondLook = before;
-        SERVER.redis().set(KeyLayout.queued(LOCK), "2 1 1", SetArgs.Builder.px(60_000));
+        SERVER.redis().set(KeyLayout.queued(LOCK), "2 1 1 0", SetArgs.Builder.px(60_000));
         return node(false).operations().leaks().get(60, TimeUnit.SECONDS);
     }
 

@@ -202,8 +202,7 @@ class JointCallsWalkTest {
                 String owner = holder.substring(0, 40);
                 String[] arguments = {owner, holder.substring(41)};
                 String[] few = {lock, lock + ":queued"};
-                ask(new ScriptCall(
-                                LuaScript.RELEASE, new String[] {lock, lock + ":fence", lock + ":queued"}, arguments)
+                ask(new ScriptCall(LuaScript.RELEASE, new String[] {lock, lock + ":fence", lock + ":queued"}, arguments)
                         .orCommonly(new ScriptCall.CommonCase(
                                 LuaScript.RELEASE_HELD, LuaScript.RELEASE_MANY, few, new String[] {holder + ":"})));
             } else {

@@ -88,7 +88,7 @@ class HandOverScriptTest {
     }
 
     private List<String> order() {
-        return bench.queue().owners();
+        return bench.everybody();
     }
 
     @Test

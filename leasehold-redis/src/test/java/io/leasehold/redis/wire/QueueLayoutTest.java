@@ -42,8 +42,7 @@ class QueueLayoutTest {
 
     @BeforeEach
     void hold() {
-        listener =
-                SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
+        listener = SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
         listener.sync().subscribe(HEARD);
         token = bench.now();
         bench.acquire(ALICE, token);
@@ -153,7 +152,10 @@ class QueueLayoutTest {
         assertThat(bench.acquire(
                                 CAROL,
                                 bench.now() + SECOND,
-                                plain().waiting(120_000, "lock:wake:new").claiming(7).reserve(3).holder("new"))
+                                plain().waiting(120_000, "lock:wake:new")
+                                        .claiming(7)
+                                        .reserve(3)
+                                        .holder("new"))
                         .get(0))
                 .isEqualTo("queued");
 
@@ -165,7 +167,7 @@ class QueueLayoutTest {
         assertThat(carol)
                 .isEqualTo(new StoredQueue.Waiter(
                         CAROL, before.waiters().get(1).arrival(), carol.alive(), "lock:wake:new", 7, 3, "new"));
-        assertThat(carol.alive()).isEqualTo(after.latest()).isGreaterThan(before.latest());
+        assertThat(carol.alive()).isLessThanOrEqualTo(after.latest()).isGreaterThan(before.latest());
         assertThat(redis().pttl(bench.queued)).isGreaterThan(60_000);
     }
 
@@ -240,28 +242,21 @@ class QueueLayoutTest {
         }
     }
 
-    /** One that joins a long queue is written behind it, and one that asks again over its own place, by commands that need no more than that. */
+    /** One that joins is written at its end, and one that asks again over its own place, by one command each. */
     @Test
-    void aLongQueueIsNotWrittenAnew() {
-        for (int i = 0; i < 20; i++) {
-            queue(String.format("%040x", i));
-        }
-        List<String> owners = new ArrayList<>(bench.queue().owners());
+    void whoJoinsOrAsksAgainDoesNotWriteItAnew() {
+        queue(BOB, CAROL, DAVE);
         redis().configResetstat();
 
-        queue(BOB);
-        queue(BOB, owners.get(7), owners.get(0));
+        queue("e".repeat(40), CAROL, BOB);
 
-        owners.add(BOB);
-        StoredQueue queue = bench.queue();
-        assertThat(queue.owners()).isEqualTo(owners);
-        assertThat(queue.latest()).isEqualTo(queue.waiters().get(0).alive());
+        assertThat(bench.queue().owners()).containsExactly(BOB, CAROL, DAVE, "e".repeat(40));
+        assertThat(bench.queue().latest()).isGreaterThan(later());
         assertThat(redis().info("commandstats"))
-                .contains("cmdstat_append:calls=1,", "cmdstat_setrange:calls=7,")
-                .doesNotContain("cmdstat_set:");
-        bench.release(owners.get(7), 0);
-        owners.remove(7);
-        assertThat(bench.queue().owners()).isEqualTo(owners);
+                .contains("cmdstat_append:calls=1,", "cmdstat_setrange:calls=2,")
+                .doesNotContain("cmdstat_set:", "cmdstat_pexpire:");
+        bench.release(CAROL, 0);
+        assertThat(bench.queue().owners()).containsExactly(BOB, DAVE, "e".repeat(40));
     }
 
     /** Of a client in another language, which writes no zeros before a number. */
@@ -269,7 +264,7 @@ class QueueLayoutTest {
     void aShorterHeadIsReplaced() {
         queue(BOB);
         String entry = redis().get(bench.queued).split("\n", 2)[1];
-        store("2 5 " + later() + "\n" + entry);
+        store("2 5 " + later() + " 0\n" + entry);
 
         queue(BOB, CAROL, BOB);
 
@@ -302,7 +297,9 @@ class QueueLayoutTest {
                 whole.substring(whole.indexOf('\n') + 1),
                 whole.substring(whole.indexOf('\n')),
                 "2 1" + whole.substring(whole.indexOf('\n')),
-                "2 12345678901234567 1" + whole.substring(whole.indexOf('\n')),
+                "2 1 1" + whole.substring(whole.indexOf('\n')),
+                "2 1 1 2" + whole.substring(whole.indexOf('\n')),
+                "2 12345678901234567 1 0" + whole.substring(whole.indexOf('\n')),
                 "2",
                 "",
                 "theirs")) {
@@ -366,13 +363,16 @@ class QueueLayoutTest {
         for (long claim : List.of(0L, CLAIM)) {
             redis().del(bench.lock, bench.queued);
             bench.acquire(ALICE, bench.storedFence() + SECOND);
-            bench.acquire(BOB, bench.storedFence() + 1, plain().waiting(60_000, HEARD).claiming(claim));
+            bench.acquire(
+                    BOB, bench.storedFence() + 1, plain().waiting(60_000, HEARD).claiming(claim));
             redis().del(bench.lock);
             redis().lpush(bench.lock, "x");
             redis().configResetstat();
 
             List<Object> carol = bench.acquire(
-                    CAROL, bench.storedFence() + 1, plain().waiting(60_000, HEARD).claiming(claim));
+                    CAROL,
+                    bench.storedFence() + 1,
+                    plain().waiting(60_000, HEARD).claiming(claim));
             assertThat(carol.get(0)).isEqualTo("queued");
             assertThat(carol.subList(2, 4)).containsExactly("foreign", "list");
             assertThat(bench.acquire(BOB, bench.storedFence() + 1)).startsWith("held");

@@ -73,7 +73,7 @@ class QueueScriptTest {
     }
 
     private List<String> order() {
-        return bench.queue().owners();
+        return bench.everybody();
     }
 
     @Test
@@ -83,7 +83,7 @@ class QueueScriptTest {
         assertThat(ask(BOB, HEARD)).isEqualTo("queued");
 
         assertThat(order()).containsExactly(BOB, CAROL);
-        assertThat(redis().pttl(bench.queued)).isBetween(50_000L, PLACE);
+        assertThat(redis().pttl(bench.queued)).isBetween(50_000L, PLACE + PLACE / 4);
     }
 
     @Test
@@ -225,7 +225,7 @@ class QueueScriptTest {
     @Test
     void theQueueGoesWithItsLastWaiter() {
         ask(BOB, HEARD);
-        assertThat(redis().pttl(bench.queued)).isBetween(50_000L, PLACE);
+        assertThat(redis().pttl(bench.queued)).isBetween(50_000L, PLACE + PLACE / 4);
         redis().del(bench.lock);
 
         ask(BOB, HEARD);
@@ -238,7 +238,7 @@ class QueueScriptTest {
         ask(BOB, HEARD);
         bench.release(BOB, 0);
         assertThat(redis().exists(bench.queued)).isZero();
-        redis().set(bench.queued, "2 1 1");
+        redis().set(bench.queued, "2 1 1 0");
 
         bench.release(ALICE, token);
 
@@ -266,8 +266,7 @@ class QueueScriptTest {
     }
 
     private void waitsUntil(String owner, long arrivalMicros, long untilMicros) {
-        StoredQueue.Waiter waiter =
-                new StoredQueue.Waiter(owner, arrivalMicros, untilMicros, HEARD, 0, 1, "host/1/x");
+        StoredQueue.Waiter waiter = new StoredQueue.Waiter(owner, arrivalMicros, untilMicros, HEARD, 0, 1, "host/1/x");
         redis().set(bench.queued, bench.queue().and(waiter).toString(), SetArgs.Builder.px(PLACE));
     }
 
@@ -276,9 +275,9 @@ class QueueScriptTest {
         ask(BOB, HEARD);
         bench.acquire(CAROL, bench.now() + SECOND, plain().waiting(1_000, HEARD_TOO));
 
-        assertThat(redis().pttl(bench.queued)).isBetween(40_000L, PLACE);
+        assertThat(redis().pttl(bench.queued)).isBetween(40_000L, PLACE + PLACE / 4);
         bench.release(CAROL, 0);
-        assertThat(redis().pttl(bench.queued)).isBetween(40_000L, PLACE);
+        assertThat(redis().pttl(bench.queued)).isBetween(40_000L, PLACE + PLACE / 4);
     }
 
     /** By the clock BOB has come first, since it went back. */

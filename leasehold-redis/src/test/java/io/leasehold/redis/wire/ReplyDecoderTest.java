@@ -56,10 +56,11 @@ final class ReplyDecoderTest {
                 .isInstanceOfSatisfying(NodeReply.Failed.class, failed -> {
                     assertThat(failed.kind()).isEqualTo(FailureKind.PERMANENT);
                     assertThat(failed.error())
-                            .hasMessage("the server cannot acquire lock \"job\": clients of wire format 1 wait for it (key"
-                                    + " \"lock:{job}:queued\"), and this one speaks wire format 2. They exclude each other, but"
-                                    + " cannot stand in one queue: use the same version of Leasehold in all clients of this"
-                                    + " lock; the queue goes with its last waiter");
+                            .hasMessage(
+                                    "the server cannot acquire lock \"job\": clients of wire format 1 wait for it (key"
+                                            + " \"lock:{job}:queued\"), and this one speaks wire format 2. They exclude each other, but"
+                                            + " cannot stand in one queue: use the same version of Leasehold in all clients of this"
+                                            + " lock; the queue goes with its last waiter");
                 });
         assertThatThrownBy(() -> acquired("maybe", "17")).hasMessageContaining("maybe");
     }

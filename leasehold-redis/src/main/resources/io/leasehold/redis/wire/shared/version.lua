@@ -1,8 +1,8 @@
 -- The front of a queue is one string: "2 <soonest> <end> <behind>", and for each waiter, first come first, a line break and
 -- "<owner token> <arrival> <alive> <channel> <claim ms> <reserve> <holder id>". All times are TIME in us: of its first request, and until
 -- when it counts as alive. In front none counts as dead before soonest; all do from end on, those behind the front from behind on, which
--- is 0 where nobody stands there. They are the fields of the hash WANTED: owner token -> the rest of such a line; and their order is
--- that of the sorted set BEHIND, with two members for each: "q<owner token>", its place in order of arrival (us, > 0), and
+-- is 0 where nobody stands there. They are the fields of the hash WANTED: owner token -> what follows the arrival in such a line; and their order
+-- is that of the sorted set BEHIND, with two members for each: "q<owner token>", its place in order of arrival (us, > 0), and
 -- "a<owner token>", minus alive.
 -- The three numbers, and where the waiters begin; nothing of a string that is no such queue.
 local function head_of(queue)
