@@ -251,7 +251,7 @@ class RedisOperationsTest {
     @Test
     void degradesWhereRightsAreMissing() {
         String rules = "on >secret ~lock:* resetchannels +evalsha +eval +time +get +mget +set +del +exists +type +pttl"
-                + " +pexpire +zadd +zrem +zscore +zrangebyscore +zrevrange +hset +hdel +hmget +setrange +append +ping +info +select +scan +publish";
+                + " +pexpire +zadd +zrem +zrangebyscore +zrevrange +hset +hdel +hmget +setrange +append +ping +info +select +scan +publish";
         try (RedisServer narrow = RedisServer.builder().user("shop", rules).start()) {
             String uri = narrow.uri().replaceFirst("redis://[^/]*@?127", "redis://shop:secret@127");
             Map<String, Finding> findings = diagnosed(uri);

@@ -36,8 +36,7 @@ public final class QueueLadder {
     private record Format(String acquire, String release, List<String> keys) {}
 
     private static List<Format> formats() {
-        List<String> former =
-                List.of(LOCK, LOCK + ":fence", LOCK + ":queued", LOCK + ":waiters", LOCK + ":asked");
+        List<String> former = List.of(LOCK, LOCK + ":fence", LOCK + ":queued", LOCK + ":waiters", LOCK + ":asked");
         return List.of(
                 new Format(text("acquire_format1.lua"), text("release_format1.lua"), former),
                 new Format(LuaScript.ACQUIRE.text(), LuaScript.RELEASE.text(), List.of(KeyLayout.allOf(LOCK))));
@@ -56,7 +55,8 @@ public final class QueueLadder {
         List<Integer> lengths = arguments.length > 2
                 ? Arrays.stream(arguments).skip(2).map(Integer::valueOf).toList()
                 : WAITERS;
-        System.out.println("| waiters | asks again: µs, format 1 | format 2 | ratio | hand-over: µs, format 1 | format 2 | ratio |");
+        System.out.println(
+                "| waiters | asks again: µs, format 1 | format 2 | ratio | hand-over: µs, format 1 | format 2 | ratio |");
         System.out.println("|--:|--:|--:|--:|--:|--:|--:|");
         try (RedisServer server = RedisServer.builder().start()) {
             for (int waiters : lengths) {
@@ -148,19 +148,12 @@ public final class QueueLadder {
 
         private void ask(String owner, long candidate) throws IOException {
             String token = Long.toString(candidate);
-            add(
-                    acquire,
-                    owner + ":" + token + ":host/4242/1f2e3d4c",
-                    "30000",
-                    token,
-                    token,
-                    "600000",
-                    CHANNEL,
-                    "4000");
+            add(acquire, owner + ":" + token + ":host/4242/1f2e3d4c", "30000", token, token, "600000", CHANNEL, "4000");
         }
 
         private void add(String digest, String... arguments) throws IOException {
-            List<String> words = new ArrayList<>(List.of("EVALSHA", digest, Integer.toString(format.keys().size())));
+            List<String> words = new ArrayList<>(
+                    List.of("EVALSHA", digest, Integer.toString(format.keys().size())));
             words.addAll(format.keys());
             words.addAll(List.of(arguments));
             redis.add(words);

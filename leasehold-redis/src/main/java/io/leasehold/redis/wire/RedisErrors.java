@@ -29,7 +29,7 @@ public final class RedisErrors {
     /** The rights that Leasehold needs, to be pasted after {@code ACL SETUSER name}. */
     public static final String RIGHTS =
             "~lock:* &lock:wake:* +evalsha +eval +time +get +mget +set +del +exists +type +pttl"
-                    + " +pexpire +zadd +zrem +zscore +zrangebyscore +zrevrange +hset +hdel +hmget +setrange +append"
+                    + " +pexpire +zadd +zrem +zrangebyscore +zrevrange +hset +hdel +hmget +setrange +append"
                     + " +publish +pubsub|numsub +subscribe +ping +info +select +scan +config|get";
 
     private static final String STANDARD_KEYS = "~lock:*";

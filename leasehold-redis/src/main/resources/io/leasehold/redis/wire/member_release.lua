@@ -87,10 +87,8 @@ if redis.call('EXISTS', LOCK) == 0
       break
     end
     if tell(first, 'wake 0000000000000000 ' .. digits(now) .. ' ' .. LOCK) then
-      local alive = try('ZSCORE', WATCHERS, 'a' .. first)
-      if not alive or -tonumber(alive) > now + tonumber(ARGV[6]) then
-        try('ZADD', WATCHERS, digits(-(now + tonumber(ARGV[6]))), 'a' .. first)
-      end
+      -- It counts as alive for that long, unless its time ends before.
+      try('ZADD', WATCHERS, 'GT', digits(-(now + tonumber(ARGV[6]))), 'a' .. first)
       woken = true
       break
     end

@@ -43,8 +43,14 @@ final class GrantExchangesTest extends NodeExchanges {
         says(LuaScript.ACQUIRE, bulks("yes", "123"));
         assertThat(answer(node().acquire(ballot(NAME)))).isEqualTo(new NodeReply.Yes(life(), 123));
         List<String> sent = last(LuaScript.ACQUIRE);
-        assertThat(sent.subList(0, 3)).containsExactly(LOCK, KeyLayout.fence(LOCK), KeyLayout.queued(LOCK));
-        assertThat(sent.subList(3, sent.size()))
+        assertThat(sent.subList(0, 5))
+                .containsExactly(
+                        LOCK,
+                        KeyLayout.fence(LOCK),
+                        KeyLayout.queued(LOCK),
+                        KeyLayout.behind(LOCK),
+                        KeyLayout.wanted(LOCK));
+        assertThat(sent.subList(5, sent.size()))
                 .containsExactly(owner.hex() + ":5000:host/1/x", "30000", "5000", "5002");
         assertThat(node().description()).isEqualTo("the node");
         assertThat(node().part(NAME)).isEmpty();
@@ -114,13 +120,13 @@ final class GrantExchangesTest extends NodeExchanges {
         Ballot waiting = new Ballot(request(NAME).waiting(TimeUnit.SECONDS.toNanos(10)), 5_000, 3, 1_500_000);
         answer(node.acquire(waiting));
         assertThat(ran(LuaScript.ACQUIRE)).hasSize(2);
-        assertThat(ran(LuaScript.ACQUIRE).get(0)).hasSize(7);
-        assertThat(last(LuaScript.ACQUIRE).get(7)).as("3 s, and 1.2 times 10 s").isEqualTo("15000");
-        assertThat(last(LuaScript.ACQUIRE).get(9)).as("the claim").isEqualTo("2");
-        assertThat(server.listening(last(LuaScript.ACQUIRE).get(8))).isOne();
+        assertThat(ran(LuaScript.ACQUIRE).get(0)).hasSize(9);
+        assertThat(last(LuaScript.ACQUIRE).get(9)).as("3 s, and 1.2 times 10 s").isEqualTo("15000");
+        assertThat(last(LuaScript.ACQUIRE).get(11)).as("the claim").isEqualTo("2");
+        assertThat(server.listening(last(LuaScript.ACQUIRE).get(10))).isOne();
         answer(node.acquire(waiting));
         assertThat(ran(LuaScript.ACQUIRE)).as("it listens already").hasSize(3);
-        assertThat(last(LuaScript.ACQUIRE).get(7)).isEqualTo("15000");
+        assertThat(last(LuaScript.ACQUIRE).get(9)).isEqualTo("15000");
         says(LuaScript.ACQUIRE, bulks("stale", "123", "9"));
         assertThat(answer(node.acquire(waiting))).isEqualTo(new NodeReply.Stale(9, life(), 123));
     }
@@ -321,7 +327,7 @@ final class GrantExchangesTest extends NodeExchanges {
                 .isInstanceOfSatisfying(
                         ReleaseReply.Failed.class,
                         failed -> assertThat(failed.kind()).isEqualTo(FailureKind.PERMANENT));
-        assertThat(last(LuaScript.RELEASE).subList(3, 5)).containsExactly(owner.hex(), "77");
+        assertThat(last(LuaScript.RELEASE).subList(5, 7)).containsExactly(owner.hex(), "77");
     }
 
     @Test

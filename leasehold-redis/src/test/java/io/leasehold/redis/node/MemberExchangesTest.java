@@ -77,7 +77,7 @@ final class MemberExchangesTest extends NodeExchanges {
         });
         says(LuaScript.ACQUIRE, bulks("held", "123", "lock", "1:host/2/y", "900"));
         answer(node.acquire(new Ballot(request(NAME).waiting(LIMIT_NANOS), 5_000, 3)));
-        String channel = last(LuaScript.ACQUIRE).get(8);
+        String channel = last(LuaScript.ACQUIRE).get(10);
         server.publish(channel, "wake a 5 " + LOCK);
         server.publish(channel, "taken " + LOCK);
         server.publish(channel, "handed a 5 7 8 " + LOCK);
@@ -313,14 +313,15 @@ final class MemberExchangesTest extends NodeExchanges {
         says(LuaScript.WAITERS, bulks("2000000", "1000000", "host/3/z"));
         assertThat(answer(node().admin().waiters(NAME, 5_000)))
                 .containsExactly(new QueuedWaiter("host/3/z", java.time.Duration.ofSeconds(1)));
-        assertThat(last(LuaScript.WAITERS)).containsExactly(KeyLayout.queued(LOCK), "1000");
+        assertThat(last(LuaScript.WAITERS))
+                .containsExactly(KeyLayout.queued(LOCK), KeyLayout.behind(LOCK), KeyLayout.wanted(LOCK), "1000");
         says(LuaScript.INSPECT, bulks("free"));
         assertThat(answer(node().admin().describe(NAME))).isEmpty();
         says(LuaScript.FORCE_RELEASE, bulks("none"));
         assertThat(answer(node().admin().forceRelease(NAME, "host/3/z"))).isFalse();
-        assertThat(last(LuaScript.FORCE_RELEASE).subList(3, 4)).containsExactly("host/3/z");
+        assertThat(last(LuaScript.FORCE_RELEASE).subList(5, 6)).containsExactly("host/3/z");
         assertThat(answer(node().admin().forceRelease(NAME, null))).isFalse();
-        assertThat(last(LuaScript.FORCE_RELEASE).get(3)).isEmpty();
+        assertThat(last(LuaScript.FORCE_RELEASE).get(5)).isEmpty();
         int before = ran(LuaScript.FORCE_RELEASE).size();
         assertThat(answer(node().admin().forceRelease(NAME, ""))).isFalse();
         assertThat(ran(LuaScript.FORCE_RELEASE)).hasSize(before);

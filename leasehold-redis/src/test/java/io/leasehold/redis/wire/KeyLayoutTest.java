@@ -113,7 +113,12 @@ class KeyLayoutTest {
             }
             String lock = layout.lock(name);
             assertThat(layout.place(name)).isEqualTo(lock);
-            for (String side : List.of(KeyLayout.fence(lock), KeyLayout.queued(lock), KeyLayout.watchers(lock))) {
+            for (String side : List.of(
+                    KeyLayout.fence(lock),
+                    KeyLayout.queued(lock),
+                    KeyLayout.behind(lock),
+                    KeyLayout.wanted(lock),
+                    KeyLayout.watchers(lock))) {
                 assertThat(layout.lockBeside(side)).as(side).isEqualTo(lock);
                 assertThat(layout.lockBeside(side + "x")).isNull();
             }

@@ -306,7 +306,8 @@ class QueueBehindTest {
         line.clear();
 
         fill(10);
-        assertThat(redis().hlen(bench.wanted)).isEqualTo(10L - bench.queue().owners().size());
+        assertThat(redis().hlen(bench.wanted))
+                .isEqualTo(10L - bench.queue().owners().size());
         join(BOB);
         handOverAll(line);
     }

@@ -86,7 +86,7 @@ final class SmallScriptsTest {
     // ---- waiters
 
     private static List<Object> waiters(int limit) {
-        return run(redis(), LuaScript.WAITERS, List.of(KeyLayout.queued(LOCK)), Integer.toString(limit));
+        return run(redis(), LuaScript.WAITERS, List.of(KeyLayout.queueKeys(LOCK)), Integer.toString(limit));
     }
 
     private static StoredQueue.Waiter waiter(String owner, long arrival, long alive, String holder) {
