@@ -47,6 +47,7 @@ public final class JointHunt {
         public String apply(int runs) {
             return new TestHunt(List.of(
                             "io.leasehold.redis.wire.QueueLayoutTest",
+                            "io.leasehold.redis.wire.QueueBehindTest",
                             "io.leasehold.redis.wire.QueueScriptTest",
                             "io.leasehold.redis.wire.HandOverScriptTest",
                             "io.leasehold.redis.wire.FullServerScriptTest",
