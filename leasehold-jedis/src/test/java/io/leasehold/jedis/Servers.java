@@ -37,7 +37,7 @@ final class Servers {
     /** The keys of a lock at servers, beside its fence, which goes by itself. */
     static List<String> kept(List<RedisServer> servers, LockName name) {
         String lock = "lock:{" + name.text() + "}";
-        List<String> keys = List.of(lock, lock + ":queued", lock + ":watchers");
+        List<String> keys = List.of(lock, lock + ":queued", lock + ":behind", lock + ":wanted", lock + ":watchers");
         return servers.stream()
                 .flatMap(server -> keys.stream()
                         .map(key -> server.call("TYPE", key).strip().equals("none") ? null : key))
