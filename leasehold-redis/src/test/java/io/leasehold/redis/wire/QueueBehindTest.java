@@ -7,108 +7,16 @@ import static io.leasehold.redis.wire.ScriptBench.SECOND;
 import static io.leasehold.redis.wire.ScriptBench.plain;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.redis.RedisUnderTest;
-import io.lettuce.core.RedisURI;
-import io.lettuce.core.ScriptOutputType;
-import io.lettuce.core.api.sync.RedisCommands;
-import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Those who find the front of a queue full stand behind it: in their order, for their time, and at a cost that does not grow with their number. */
 @Tag("quick")
-class QueueBehindTest {
-
-    private static final String HEARD = "lock:wake:heard";
-    private static final String DAVE = "d".repeat(40);
-    private static final long PLACE = 60_000;
-    private static final long CLAIM = 4_000;
-
-    @RegisterExtension
-    static final RedisUnderTest SERVER = new RedisUnderTest();
-
-    private final ScriptBench bench = new ScriptBench(SERVER, "order:1");
-    private final List<String> line = new ArrayList<>();
-    private StatefulRedisPubSubConnection<String, String> listener;
-    private long token;
-
-    @BeforeEach
-    void hold() {
-        listener = SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
-        listener.sync().subscribe(HEARD);
-        token = bench.now();
-        bench.acquire(ALICE, token);
-    }
-
-    @AfterEach
-    void stop() {
-        redis().configSet("maxmemory", "0");
-        listener.close();
-    }
-
-    private RedisCommands<String, String> redis() {
-        return SERVER.redis();
-    }
-
-    private static ScriptBench.Proposal waits(long placeMillis) {
-        return plain().waiting(placeMillis, HEARD).claiming(CLAIM);
-    }
-
-    private List<Object> ask(String owner, ScriptBench.Proposal proposal) {
-        return bench.acquire(owner, Math.max(bench.now(), bench.storedFence() + 1), proposal);
-    }
-
-    private void join(String... owners) {
-        for (String owner : owners) {
-            assertThat(ask(owner, waits(PLACE))).startsWith("queued");
-            line.add(owner);
-        }
-    }
-
-    private static String owner(int i) {
-        return String.format("%040x", i);
-    }
-
-    /** So many that some stand behind. */
-    private void fill(int waiters) {
-        join(IntStream.range(0, waiters).mapToObj(QueueBehindTest::owner).toArray(String[]::new));
-        assertThat(bench.queue().waiters()).hasSizeLessThan(waiters);
-        assertThat(bench.everybody()).isEqualTo(line);
-    }
-
-    /** It asked for the last time so long ago that it counts as dead. */
-    private void die(String owner) {
-        long alive = bench.now() - 1;
-        redis().zadd(bench.behind, (double) -alive, "a" + owner);
-        String asked = redis().hget(bench.wanted, owner);
-        redis().hset(bench.wanted, owner, alive + asked.substring(asked.indexOf(' ')));
-    }
-
-    private void joinAndDie(String... owners) {
-        join(owners);
-        Stream.of(owners).forEach(this::die);
-        line.removeAll(List.of(owners));
-    }
-
-    private void handOverAll(List<String> expected) {
-        String holder = ALICE;
-        for (String next : expected) {
-            assertThat(bench.release(holder, 0)).containsExactly("released");
-            assertThat(redis().get(bench.lock)).startsWith(next + ":");
-            holder = next;
-        }
-        bench.release(holder, 0);
-        assertThat(redis().exists(bench.lock, bench.queued, bench.behind, bench.wanted))
-                .isZero();
-    }
+class QueueBehindTest extends QueueBehind {
 
     // ---- order
 
@@ -221,7 +129,7 @@ class QueueBehindTest {
     @Test
     void atMost64DeadLeaveWhenAnotherJoins() {
         fill(10);
-        joinAndDie(IntStream.range(100, 170).mapToObj(QueueBehindTest::owner).toArray(String[]::new));
+        joinAndDie(IntStream.range(100, 170).mapToObj(QueueBehind::owner).toArray(String[]::new));
         long living = redis().hlen(bench.wanted) - 70;
 
         join(BOB);
@@ -246,7 +154,7 @@ class QueueBehindTest {
     @Test
     void whereOnlyTheDeadAreBehindTheLockIsFreeAtLast() {
         fill(10);
-        joinAndDie(IntStream.range(100, 130).mapToObj(QueueBehindTest::owner).toArray(String[]::new));
+        joinAndDie(IntStream.range(100, 130).mapToObj(QueueBehind::owner).toArray(String[]::new));
 
         handOverAll(line);
     }
@@ -295,151 +203,5 @@ class QueueBehindTest {
                 .contains("cmdstat_hset:calls=10,", "cmdstat_zadd:calls=10,", "cmdstat_pttl:calls=10,")
                 .contains("cmdstat_mget:calls=10,")
                 .doesNotContain("cmdstat_set:", "cmdstat_append", "cmdstat_setrange", "cmdstat_pexpire", "cmdstat_zr");
-    }
-
-    // ---- what is lost, and what is another program's
-
-    @Test
-    void whoStoodBehindALostFrontJoinsAnewAndIsServedOnce() {
-        fill(12);
-        redis().del(bench.queued);
-        line.clear();
-
-        fill(10);
-        assertThat(redis().hlen(bench.wanted))
-                .isEqualTo(10L - bench.queue().owners().size());
-        join(BOB);
-        handOverAll(line);
-    }
-
-    @Test
-    void whoseOrderWasLostComesBackWhenItAsksAgain() {
-        fill(10);
-        redis().del(bench.behind);
-
-        List<String> expected = new ArrayList<>(bench.queue().owners());
-        for (int i = 9; i >= bench.queue().owners().size(); i--) {
-            ask(owner(i), waits(PLACE));
-        }
-        for (int i = 9; i >= bench.queue().owners().size(); i--) {
-            expected.add(owner(i));
-        }
-        assertThat(bench.everybody()).isEqualTo(expected);
-        handOverAll(expected);
-    }
-
-    @Test
-    void whatWasAskedForIsLostAndItIsSkipped() {
-        fill(10);
-        join(BOB, CAROL);
-        redis().hdel(bench.wanted, BOB);
-
-        line.remove(BOB);
-        handOverAll(line);
-    }
-
-    @Test
-    void keysOfAnotherTypeAreToldAndNotTouched() {
-        for (String key : List.of(bench.behind, bench.wanted)) {
-            redis().flushall();
-            line.clear();
-            token = bench.now();
-            bench.acquire(ALICE, token);
-            redis().set(key, "theirs");
-            List<Object> refused = List.of("queued");
-            for (int i = 0; i < 10 && refused.get(0).equals("queued"); i++) {
-                refused = ask(owner(i), waits(PLACE));
-                if (refused.get(0).equals("queued")) {
-                    line.add(owner(i));
-                }
-            }
-            assertThat(refused).startsWith("broken").endsWith(key, "string");
-            assertThat(bench.everybody()).isEqualTo(line);
-            String holder = ALICE;
-            for (String next : line) {
-                assertThat(bench.release(holder, 0)).containsExactly("released");
-                assertThat(redis().get(bench.lock)).startsWith(next + ":");
-                holder = next;
-            }
-            assertThat(bench.release(holder, 0)).containsExactly("released");
-            assertThat(redis().exists(bench.lock, bench.queued)).isZero();
-            assertThat(redis().get(key)).isEqualTo("theirs");
-        }
-    }
-
-    @Test
-    void keysThatTurnedIntoAnotherTypeKeepNobodyFromTheLock() {
-        for (String key : List.of(bench.behind, bench.wanted)) {
-            redis().flushall();
-            line.clear();
-            bench.acquire(ALICE, bench.now());
-            fill(10);
-            redis().set(key, "theirs");
-            assertThat(ask(BOB, waits(PLACE))).startsWith("broken").endsWith(key, "string");
-            List<String> front = bench.queue().owners();
-            String holder = ALICE;
-            for (String next : front) {
-                assertThat(bench.release(holder, 0)).containsExactly("released");
-                holder = next;
-            }
-            assertThat(bench.release(holder, 0)).containsExactly("released");
-            assertThat(ask(BOB, waits(PLACE))).startsWith("yes");
-            assertThat(redis().get(key)).isEqualTo("theirs");
-        }
-    }
-
-    // ---- at a server whose memory is full
-
-    @Test
-    void aFullServerTakesNobodyBehindAndServesAll() {
-        fill(20);
-        redis().configSet("maxmemory", "1");
-
-        assertThat(ask(BOB, waits(PLACE))).startsWith("held").contains("besides");
-        assertThat(ask(owner(19), waits(PLACE))).startsWith("held").contains("besides");
-        assertThat(bench.release(owner(15), 0)).containsExactly("not-ours");
-
-        line.remove(owner(15));
-        assertThat(bench.everybody()).isEqualTo(line);
-        handOverAll(line);
-    }
-
-    // ---- what is told
-
-    @Test
-    void allAreTold() {
-        for (int i = 0; i < 12; i++) {
-            ask(owner(i), waits(PLACE).holder("host/" + i));
-        }
-        joinAndDie(BOB);
-
-        List<Object> told = told(100);
-
-        assertThat(told).hasSize(1 + 2 * 12);
-        assertThat(IntStream.range(0, 12).mapToObj(i -> told.get(2 + 2 * i)))
-                .isEqualTo(IntStream.range(0, 12)
-                        .mapToObj(i -> (Object) ("host/" + i))
-                        .toList());
-        assertThat(IntStream.range(0, 12).mapToLong(i -> Long.parseLong((String) told.get(1 + 2 * i))))
-                .isSorted()
-                .allMatch(arrival -> arrival > token && arrival < bench.now());
-        assertThat(told(9)).isEqualTo(rest(told, 9));
-        assertThat(told(3)).hasSize(7);
-    }
-
-    private static List<Object> rest(List<Object> told, int limit) {
-        return told.subList(0, 1 + 2 * limit);
-    }
-
-    private List<Object> told(int limit) {
-        List<Object> told = redis().eval(
-                        LuaScript.WAITERS.text(),
-                        ScriptOutputType.MULTI,
-                        KeyLayout.queueKeys(bench.lock),
-                        Integer.toString(limit));
-        assertThat(Long.parseLong((String) told.get(0))).isGreaterThan(token);
-        List<Object> steady = new ArrayList<>(told);
-        steady.set(0, "now");
-        return steady;
     }
 }

@@ -272,6 +272,18 @@ class QueueLayoutTest {
         assertThat(bench.queue().soonest()).isGreaterThan(5);
     }
 
+    /** Else each request would look for the dead. */
+    @Test
+    void aBoundThatHasPassedIsMoved() {
+        queue(BOB);
+        String entry = redis().get(bench.queued).split("\n", 2)[1];
+        store("2 5 " + (later() + 60 * SECOND) + " 0\n" + entry);
+
+        queue(BOB);
+
+        assertThat(bench.queue().soonest()).isEqualTo(Long.parseLong(entry.split(" ", -1)[2]));
+    }
+
     // ---- what is no queue
 
     @Test

@@ -48,6 +48,7 @@ public final class JointHunt {
             return new TestHunt(List.of(
                             "io.leasehold.redis.wire.QueueLayoutTest",
                             "io.leasehold.redis.wire.QueueBehindTest",
+                            "io.leasehold.redis.wire.QueueBehindKeysTest",
                             "io.leasehold.redis.wire.QueueScriptTest",
                             "io.leasehold.redis.wire.HandOverScriptTest",
                             "io.leasehold.redis.wire.FullServerScriptTest",
