@@ -13,6 +13,20 @@ import org.apache.curator.test.TestingServer;
 /** Starts a server for each store, and runs Fits on the class path of each project below a folder. */
 public final class FitTogether {
 
+    /** What a user of a module meets first; the modules of stores are met by connecting. */
+    private static final Map<String, String> ENTRIES = Map.ofEntries(
+            Map.entry("micrometer", "io.leasehold.micrometer.LockMetrics"),
+            Map.entry("reactor", "io.leasehold.reactor.ReactiveLocks"),
+            Map.entry("kotlin", "io.leasehold.kotlin.WithLeaseKt"),
+            Map.entry("cdi", "io.leasehold.cdi.LeaseholdExtension"),
+            Map.entry("shedlock", "io.leasehold.shedlock.LeaseholdLockProvider"),
+            Map.entry("spring", "io.leasehold.spring.LeaseholdTemplate"),
+            Map.entry("spring-boot-starter", "io.leasehold.spring.boot.LeaseholdAutoConfiguration"),
+            Map.entry("spring-boot-starter-test", "io.leasehold.spring.boot.test.LockFaults"),
+            Map.entry("spring-integration", "io.leasehold.spring.integration.LeaseholdLockRegistry"),
+            Map.entry("testkit", "io.leasehold.testkit.tck.BackendTck"),
+            Map.entry("simulator", "io.leasehold.simulator.Simulator"));
+
     private FitTogether() {}
 
     public static void main(String[] arguments) throws Exception {
@@ -44,7 +58,9 @@ public final class FitTogether {
                         "-cp",
                         Files.readString(project.resolve("class-path")).strip() + ":" + classes,
                         "Fits"));
-                Stream.of(name.split("-", -1)).filter(uris::containsKey).map(uris::get).forEach(command::add);
+                List<String> modules = List.of(name.split("\\.", -1));
+                modules.stream().filter(ENTRIES::containsKey).map(module -> "class:" + ENTRIES.get(module)).forEach(command::add);
+                modules.stream().filter(uris::containsKey).map(uris::get).forEach(command::add);
                 if (new ProcessBuilder(command).inheritIO().start().waitFor() != 0) {
                     failed.add(name);
                 }

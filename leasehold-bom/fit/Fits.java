@@ -7,15 +7,26 @@ import io.leasehold.spi.LockStore;
 import java.lang.reflect.Method;
 import java.time.Duration;
 
-/** Takes a lock in each store, on the class path of one of the projects that leasehold-bom/fit-together makes. */
+/** Links the entry classes of modules and acquires a lock in each store, on the class path of one of the projects that leasehold-bom/fit-together makes. */
 public final class Fits {
 
     private static final String OVER_JEDIS = "over-jedis:";
 
+    private static final String CLASS = "class:";
+
     private Fits() {}
 
-    public static void main(String[] uris) throws Exception {
-        for (String uri : uris) {
+    /** Loads a class and every type that its public methods name. */
+    private static void link(String name) throws ClassNotFoundException {
+        System.out.println("  linked " + name + ", " + Class.forName(name).getMethods().length + " methods");
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        for (String uri : arguments) {
+            if (uri.startsWith(CLASS)) {
+                link(uri.substring(CLASS.length()));
+                continue;
+            }
             for (int attempt = 1; !taken(uri, attempt); attempt++) {
                 System.out.println("  once more: " + uri.substring(0, uri.indexOf(':')));
             }

@@ -7,6 +7,7 @@ module io.leasehold.core {
     exports io.leasehold;
     exports io.leasehold.admin;
     exports io.leasehold.spi;
+    exports io.leasehold.spi.method;
     exports io.leasehold.spi.toolkit;
     exports io.leasehold.node;
     exports io.leasehold.fencing;

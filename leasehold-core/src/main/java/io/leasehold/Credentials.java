@@ -1,5 +1,6 @@
 package io.leasehold;
 
+import java.nio.CharBuffer;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -42,9 +43,7 @@ public final class Credentials {
             throw new IllegalArgumentException("the password is empty");
         }
         char[] copy = new char[password.length()];
-        for (int i = 0; i < copy.length; i++) {
-            copy[i] = password.charAt(i);
-        }
+        CharBuffer.wrap(password).get(copy);
         return copy;
     }
 

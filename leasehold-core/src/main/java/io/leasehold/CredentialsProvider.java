@@ -60,9 +60,7 @@ public interface CredentialsProvider {
                                 + e.getClass().getSimpleName() + ")",
                         null);
             }
-            String password = text.endsWith("\r\n")
-                    ? text.substring(0, text.length() - 2)
-                    : text.endsWith("\n") ? text.substring(0, text.length() - 1) : text;
+            String password = text.replaceFirst("\\r?\\n\\z", "");
             if (password.isEmpty()) {
                 throw new StoreUnavailableException("the password file " + file + " is empty", null);
             }

@@ -185,7 +185,7 @@ public final class Leasehold {
          * @throws LockStoreException if the store cannot be reached or refuses
          */
         public LockClient connect() {
-            return connected(world -> checked(required, open(uri, opener, credentials, world)));
+            return connected(opening());
         }
 
         /**
@@ -206,16 +206,10 @@ public final class Leasehold {
             }
             if (parsed != null) {
                 StoreLookup.provider(parsed);
-            } else if (opener == null) {
-                throw noStore();
             }
             String shown = parsed == null ? "of the application" : parsed.redacted();
-            String named = uri;
-            Function<? super LockRuntime, ? extends LockStore> own = opener;
-            CredentialsProvider secret = credentials;
-            List<Guarantee> levels = List.copyOf(required);
-            return connected(world ->
-                    new LazyStore(world, shown, () -> checked(levels, open(named, own, secret, world))));
+            Function<LockRuntime, LockStore> opening = opening();
+            return connected(world -> new LazyStore(world, shown, () -> opening.apply(world)));
         }
 
         private LockClient connected(Function<LockRuntime, LockStore> storeIn) {
@@ -248,26 +242,21 @@ public final class Leasehold {
             }
         }
 
-        private static LockStore open(
-                @Nullable String uri,
-                @Nullable Function<? super LockRuntime, ? extends LockStore> opener,
-                @Nullable CredentialsProvider credentials,
-                LockRuntime world) {
-            if (opener != null) {
-                if (credentials != null) {
-                    throw new IllegalStateException("credentials(…) is for a store that is named by its URI; a store of"
-                            + " your own takes them where it is made");
-                }
-                return opener.apply(world);
+        /** Opens the store that is named now, and checks what is required of it now. */
+        private Function<LockRuntime, LockStore> opening() {
+            List<Guarantee> levels = List.copyOf(required);
+            Function<? super LockRuntime, ? extends LockStore> own = opener;
+            CredentialsProvider secret = credentials;
+            if (own != null && secret != null) {
+                throw new IllegalStateException("credentials(…) is for a store that is named by its URI; a store of"
+                        + " your own takes them where it is made");
+            } else if (own != null) {
+                return world -> checked(levels, own.apply(world));
+            } else if (uri == null) {
+                throw new IllegalStateException("no store was named: call store(\"redis://…\") before connect()");
             }
-            if (uri == null) {
-                throw noStore();
-            }
-            return StoreLookup.open(StoreUri.parse(uri), credentials, world);
-        }
-
-        private static IllegalStateException noStore() {
-            return new IllegalStateException("no store was named: call store(\"redis://…\") before connect()");
+            StoreUri parsed = StoreUri.parse(uri);
+            return world -> checked(levels, StoreLookup.open(parsed, secret, world));
         }
 
         /** Options that the caller did not set must not be the reason why a store refuses. */

@@ -23,15 +23,13 @@ final class LockOptionRules {
      */
     static void require(LockOptions options) {
         Duration ttl = options.ttl();
-        if (ttl.compareTo(MIN_TTL) < 0 || ttl.compareTo(LARGEST_TTL) > 0) {
-            throw refused(
-                    "ttl is " + text(ttl) + "; it must be between " + text(MIN_TTL) + " and " + text(LARGEST_TTL));
-        }
-        Duration delay = options.lockDelay();
-        if (delay.isNegative() || delay.compareTo(LARGEST_TTL.minus(ttl)) > 0) {
-            throw refused("lockDelay is " + text(delay) + "; it must be between zero and " + text(LARGEST_TTL)
-                    + " less the ttl of " + text(ttl));
-        }
+        within("ttl", ttl, MIN_TTL, LARGEST_TTL, text(MIN_TTL) + " and " + text(LARGEST_TTL));
+        within(
+                "lockDelay",
+                options.lockDelay(),
+                Duration.ZERO,
+                LARGEST_TTL.minus(ttl),
+                "zero and " + text(LARGEST_TTL) + " less the ttl of " + text(ttl));
         if (options.maxHold().compareTo(ttl) < 0) {
             throw refused("maxHold is " + text(options.maxHold()) + ", below the ttl of " + text(ttl));
         }
@@ -47,22 +45,23 @@ final class LockOptionRules {
         }
         // The last renewal may be one interval earlier than it would have to be to reach maxHold.
         Duration longest = interval == null ? ttl : options.maxHold().minus(interval);
-        if (options.atLeast().isNegative() || options.atLeast().compareTo(longest) > 0) {
-            throw refused("atLeast is " + text(options.atLeast()) + "; it must be between zero and "
-                    + (interval == null
-                            ? "the ttl, for without renewal nothing keeps a lock longer: "
-                            : "maxHold less one renewal interval = ")
-                    + text(longest));
-        }
-        if (options.minimumValidity().isNegative() || options.minimumValidity().compareTo(options.validity()) >= 0) {
-            throw refused("minimumValidity is " + text(options.minimumValidity())
-                    + "; it must be between zero and ttl − drift = " + text(options.validity()));
-        }
-        if (options.nodeTimeout().compareTo(Duration.ofMillis(1)) < 0
-                || options.nodeTimeout().compareTo(ttl.dividedBy(2)) > 0) {
-            throw refused("nodeTimeout is " + text(options.nodeTimeout())
-                    + "; it must be between 1ms and half the ttl of " + text(ttl));
-        }
+        String why = interval == null
+                ? "the ttl, for without renewal nothing keeps a lock longer: "
+                : "maxHold less one renewal interval = ";
+        within("atLeast", options.atLeast(), Duration.ZERO, longest, "zero and " + why + text(longest));
+        Duration validity = options.validity();
+        within(
+                "minimumValidity",
+                options.minimumValidity(),
+                Duration.ZERO,
+                validity.minusNanos(1),
+                "zero and ttl − drift = " + text(validity));
+        within(
+                "nodeTimeout",
+                options.nodeTimeout(),
+                Duration.ofMillis(1),
+                ttl.dividedBy(2),
+                "1ms and half the ttl of " + text(ttl));
         if (options.longestCheckable().isNegative()
                 || options.longestCheckable().isZero()) {
             throw refused("ttl " + text(ttl) + " less drift " + text(options.drift()) + ", renewal interval "
@@ -76,9 +75,17 @@ final class LockOptionRules {
             throw refused(
                     "renewalTries is " + options.renewalTries() + "; it must be between 1 and " + MAX_RENEWAL_TRIES);
         }
-        if (options.recheck().compareTo(MIN_RECHECK) < 0 || options.recheck().compareTo(LARGEST_RECHECK) > 0) {
-            throw refused("recheck is " + text(options.recheck()) + "; it must be between " + text(MIN_RECHECK)
-                    + " and " + text(LARGEST_RECHECK));
+        within(
+                "recheck",
+                options.recheck(),
+                MIN_RECHECK,
+                LARGEST_RECHECK,
+                text(MIN_RECHECK) + " and " + text(LARGEST_RECHECK));
+    }
+
+    private static void within(String option, Duration value, Duration least, Duration most, String bounds) {
+        if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
+            throw refused(option + " is " + text(value) + "; it must be between " + bounds);
         }
     }
 

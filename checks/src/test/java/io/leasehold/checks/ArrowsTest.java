@@ -24,6 +24,7 @@ class ArrowsTest {
     private static final String API = "io.leasehold";
     private static final String ADMIN = "io.leasehold.admin";
     private static final String SPI = "io.leasehold.spi";
+    private static final String METHOD = "io.leasehold.spi.method";
     private static final String TOOLKIT = "io.leasehold.spi.toolkit";
     private static final String ENGINE = "io.leasehold.engine..";
     private static final String NODE = "io.leasehold.node..";
@@ -108,6 +109,7 @@ class ArrowsTest {
         room(ADMIN, API, ADMIN);
         room(SPI, API, ADMIN, SPI);
         room(TOOLKIT, API, SPI, TOOLKIT);
+        room(METHOD, API, METHOD);
         room(ENGINE, API, ADMIN, SPI, TOOLKIT, ENGINE);
         room(NODE, API, ADMIN, SPI, NODE);
         room(QUORUM, API, ADMIN, SPI, TOOLKIT, NODE, QUORUM);
@@ -119,7 +121,7 @@ class ArrowsTest {
 
     @Test
     void coreNeedsNothingButTheJdkSlf4jAndJspecify() {
-        outsideWorld(new String[] {API, ADMIN, SPI, TOOLKIT, ENGINE, NODE, QUORUM, MEMORY, FENCING});
+        outsideWorld(new String[] {API, ADMIN, SPI, METHOD, TOOLKIT, ENGINE, NODE, QUORUM, MEMORY, FENCING});
     }
 
     @Test
@@ -155,7 +157,7 @@ class ArrowsTest {
 
     @Test
     void springKnowsOnlyTheApiAndSpring() {
-        room(SPRING, API, "io.leasehold.jdbc", SPRING);
+        room(SPRING, API, METHOD, "io.leasehold.jdbc", SPRING);
         outsideWorld(
                 new String[] {SPRING},
                 "org.springframework..",
@@ -183,7 +185,7 @@ class ArrowsTest {
         outsideWorld(new String[] {REACTOR}, "reactor..", "org.reactivestreams..");
         room(KOTLIN, API, KOTLIN);
         outsideWorld(new String[] {KOTLIN}, "kotlin..", "kotlinx.coroutines..", "org.jetbrains.annotations..");
-        room(CDI, API, CDI);
+        room(CDI, API, METHOD, CDI);
         outsideWorld(
                 new String[] {CDI},
                 "jakarta.annotation..",

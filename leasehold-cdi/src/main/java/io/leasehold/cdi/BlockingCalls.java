@@ -3,6 +3,8 @@ package io.leasehold.cdi;
 import io.leasehold.Attempt;
 import io.leasehold.Hold;
 import io.leasehold.LeaseLostException;
+import io.leasehold.spi.method.LeaseScope;
+import io.leasehold.spi.method.LossInterrupt;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

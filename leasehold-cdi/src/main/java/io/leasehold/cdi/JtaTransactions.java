@@ -1,10 +1,11 @@
 package io.leasehold.cdi;
 
+import io.leasehold.spi.method.AskedLocks;
+import io.leasehold.spi.method.LeaseScope;
 import jakarta.enterprise.inject.Instance;
 import jakarta.transaction.Status;
 import jakarta.transaction.Synchronization;
 import jakarta.transaction.TransactionSynchronizationRegistry;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import javax.naming.InitialContext;
@@ -48,21 +49,7 @@ final class JtaTransactions implements Transactions {
 
     @Override
     public @Nullable KeptLease kept(AskedLocks asked) {
-        List<KeptLease> overlapping = leases().stream()
-                .filter(lease -> lease.scope().locks().overlap(asked))
-                .toList();
-        if (overlapping.isEmpty()) {
-            return null;
-        }
-        KeptLease kept = overlapping.get(0);
-        if (!kept.scope().locks().areSameAs(asked)) {
-            throw new IllegalStateException("the locks " + asked
-                    + " are asked for inside a transaction of the caller that already holds some of"
-                    + " them, until it has completed: ask for the same ones each time, or take all of them before it"
-                    + " begins");
-        }
-        kept.scope().hold().ensureValidFor(Duration.ZERO);
-        return kept;
+        return asked.keptAmong(leases(), KeptLease::scope);
     }
 
     @SuppressWarnings("unchecked") // no other has this key

@@ -1,5 +1,6 @@
 package io.leasehold.cdi;
 
+import io.leasehold.spi.method.LeaseScope;
 import java.time.Duration;
 
 /**

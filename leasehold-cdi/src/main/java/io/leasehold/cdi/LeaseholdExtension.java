@@ -1,6 +1,7 @@
 package io.leasehold.cdi;
 
 import io.leasehold.LockClient;
+import io.leasehold.spi.method.LeaseScope;
 import jakarta.enterprise.context.Initialized;
 import jakarta.enterprise.inject.Default;
 import jakarta.enterprise.inject.Instance;

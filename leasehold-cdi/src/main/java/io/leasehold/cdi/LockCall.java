@@ -6,6 +6,9 @@ import io.leasehold.Hold;
 import io.leasehold.LockBusyException;
 import io.leasehold.LockName;
 import io.leasehold.MultiLock;
+import io.leasehold.spi.method.AskedLocks;
+import io.leasehold.spi.method.LeaseScope;
+import io.leasehold.spi.method.LeaseSlots;
 import jakarta.interceptor.InvocationContext;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -33,7 +36,7 @@ record LockCall(MethodLocks locks, AskedLocks asked, Acquirable<? extends Hold> 
     }
 
     LeaseScope scope(Hold hold, @Nullable LeaseScope outer) {
-        return new LeaseScope(asked, hold, locks.commitGuard(), locks.transactions(), outer);
+        return new LeaseScope(asked, hold, locks.commitGuard(), outer, locks.transactions()::guard);
     }
 
     /** Waits, on the calling thread. */
@@ -53,7 +56,7 @@ record LockCall(MethodLocks locks, AskedLocks asked, Acquirable<? extends Hold> 
 
     @Nullable
     Object body(Hold hold) throws Exception {
-        LockedMethod.Slots slots = locks.method().slots();
+        LeaseSlots slots = locks.method().slots();
         if (!slots.isEmpty()) {
             invocation.setParameters(slots.filled(invocation.getParameters(), hold));
         }

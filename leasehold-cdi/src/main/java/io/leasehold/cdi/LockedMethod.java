@@ -1,10 +1,7 @@
 package io.leasehold.cdi;
 
-import io.leasehold.Fairness;
-import io.leasehold.Hold;
-import io.leasehold.Lease;
-import io.leasehold.LockOptions;
-import io.leasehold.MultiLease;
+import io.leasehold.spi.method.LeaseSlots;
+import io.leasehold.spi.method.OptionChanges;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -28,73 +25,11 @@ record LockedMethod(
         Method method,
         boolean isStage,
         LockNaming naming,
-        Slots slots,
+        LeaseSlots slots,
         @Nullable Duration maxWait,
-        Changes changes,
+        OptionChanges changes,
         OnBusy onBusy,
         @Nullable Method fallback,
         OnLoss onLoss,
         @Nullable Duration commitGuard,
-        String client) {
-
-    /**
-     * Where the parameters stand that are filled; −1 for none.
-     *
-     * @param lease of type {@link Lease}
-     * @param multiLease of type {@link MultiLease}
-     * @param token of type long
-     */
-    record Slots(int lease, int multiLease, int token) {
-
-        boolean wantOne() {
-            return lease >= 0 || token >= 0;
-        }
-
-        boolean isEmpty() {
-            return !wantOne() && multiLease < 0;
-        }
-
-        Object[] filled(Object[] arguments, Hold hold) {
-            Object[] filled = arguments.clone();
-            if (lease >= 0) {
-                filled[lease] = hold;
-            }
-            if (multiLease >= 0) {
-                filled[multiLease] = hold;
-            }
-            if (token >= 0) {
-                filled[token] = ((Lease) hold).fencingToken();
-            }
-            return filled;
-        }
-    }
-
-    /**
-     * Options that a method sets; null where it leaves them to the client.
-     *
-     * @param ttl see {@link LockOptions}
-     * @param maxHold see {@link LockOptions}
-     * @param atLeast see {@link LockOptions}
-     * @param fairness see {@link LockOptions}
-     */
-    record Changes(
-            @Nullable Duration ttl,
-            @Nullable Duration maxHold,
-            @Nullable Duration atLeast,
-            @Nullable Fairness fairness) {
-
-        LockOptions of(LockOptions options) {
-            LockOptions changed = options;
-            if (ttl != null) {
-                changed = changed.ttl(ttl);
-            }
-            if (maxHold != null) {
-                changed = changed.maxHold(maxHold);
-            }
-            if (atLeast != null) {
-                changed = changed.atLeast(atLeast);
-            }
-            return fairness == null ? changed : changed.fairness(fairness);
-        }
-    }
-}
+        String client) {}

@@ -3,8 +3,8 @@ package io.leasehold.cdi;
 import io.leasehold.Attempt;
 import io.leasehold.Lease;
 import io.leasehold.MultiLease;
-import io.leasehold.cdi.LockedMethod.Changes;
-import io.leasehold.cdi.LockedMethod.Slots;
+import io.leasehold.spi.method.LeaseSlots;
+import io.leasehold.spi.method.OptionChanges;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Parameter;
@@ -67,7 +67,7 @@ final class LockedMethodReader {
                 naming,
                 slots(naming),
                 duration("maxWait", locked.maxWait()),
-                new Changes(
+                new OptionChanges(
                         duration("ttl", locked.ttl()),
                         duration("maxHold", locked.maxHold()),
                         duration("atLeast", locked.atLeast()),
@@ -169,7 +169,7 @@ final class LockedMethodReader {
                 .toList();
     }
 
-    private Slots slots(LockNaming naming) {
+    private LeaseSlots slots(LockNaming naming) {
         int lease = -1;
         int multiLease = -1;
         int token = -1;
@@ -187,7 +187,7 @@ final class LockedMethodReader {
                 token = i;
             }
         }
-        Slots slots = new Slots(lease, multiLease, token);
+        LeaseSlots slots = new LeaseSlots(lease, multiLease, token);
         if (slots.wantOne() && (multiLease >= 0 || naming.isAlwaysSeveral())) {
             throw refusal(
                     "takes several locks, and has a parameter for the lease or the token of one",

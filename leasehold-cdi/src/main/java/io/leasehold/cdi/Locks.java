@@ -3,6 +3,7 @@ package io.leasehold.cdi;
 import io.leasehold.Hold;
 import io.leasehold.Lease;
 import io.leasehold.MultiLease;
+import io.leasehold.spi.method.LeaseScope;
 
 /** The lease under which the calling code runs: that of the innermost {@link Locked} method of this thread. */
 public final class Locks {

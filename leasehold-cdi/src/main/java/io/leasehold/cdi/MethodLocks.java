@@ -1,12 +1,10 @@
 package io.leasehold.cdi;
 
 import io.leasehold.Acquirable;
-import io.leasehold.DistributedLock;
 import io.leasehold.Hold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
-import io.leasehold.LockOptions;
-import io.leasehold.MultiLock;
+import io.leasehold.spi.method.ClientLocks;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -19,13 +17,9 @@ import org.jspecify.annotations.Nullable;
 final class MethodLocks {
 
     private final LockedMethod locked;
-    private final LockClient client;
+    private final ClientLocks locks;
     private final Transactions transactions;
-    private final String holderId;
-    private final LockOptions options;
-    private final boolean changed;
     private final Duration maxWait;
-    private final Duration commitGuard;
     private final OuterTransaction outerTransaction;
     /** Where the name does not depend on the call: made once, since making it costs more than acquiring allocates. */
     private final @Nullable Acquirable<? extends Hold> constant;
@@ -33,16 +27,15 @@ final class MethodLocks {
     /** @throws LockedUsageException if the method has no patience, or the client cannot do what it asks for */
     MethodLocks(LockedMethod locked, LockClient client, Transactions transactions) {
         this.locked = locked;
-        this.client = client;
         this.transactions = transactions;
-        this.holderId = client.holderId();
         this.outerTransaction = Settings.constant("leasehold.outer-transaction", OuterTransaction.class)
                 .orElse(OuterTransaction.RELEASE_AFTER_COMPLETION);
         this.maxWait = patience(locked);
-        LockOptions given = client.named("options").options();
-        this.options = changed(locked, given, client);
-        this.changed = !options.equals(given);
-        this.commitGuard = commitGuard(locked, options);
+        this.locks = new ClientLocks(
+                client,
+                locked.changes(),
+                locked.commitGuard(),
+                (problem, cure) -> LockedUsageException.of(locked.method(), problem, cure));
         List<LockName> names = locked.naming().constant();
         this.constant = names == null ? null : made(names);
     }
@@ -58,50 +51,12 @@ final class MethodLocks {
                                 "Write maxWait = \"3s\", or 0 for one try, or set leasehold.defaults.max-wait"));
     }
 
-    private static LockOptions changed(LockedMethod locked, LockOptions given, LockClient client) {
-        LockOptions options;
-        try {
-            options = locked.changes().of(given);
-        } catch (IllegalArgumentException e) {
-            throw LockedUsageException.of(
-                    locked.method(), "has unsafe timings: " + e.getMessage(), "Change what the message names");
-        }
-        Duration ttl = options.ttl().plus(options.lockDelay());
-        if (ttl.compareTo(client.maxTtl()) > 0) {
-            throw LockedUsageException.of(
-                    locked.method(),
-                    "has a ttl of " + ttl + ", and " + client.storeDescription() + " accepts at most "
-                            + client.maxTtl(),
-                    "Write a shorter ttl: a held lock renews itself");
-        }
-        return options;
-    }
-
-    private static Duration commitGuard(LockedMethod locked, LockOptions options) {
-        Duration most = options.longestCheckable();
-        Duration asked = locked.commitGuard();
-        if (asked == null) {
-            // Never more than a healthy lease has.
-            Duration guard = options.nodeTimeout().multipliedBy(2);
-            return guard.compareTo(most) <= 0 ? guard : most.isNegative() ? Duration.ZERO : most;
-        }
-        if (asked.compareTo(most) > 0) {
-            throw LockedUsageException.of(
-                    locked.method(),
-                    "has a commitGuard of " + asked + ", and a healthy lease with a ttl of " + options.ttl()
-                            + " is only sure to have " + most + " left",
-                    "Write a shorter commitGuard or a longer ttl");
-        }
-        return asked;
-    }
-
     LockedMethod method() {
         return locked;
     }
 
-    /** The public id of the client, whatever proxy of it this is. */
     String holderId() {
-        return holderId;
+        return locks.holderId();
     }
 
     Transactions transactions() {
@@ -117,7 +72,7 @@ final class MethodLocks {
     }
 
     Duration commitGuard() {
-        return commitGuard;
+        return locks.commitGuard();
     }
 
     /**
@@ -133,15 +88,10 @@ final class MethodLocks {
         boolean one = names.size() == 1
                 && locked.slots().multiLease() < 0
                 && !locked.naming().isAlwaysSeveral();
-        if (one) {
-            DistributedLock lock = client.named(names.get(0));
-            return changed ? lock.with(standard -> options) : lock;
-        }
-        if (locked.slots().wantOne()) {
+        if (!one && locked.slots().wantOne()) {
             throw new IllegalArgumentException(LockedUsageException.shown(locked.method()) + ": the key has "
                     + names.size() + " values, and the method takes the lease of one lock; take a MultiLease");
         }
-        MultiLock several = client.all(names.toArray(LockName[]::new));
-        return changed ? several.with(standard -> options) : several;
+        return one ? locks.one(names.get(0)) : locks.all(names);
     }
 }

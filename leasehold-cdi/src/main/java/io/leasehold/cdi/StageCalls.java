@@ -3,6 +3,7 @@ package io.leasehold.cdi;
 import io.leasehold.Attempt;
 import io.leasehold.Hold;
 import io.leasehold.LockBusyException;
+import io.leasehold.spi.method.LeaseScope;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;

@@ -1,5 +1,7 @@
 package io.leasehold.cdi;
 
+import io.leasehold.spi.method.AskedLocks;
+import io.leasehold.spi.method.LeaseScope;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Hold;
 import io.leasehold.LockName;
+import io.leasehold.spi.method.AskedLocks;
+import io.leasehold.spi.method.LeaseScope;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
@@ -25,7 +27,7 @@ class KeptLeaseTest {
             });
 
     private KeptLease kept(Duration guard) {
-        return new KeptLease(new LeaseScope(locks("a"), hold, guard, Transactions.NONE, null));
+        return new KeptLease(new LeaseScope(locks("a"), hold, guard, null));
     }
 
     private static AskedLocks locks(String... names) {
@@ -78,9 +80,9 @@ class KeptLeaseTest {
 
     @Test
     void aLockOfABodyFurtherOutIsRefusedToo() {
-        LeaseScope outermost = new LeaseScope(locks("a"), hold, Duration.ZERO, Transactions.NONE, null);
-        LeaseScope between = new LeaseScope(locks("b", "c"), hold, Duration.ZERO, Transactions.NONE, outermost);
-        LeaseScope inner = new LeaseScope(locks("d"), hold, Duration.ZERO, Transactions.NONE, between);
+        LeaseScope outermost = new LeaseScope(locks("a"), hold, Duration.ZERO, null);
+        LeaseScope between = new LeaseScope(locks("b", "c"), hold, Duration.ZERO, outermost);
+        LeaseScope inner = new LeaseScope(locks("d"), hold, Duration.ZERO, between);
         for (String name : List.of("a", "b", "c", "d")) {
             assertThatThrownBy(() -> LeaseScope.refuseHeld(inner, locks("x", name)))
                     .as(name)

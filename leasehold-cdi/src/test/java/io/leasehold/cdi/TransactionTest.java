@@ -9,6 +9,7 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.cdi.Container.Application;
 import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.spi.method.LeaseScope;
 import io.leasehold.testkit.virtual.SteppedRuntime;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.context.Initialized;

@@ -39,11 +39,12 @@ import picocli.CommandLine.Spec;
 /** The entry point: parses the command line, runs one command, and turns its result into an exit code. */
 @Command(
         name = "leasehold",
-        description = "Runs commands under locks that machines share, and looks after the locks.%n",
+        description = "Runs commands under locks that machines share, and manages these locks.%n",
         footer = {
             "%nA store is memory:, sqlite:PATH (default sqlite:~/.leasehold/locks.db),",
-            "redis://HOST:PORT, redis-replicated://MASTER,REPLICA, redis-sentinel://HOST,HOST/MASTER-NAME,",
-            "redis-cluster://HOST,HOST, zk://HOST,HOST/CHROOT, etcd://HOST,HOST/PREFIX and others."
+            "redis://HOST:PORT, redis-replicated://MASTER,REPLICA,",
+            "redis-sentinel://HOST,HOST/MASTER-NAME, redis-cluster://HOST,HOST,",
+            "zk://HOST,HOST/CHROOT, etcd://HOST,HOST/PREFIX and others."
         },
         versionProvider = Main.Version.class,
         mixinStandardHelpOptions = true,

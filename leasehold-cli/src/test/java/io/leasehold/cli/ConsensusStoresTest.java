@@ -18,7 +18,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import org.apache.curator.test.InstanceSpec;
 import org.apache.curator.test.TestingServer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -48,23 +47,9 @@ class ConsensusStoresTest {
         return new Said(code, out.toString(StandardCharsets.UTF_8), err.toString(StandardCharsets.UTF_8));
     }
 
-    private static EtcdServer etcd() {
-        try {
-            return EtcdServer.start();
-        } catch (ServerUnavailableException e) {
-            return abort(e.getMessage());
-        }
-    }
-
-    /** With the limits of a member as it comes (a tick of 2 s, sessions of up to 40 s): the default ttl fits. */
-    private static TestingServer zooKeeper() throws Exception {
-        return new TestingServer(
-                new InstanceSpec(null, 0, 0, 0, true, -1, 2_000, -1, Map.of("maxSessionTimeout", "40000")), true);
-    }
-
     @Test
     void allVerbsWorkOverZooKeeper() throws Exception {
-        try (TestingServer server = zooKeeper()) {
+        try (TestingServer server = TestServers.zooKeeper()) {
             // Nobody is at port 1: the other host serves.
             allVerbsWork(
                     "zk://127.0.0.1:1," + server.getConnectString() + "/cli",
@@ -75,7 +60,7 @@ class ConsensusStoresTest {
 
     @Test
     void allVerbsWorkOverEtcd() {
-        try (EtcdServer server = etcd()) {
+        try (EtcdServer server = TestServers.etcd()) {
             allVerbsWork("etcd://127.0.0.1:1,127.0.0.1:" + server.port() + "/cli", "[0-9.]+s", "by-ttl");
         }
     }
@@ -157,7 +142,7 @@ class ConsensusStoresTest {
 
     @Test
     void aLockThatMovesFromRedisToEtcdGoesOnAboveItsTokens() throws Exception {
-        try (EtcdServer server = etcd()) {
+        try (EtcdServer server = TestServers.etcd()) {
             String address = "etcd://127.0.0.1:" + server.port();
             movesFromRedis(address + "/moved?tokenBase=" + TOKEN_BASE, address + "/careless");
         }
@@ -165,7 +150,7 @@ class ConsensusStoresTest {
 
     @Test
     void aLockThatMovesFromRedisToZooKeeperGoesOnAboveItsTokens() throws Exception {
-        try (TestingServer server = zooKeeper()) {
+        try (TestingServer server = TestServers.zooKeeper()) {
             String address = "zk://" + server.getConnectString();
             movesFromRedis(address + "/moved?tokenBase=" + TOKEN_BASE, address + "/careless");
         }

@@ -1,12 +1,10 @@
 package io.leasehold.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -20,16 +18,7 @@ class DatabaseStoresTest {
 
     @Test
     void postgresWorksAsItComes() throws IOException {
-        String system = System.getProperty("os.name") + " " + System.getProperty("os.arch");
-        assumeTrue(
-                system.equals("Linux amd64"),
-                "no PostgreSQL server for " + system + ": the archive is for Linux x86-64");
-        try (EmbeddedPostgres server = EmbeddedPostgres.builder()
-                .setDataDirectory(directory.resolve("data"))
-                .setOverrideWorkingDirectory(directory.resolve("binaries").toFile())
-                .setLocaleConfig("locale", "C")
-                .setPGStartupWait(Duration.ofMinutes(2))
-                .start()) {
+        try (EmbeddedPostgres server = TestServers.postgres(directory)) {
             StartedCli.Setup cli = new StartedCli.Setup(directory)
                     .with("LEASEHOLD_STORE", server.getJdbcUrl("postgres", "postgres") + "&password=pssst");
             StartedCli done = cli.run("run", "job", "--", "sh", "-c", "echo $LEASEHOLD_FENCING_TOKEN");

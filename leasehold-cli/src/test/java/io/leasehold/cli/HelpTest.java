@@ -23,6 +23,9 @@ class HelpTest {
     private static final int COLUMNS = 80;
     private static final int LINES = 40;
 
+    /** Where the sentences begin in the list of commands, after the longest of their names. */
+    private static final int LIST_INDENT = 14;
+
     @TempDir
     Path directory;
 
@@ -85,7 +88,15 @@ class HelpTest {
         if (command.usageMessage().hidden()) {
             return;
         }
-        assertSentence(command.name(), command.usageMessage().description());
+        if (command.parent() != null) {
+            String[] header = command.usageMessage().header();
+            assertSentence(command.name(), header);
+            assertThat(header).as("the list of commands has one line for each").hasSize(1);
+            assertThat(header[0]).hasSizeLessThanOrEqualTo(COLUMNS - LIST_INDENT);
+        }
+        if (command.usageMessage().description().length > 0) {
+            assertSentence(command.name(), command.usageMessage().description());
+        }
         command.options().stream()
                 .filter(option -> !option.hidden())
                 .forEach(option -> assertSentence(command.name() + " " + option.longestName(), option.description()));

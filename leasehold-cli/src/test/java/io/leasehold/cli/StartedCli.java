@@ -40,6 +40,7 @@ public final class StartedCli implements AutoCloseable {
         private final Path directory;
         private final Map<String, String> environment = new HashMap<>();
         private List<String> before = List.of();
+        private String classPath = System.getProperty("java.class.path");
         private Path input = Path.of("/dev/null");
 
         public Setup(Path directory) {
@@ -62,9 +63,15 @@ public final class StartedCli implements AutoCloseable {
             return this;
         }
 
+        /** Starts the program of this class path, in place of today's. */
+        Setup of(String otherClassPath) {
+            classPath = otherClassPath;
+            return this;
+        }
+
         public StartedCli start(String... arguments) {
             List<String> command = new ArrayList<>(before);
-            command.addAll(javaCommand());
+            command.addAll(javaCommand(classPath));
             command.addAll(List.of(arguments));
             return startCommand(command);
         }
@@ -105,6 +112,10 @@ public final class StartedCli implements AutoCloseable {
      * started to ignore, as in the background of a script, would stay ignored in it: {@code env} ends that, where it can.
      */
     static List<String> javaCommand() {
+        return javaCommand(System.getProperty("java.class.path"));
+    }
+
+    private static List<String> javaCommand(String classPath) {
         List<String> command = new ArrayList<>(SIGNALS_AS_USUAL);
         command.addAll(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -112,7 +123,7 @@ public final class StartedCli implements AutoCloseable {
                 "-XX:+UseSerialGC",
                 "-Xmx256m",
                 "-cp",
-                System.getProperty("java.class.path"),
+                classPath,
                 "io.leasehold.cli.Main"));
         return command;
     }

@@ -7,6 +7,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,6 +42,7 @@ public record ClientRecord(
     public static final Duration KEPT = Duration.ofSeconds(16);
 
     private static final String VERSION = "1";
+    private static final Pattern CONTROL = Pattern.compile("[\\x00-\\x1F\\x7F-\\x9F]");
 
     /**
      * One hold.
@@ -80,30 +83,21 @@ public record ClientRecord(
 
     /** The encoding at stores: fields separated by tabs, one line for the client and one for each hold. */
     public String encoded() {
-        StringBuilder text = new StringBuilder();
-        List<String> head = new ArrayList<>(
-                List.of(VERSION, holderId, host, Long.toString(pid), application, Long.toString(since.toEpochMilli())));
+        List<Object> head = new ArrayList<>(List.of(VERSION, holderId, host, pid, application, since.toEpochMilli()));
         if (reportedAt != null) {
-            head.add(Long.toString(reportedAt.toEpochMilli()));
+            head.add(reportedAt.toEpochMilli());
         }
-        line(text, head.toArray(String[]::new));
+        StringBuilder text = new StringBuilder(line(head));
         for (ClientHold hold : holds) {
-            line(
-                    text,
-                    hold.lock(),
-                    hold.thread(),
-                    Long.toString(hold.since().toEpochMilli()),
-                    Long.toString(hold.renewals()));
+            text.append(line(List.of(hold.lock(), hold.thread(), hold.since().toEpochMilli(), hold.renewals())));
         }
         return text.toString();
     }
 
-    private static void line(StringBuilder text, String... fields) {
-        for (int i = 0; i < fields.length; i++) {
-            text.append(i == 0 ? "" : "\t");
-            fields[i].codePoints().forEach(c -> text.appendCodePoint(Character.isISOControl(c) ? '?' : c));
-        }
-        text.append('\n');
+    private static String line(List<?> fields) {
+        return fields.stream()
+                .map(field -> CONTROL.matcher(field.toString()).replaceAll("?"))
+                .collect(Collectors.joining("\t", "", "\n"));
     }
 
     /** Decodes the text of {@link #encoded}; empty for any other text, since any client can write to a store. */

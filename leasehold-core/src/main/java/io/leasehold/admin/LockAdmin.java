@@ -10,6 +10,7 @@ import io.leasehold.UnsafeStoreException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
@@ -135,5 +136,11 @@ public interface LockAdmin {
      * @param name the lock
      * @param holder its holder
      */
-    record HeldLock(LockName name, Holder holder) {}
+    record HeldLock(LockName name, Holder holder) {
+        /** Refuses nulls. */
+        public HeldLock {
+            Objects.requireNonNull(name, "name");
+            Objects.requireNonNull(holder, "holder");
+        }
+    }
 }

@@ -30,7 +30,7 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
     AbstractLock(WaitSettings settings, Attempts attempts) {
         this.settings = settings;
         this.attempts = attempts;
-        this.runtime = attempts.runtime();
+        this.runtime = attempts.context().runtime();
     }
 
     /** The lock, for messages. */
@@ -38,9 +38,6 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
 
     /** Starts an attempt. */
     abstract PendingAttempt<H> enter(long maxWaitNanos);
-
-    /** Receives each hold that the current thread waited for. */
-    abstract void opened(H hold);
 
     /** The options of every attempt. */
     public final LockOptions options() {
@@ -79,18 +76,19 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
         try {
             runtime.await(pending.result());
         } catch (InterruptedException e) {
-            awaitUndo(pending.giveUp(), pending.undoPatienceNanos());
+            awaitUndo(pending.giveUp());
             throw e;
         }
         return recordOpener(Futures.result(pending.result()));
     }
 
-    /** Waits for a bounded time; a further interrupt ends the wait, and is kept for the caller in addition to the first. */
-    private void awaitUndo(CompletableFuture<?> undone, long patienceNanos) {
+    /** Waits for one node timeout; a further interrupt ends the wait, and is kept for the caller in addition to the first. */
+    private void awaitUndo(CompletableFuture<?> undone) {
         if (undone.isDone()) {
             return;
         }
         CompletableFuture<Void> late = new CompletableFuture<>();
+        long patienceNanos = options().nodeTimeout().toNanos();
         LockRuntime.Timer limit = runtime.schedule(patienceNanos, () -> late.complete(null));
         try {
             // Once the client is closed no timer runs, and perhaps no answer arrives.
@@ -116,10 +114,10 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
         return recordOpener(Futures.join(runtime, enter(0).result())).orElseNull();
     }
 
+    /** The thread that waited for a hold must not wait for it again without limit. */
     private Attempt<H> recordOpener(Attempt<H> attempt) {
-        H hold = attempt.orElseNull();
-        if (hold != null) {
-            opened(hold);
+        if (attempt.orElseNull() instanceof UnseenHold hold) {
+            hold.openedBy(Thread.currentThread());
         }
         return attempt;
     }
@@ -182,13 +180,9 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
                             }
                         },
                         // Without a thread the work does not run: nothing may stay held for it.
-                        refused -> giveBackUnused(hold, refused, done));
-    }
-
-    /** The work never ran: the hold is released at once, like one that no caller has seen. */
-    private static <H extends Hold, T> void giveBackUnused(H hold, Throwable why, CompletableFuture<T> done) {
-        UnseenHold.giveBack(hold)
-                .whenComplete((outcome, ignored) -> done.completeExceptionally(Futures.unwrapped(why)));
+                        refused -> UnseenHold.giveBack(hold)
+                                .whenComplete(
+                                        (outcome, ignored) -> done.completeExceptionally(Futures.unwrapped(refused))));
     }
 
     private static <H extends Hold, T> void runHolding(

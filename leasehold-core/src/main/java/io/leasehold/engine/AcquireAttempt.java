@@ -20,7 +20,6 @@ import io.leasehold.spi.ReleaseRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -31,26 +30,13 @@ import org.jspecify.annotations.Nullable;
  * the timer is armed, under the same guard as the decision, so that concurrent events cannot reorder them; calls to other
  * classes are made without it.
  */
-final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contender {
-
-    /** The delay after a check that failed before it sent anything. */
-    private static final long LOOK_AGAIN_NANOS = 100_000_000;
+final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.Contender {
 
     private final LockName name;
-    private final WaitSettings settings;
-    private final Timings timings;
-    private final WaitPolicy policy;
     private final long maxWaitNanos;
-    private final long startAtNanos;
-    private final EngineContext context;
     private final LocalQueues queues;
     private final AcquireMachine machine;
-    private final CompletableFuture<Attempt<Lease>> result = new CompletableFuture<>();
-
     private final FlightEvents.@Nullable Wait recording;
-    /** The stack of the caller, if that is recorded. */
-    private final @Nullable Throwable asked;
-
     private OwnerToken owner;
     /** The owner token has ended: the next request draws another. */
     private boolean ownerEnded;
@@ -73,20 +59,16 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
             EngineContext context,
             LocalQueues queues,
             @Nullable Throwable asked) {
+        super(settings, context, asked);
         this.name = name;
-        this.asked = asked;
-        this.settings = settings;
-        this.timings = settings.timings();
-        this.policy = settings.policy();
         this.maxWaitNanos = maxWaitNanos;
-        this.context = context;
         this.queues = queues;
-        this.startAtNanos = context.runtime().nanoTime();
         this.owner = OwnerToken.draw(context.runtime());
         String what = "lock \"" + name + "\" at " + context.store().description();
         boolean ofNodes = context.store().isOfNodes();
-        this.machine = new AcquireMachine(what, timings, policy, maxWaitNanos, ofNodes, startAtNanos);
-        this.recording = FlightEvents.waitBegun();
+        this.machine =
+                new AcquireMachine(what, settings.timings(), settings.policy(), maxWaitNanos, ofNodes, startAtNanos);
+        this.recording = FlightEvents.begun(FlightEvents.Wait::new);
         context.events().tell(l -> l.attemptBegan(new LockListener.AttemptBegan(name)));
     }
 
@@ -101,46 +83,23 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
     }
 
     @Override
-    public CompletableFuture<Attempt<Lease>> result() {
-        return result;
-    }
-
-    @Override
-    public void enqueued() {
-        on(maxWaitNanos == 0 ? new AcquireMachine.TimerFired() : new AcquireMachine.Enqueued());
-    }
-
-    @Override
-    public void start() {
-        on(new AcquireMachine.Started());
-    }
-
-    @Override
     public AcquireMachine.Offer handOver(ActiveLease lease) {
         AcquireMachine.Offer answer;
         synchronized (this) {
             answer = machine.offered();
-            if (answer == AcquireMachine.Offer.ACCEPTED) {
-                cancelTimer();
-            }
         }
         if (answer == AcquireMachine.Offer.ACCEPTED) {
             Futures.guarded("leaving the queue", this::leave);
-            Futures.guarded("the news of an attempt", () -> tell(AttemptOutcome.ACQUIRED, waited()));
             try {
-                result.complete(new Attempt.Acquired<>(new LeaseHandle(lease, context.leaks(), asked)));
+                LeaseHandle handle = new LeaseHandle(lease, context.leaks(), asked);
+                deliver(AttemptOutcome.ACQUIRED, new Attempt.Acquired<>(handle));
             } catch (RuntimeException | Error e) {
                 // No caller has the lease: the next in the queue may have it.
-                result.completeExceptionally(e);
+                fail(AttemptOutcome.ERROR, e);
                 return AcquireMachine.Offer.GONE;
             }
         }
         return answer;
-    }
-
-    @Override
-    public void woken() {
-        on(new AcquireMachine.Woken());
     }
 
     @Override
@@ -154,21 +113,13 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
     }
 
     @Override
-    public CompletableFuture<?> giveUp() {
+    CompletableFuture<?> giveUp() {
         on(new AcquireMachine.GaveUp());
-        CompletableFuture<Void> nothingLeft = new CompletableFuture<>();
-        result.whenComplete((attempt, error) -> {
-            CompletableFuture<?> last = attempt instanceof Attempt.Acquired<Lease> acquired
-                    ? UnseenHold.giveBack(acquired.lease())
-                    : settled;
-            last.whenComplete((end, failure) -> nothingLeft.complete(null));
-        });
-        return nothingLeft;
-    }
-
-    @Override
-    public long undoPatienceNanos() {
-        return settings.options().nodeTimeout().toNanos();
+        return result.<CompletableFuture<?>>handle(
+                        (attempt, error) -> attempt instanceof Attempt.Acquired<Lease> acquired
+                                ? UnseenHold.giveBack(acquired.lease())
+                                : settled)
+                .thenCompose(last -> last.handle((end, failure) -> failure));
     }
 
     @Override
@@ -179,7 +130,8 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
         on(new AcquireMachine.GaveUp());
     }
 
-    private void on(AcquireMachine.Event event) {
+    @Override
+    public void on(AcquireMachine.Event event) {
         List<Runnable> steps = new ArrayList<>(2);
         boolean over;
         synchronized (this) {
@@ -189,9 +141,6 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
                 prepare(action, steps);
             }
             over = machine.isOver() && !wasOver;
-            if (over) {
-                cancelTimer();
-            }
         }
         // Each step, even if the one before has failed: it delivers the result, ends an owner token or leaves the
         // queue.
@@ -203,15 +152,16 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
 
     /** Leaves the queue for good: a caller that withdraws the attempt now waits for its undos at most. */
     private void leave() {
+        CompletableFuture<?> undos;
+        synchronized (this) {
+            timer = TimerQueue.cancelled(timer);
+            undos = undone;
+        }
         try {
             queues.leave(this);
         } finally {
-            undone().whenComplete((nothing, error) -> settled.complete(null));
+            undos.whenComplete((nothing, error) -> settled.complete(null));
         }
-    }
-
-    private synchronized CompletableFuture<?> undone() {
-        return undone;
     }
 
     /** Called under the guard. */
@@ -224,7 +174,7 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
             OwnerToken ended = owner;
             steps.add(() -> undo(ended, undo.ballot()));
         } else if (action instanceof AcquireMachine.Finish finish) {
-            steps.add(() -> finishOrFail(finish.outcome()));
+            steps.add(() -> finish(finish.outcome()));
         }
     }
 
@@ -240,15 +190,16 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
             mark = context.suspensions().mark();
             steps.add(() -> send(sender, send.ballotSoFar()));
         } catch (RuntimeException | Error e) {
-            AcquireReply failed = new AcquireReply.Failed(FailureKind.NO_EFFECT, failure(e), 0);
+            AcquireReply failed = failed(FailureKind.NO_EFFECT, e, 0);
             steps.add(() -> on(new AcquireMachine.Replied(failed, context.random())));
         }
     }
 
     private void send(OwnerToken sender, long ballotSoFar) {
         Futures.ask(() -> context.store().acquire(request(sender, ballotSoFar)))
-                .whenComplete((reply, error) ->
-                        Futures.guarded("an answered attempt", () -> answered(reply != null ? reply : broken(error))));
+                .whenComplete((reply, error) -> Futures.guarded(
+                        "an answered attempt",
+                        () -> answered(reply != null ? reply : failed(FailureKind.UNKNOWN, error, 0))));
     }
 
     private void answered(AcquireReply answer) {
@@ -257,8 +208,8 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
         } catch (RuntimeException | Error e) {
             // The machine waits for an answer: one that cannot be processed has an unknown outcome, and the request is
             // repeated.
-            on(new AcquireMachine.Replied(
-                    new AcquireReply.Failed(FailureKind.UNKNOWN, failure(e), answer.ballot()), context.random()));
+            AcquireReply unknown = failed(FailureKind.UNKNOWN, e, answer.ballot());
+            on(new AcquireMachine.Replied(unknown, context.random()));
         }
     }
 
@@ -267,24 +218,22 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
                 .reserve(queues.reserve(name))
                 .seenToken(queues.seenToken(name))
                 .ballotSoFar(ballotSoFar);
-        return maxWaitNanos > 0 ? request.waiting(policy.silenceNanos()).claiming(timings.claimNanos()) : request;
+        return maxWaitNanos == 0
+                ? request
+                : request.waiting(settings.policy().silenceNanos())
+                        .claiming(settings.timings().claimNanos());
     }
 
-    private AcquireReply broken(@Nullable Throwable error) {
-        return new AcquireReply.Failed(FailureKind.UNKNOWN, failure(error), 0);
-    }
-
-    private StoreUnavailableException failure(@Nullable Throwable error) {
+    private AcquireReply failed(FailureKind kind, @Nullable Throwable error, long ballot) {
         String message = "acquiring \"" + name + "\" at " + context.store().description() + " failed: " + error;
-        return new StoreUnavailableException(message, error);
+        return new AcquireReply.Failed(kind, new StoreUnavailableException(message, error), ballot);
     }
 
-    private void arm(long atNanos) {
-        if (machine.isOver()) {
-            return;
+    private synchronized void arm(long atNanos) {
+        if (!machine.isOver()) {
+            TimerQueue.cancelled(timer);
+            timer = context.timeline().scheduleAt(atNanos, this::timerFired);
         }
-        cancelTimer();
-        timer = context.timeline().scheduleAt(atNanos, this::timerFired);
     }
 
     /** This check arms the next one, so a failed check is repeated. */
@@ -292,73 +241,45 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
         try {
             on(new AcquireMachine.TimerFired());
         } catch (RuntimeException | Error e) {
-            synchronized (this) {
-                if (!machine.isOver()) {
-                    cancelTimer();
-                    timer = context.timeline().schedule(LOOK_AGAIN_NANOS, this::timerFired);
-                }
-            }
+            arm(context.runtime().nanoTime() + TimerQueue.CHECK_AGAIN_NANOS);
             throw e;
-        }
-    }
-
-    private void cancelTimer() {
-        if (timer != null) {
-            timer.cancel();
-            timer = null;
         }
     }
 
     private void undo(OwnerToken ended, long ballot) {
         CompletableFuture<Void> over = context.retrier()
-                .end(List.of(name), ended, ballot, ReleaseRequest.Kind.UNDO, timings)
+                .end(List.of(name), ended, ballot, ReleaseRequest.Kind.UNDO, settings.timings())
                 .over();
         synchronized (this) {
             undone = CompletableFuture.allOf(undone, over);
         }
     }
 
-    private void finishOrFail(AcquireMachine.Outcome outcome) {
+    private void finish(AcquireMachine.Outcome outcome) {
         try {
-            finish(outcome);
-        } catch (RuntimeException | Error e) {
-            if (!endTold) {
-                Futures.guarded("the news of an attempt", () -> tell(AttemptOutcome.ERROR, waited()));
+            if (outcome instanceof AcquireMachine.Acquired acquired) {
+                deliver(AttemptOutcome.ACQUIRED, new Attempt.Acquired<>(begun(acquired)));
+            } else if (outcome instanceof AcquireMachine.Busy busy) {
+                Holder holder = busy.holder() != null ? busy.holder() : queues.localHolder(name);
+                AttemptOutcome news = maxWaitNanos == 0 ? AttemptOutcome.BUSY : AttemptOutcome.TIMEOUT;
+                deliver(news, new Attempt.Busy<>(name, waited(), holder, busy.votes()));
+            } else if (outcome instanceof AcquireMachine.Failed failed) {
+                boolean ambiguous = failed.error() instanceof AmbiguousAcquireException;
+                fail(ambiguous ? AttemptOutcome.AMBIGUOUS : AttemptOutcome.ERROR, failed.error());
+            } else {
+                fail(AttemptOutcome.INTERRUPTED, abandoned());
             }
-            result.completeExceptionally(e);
+        } catch (RuntimeException | Error e) {
+            fail(AttemptOutcome.ERROR, e);
             throw e;
         }
     }
 
-    private void finish(AcquireMachine.Outcome outcome) {
-        if (outcome instanceof AcquireMachine.Acquired acquired) {
-            acquired(acquired);
-            return;
-        }
-        Duration waited = waited();
-        if (outcome instanceof AcquireMachine.Busy busy) {
-            tell(maxWaitNanos == 0 ? AttemptOutcome.BUSY : AttemptOutcome.TIMEOUT, waited);
-            Holder holder = busy.holder() != null ? busy.holder() : queues.localHolder(name);
-            result.complete(new Attempt.Busy<>(name, waited, holder, busy.votes()));
-        } else if (outcome instanceof AcquireMachine.Failed failed) {
-            boolean ambiguous = failed.error() instanceof AmbiguousAcquireException;
-            tell(ambiguous ? AttemptOutcome.AMBIGUOUS : AttemptOutcome.ERROR, waited);
-            result.completeExceptionally(failed.error());
-        } else {
-            tell(AttemptOutcome.INTERRUPTED, waited);
-            result.completeExceptionally(abandoned());
-        }
+    private synchronized RuntimeException abandoned() {
+        return withdrawn("\"" + name + "\"", closing);
     }
 
-    private RuntimeException abandoned() {
-        synchronized (this) {
-            return closing
-                    ? new IllegalStateException("lock client is closed; the attempt on \"" + name + "\" was withdrawn")
-                    : new CancellationException("the attempt on \"" + name + "\" was withdrawn");
-        }
-    }
-
-    private void acquired(AcquireMachine.Acquired acquired) {
+    private LeaseHandle begun(AcquireMachine.Acquired acquired) {
         Grant grant = acquired.grant();
         long sentMark;
         synchronized (this) {
@@ -371,20 +292,31 @@ final class AcquireAttempt implements PendingAttempt<Lease>, LocalQueues.Contend
             undo(grant.owner(), acquired.ballot());
             throw e;
         }
-        LeaseHandle lease = held.begin(sentMark, asked);
-        Futures.guarded("the news of an attempt", () -> tell(AttemptOutcome.ACQUIRED, waited()));
-        result.complete(new Attempt.Acquired<>(lease));
+        return held.begin(sentMark, asked);
     }
 
-    private Duration waited() {
-        return Duration.ofNanos(context.runtime().nanoTime() - startAtNanos);
+    private void deliver(AttemptOutcome news, Attempt<Lease> attempt) {
+        tell(news);
+        result.complete(attempt);
     }
 
-    private void tell(AttemptOutcome outcome, Duration waited) {
-        endTold = true;
-        if (recording != null) {
-            recording.ended(name, outcome, context.store().description());
+    private void fail(AttemptOutcome news, Throwable error) {
+        tell(news);
+        result.completeExceptionally(error);
+    }
+
+    /** Tells the listeners of the end, once. */
+    private void tell(AttemptOutcome outcome) {
+        if (endTold) {
+            return;
         }
-        context.events().tell(l -> l.attemptEnded(new LockListener.AttemptEnded(name, outcome, waited)));
+        endTold = true;
+        Futures.guarded("the news of an attempt", () -> {
+            Duration waited = waited();
+            if (recording != null) {
+                recording.ended(name, outcome, context.store().description());
+            }
+            context.events().tell(l -> l.attemptEnded(new LockListener.AttemptEnded(name, outcome, waited)));
+        });
     }
 }

@@ -93,6 +93,8 @@ final class AcquireMachine {
         LOCAL,
         IN_FLIGHT,
         PAUSED,
+        /** The outcome was delivered, and the last request is in flight. */
+        LEAVING,
         DONE
     }
 
@@ -107,7 +109,6 @@ final class AcquireMachine {
     private final boolean ofNodes;
 
     private Phase phase = Phase.LOCAL;
-    private boolean told;
     private boolean wakePending;
     private boolean wasQueuedLocally;
     /** Whether a request has come back, answered or failed; only the first may outlast the deadline. */
@@ -145,7 +146,7 @@ final class AcquireMachine {
 
     /** Whether the outcome was delivered and nothing of this attempt is in flight. */
     boolean isOver() {
-        return told && phase == Phase.DONE;
+        return phase == Phase.DONE;
     }
 
     /** The response to a lease that is offered within the process. */
@@ -160,22 +161,24 @@ final class AcquireMachine {
 
     /** Offers a lease of this process: accepted if the attempt has not begun to contend. */
     Offer offered() {
-        if (told) {
+        if (isTold()) {
             return Offer.GONE;
         }
         if (phase != Phase.LOCAL) {
             return Offer.CONTENDING;
         }
-        told = true;
         phase = Phase.DONE;
         return Offer.ACCEPTED;
+    }
+
+    private boolean isTold() {
+        return phase == Phase.LEAVING || phase == Phase.DONE;
     }
 
     /** Processes an event and returns the actions, in this order. */
     List<Action> on(Event event, long nowNanos) {
         if (event instanceof Enqueued) {
-            wasQueuedLocally = true;
-            return unlimited ? List.of() : List.of(new Arm(deadlineAtNanos));
+            return enqueued();
         } else if (event instanceof Started) {
             return started(nowNanos);
         } else if (event instanceof Replied replied) {
@@ -190,8 +193,17 @@ final class AcquireMachine {
         return gaveUp(new Abandoned());
     }
 
+    /** Without patience, a queue before it is the end; not if its turn came meanwhile: a request that has left is waited for. */
+    private List<Action> enqueued() {
+        wasQueuedLocally = true;
+        if (asksOnce) {
+            return phase == Phase.LOCAL ? gaveUp(atDeadline) : List.of();
+        }
+        return unlimited ? List.of() : List.of(new Arm(deadlineAtNanos));
+    }
+
     private List<Action> started(long nowNanos) {
-        if (phase != Phase.LOCAL || told) {
+        if (phase != Phase.LOCAL) {
             return List.of();
         }
         if (wasQueuedLocally && expired(nowNanos)) {
@@ -235,7 +247,7 @@ final class AcquireMachine {
         if (phase == Phase.PAUSED) {
             return send();
         }
-        return told || unlimited ? List.of() : List.of(new Arm(deadlineAtNanos));
+        return isTold() || unlimited ? List.of() : List.of(new Arm(deadlineAtNanos));
     }
 
     private boolean expired(long nowNanos) {
@@ -243,20 +255,20 @@ final class AcquireMachine {
     }
 
     private List<Action> gaveUp(Outcome outcome) {
-        if (told) {
+        if (isTold()) {
             return List.of();
         }
-        told = true;
-        Action finish = new Finish(outcome);
         if (phase == Phase.IN_FLIGHT) {
-            return List.of(finish);
+            phase = Phase.LEAVING;
+            return List.of(new Finish(outcome));
         }
-        return ended(finish);
+        return ended(outcome);
     }
 
     /** Nothing is in flight: ends the owner token if the store may remember it, and delivers the outcome. */
-    private List<Action> ended(Action finish) {
+    private List<Action> ended(Outcome outcome) {
         phase = Phase.DONE;
+        Action finish = new Finish(outcome);
         return remembered ? List.of(new Undo(highestBallot), finish) : List.of(finish);
     }
 
@@ -268,52 +280,53 @@ final class AcquireMachine {
             unknown = false;
             failing = false;
         }
-        if (reply instanceof AcquireReply.Granted granted) {
-            return granted(granted.grant(), event.random(), nowNanos);
-        }
-        remembered |= reply instanceof AcquireReply.Queued
+        remembered |= reply instanceof AcquireReply.Granted
+                || reply instanceof AcquireReply.Queued
                 || (ofNodes && !asksOnce && reply.ballot() > 0)
                 || (reply instanceof AcquireReply.Refused refused && refused.spent() && reply.ballot() > 0);
         if (reply instanceof AcquireReply.Failed failed && failed.kind() == FailureKind.UNKNOWN) {
             remembered = true;
             unknown = true;
         }
-        if (told) {
+        if (phase == Phase.LEAVING) {
             phase = Phase.DONE;
             return remembered ? List.of(new Undo(highestBallot)) : List.of();
+        } else if (reply instanceof AcquireReply.Granted granted) {
+            return granted(granted.grant(), event.random(), nowNanos);
+        } else if (reply instanceof AcquireReply.Refused refused && refused.spent()) {
+            return withFreshOwner(error(refused), event.random(), nowNanos);
         }
-        return reply instanceof AcquireReply.Refused refused && refused.spent()
-                ? spent(refused, event.random(), nowNanos)
-                : refused(reply, event.random(), nowNanos);
+        return refused(reply, event.random(), nowNanos);
     }
 
     private List<Action> granted(Grant grant, long random, long nowNanos) {
-        if (told) {
-            phase = Phase.DONE;
-            return List.of(new Undo(highestBallot));
-        }
         long leftNanos = grant.sentAtNanos() + timings.validityNanos() - nowNanos;
         if (leftNanos >= Math.max(1, timings.minimumValidityNanos())) {
-            told = true;
             phase = Phase.DONE;
             return List.of(new Finish(new Acquired(grant, highestBallot)));
         }
-        Action undo = new Undo(highestBallot);
-        forgetOwner();
-        atDeadline = new Failed(new StoreUnavailableException(
-                what + " was granted too slowly: " + leftNanos / 1_000_000 + " ms of validity were left, "
-                        + timings.minimumValidityNanos() / 1_000_000 + " ms are needed; it was given back",
-                null));
-        Action next = pauseOrFinish(policy.retryNanos(pauses, random), nowNanos);
-        return List.of(undo, next);
+        String message = what + " was granted too slowly: " + leftNanos / 1_000_000 + " ms of validity were left, "
+                + timings.minimumValidityNanos() / 1_000_000 + " ms are needed; it was given back";
+        return withFreshOwner(new StoreUnavailableException(message, null), random, nowNanos);
     }
 
-    /** After an undo nothing is sent with the old owner token. */
-    private void forgetOwner() {
+    /** The owner token can no longer be granted anything: ends it and goes on with another, at the end of the queue. */
+    private List<Action> withFreshOwner(StoreUnavailableException why, long random, long nowNanos) {
+        List<Action> actions = new ArrayList<>(2);
+        if (remembered) {
+            actions.add(new Undo(highestBallot));
+        }
         freshOwner = true;
         remembered = false;
         unknown = false;
         highestBallot = 0;
+        atDeadline = new Failed(why);
+        actions.add(pauseOrFinish(policy.retryNanos(pauses, random), nowNanos));
+        return actions;
+    }
+
+    private StoreUnavailableException error(AcquireReply.Refused refused) {
+        return new StoreUnavailableException(what + " was refused: " + refused.reason(), refused.votes(), null);
     }
 
     private List<Action> refused(AcquireReply reply, long random, long nowNanos) {
@@ -325,8 +338,7 @@ final class AcquireMachine {
             atDeadline = new Busy(busy.holder(), busy.votes());
             pauseNanos = policy.polledNanos(busy.holder(), pauses, random);
         } else if (reply instanceof AcquireReply.Refused refused) {
-            atDeadline = new Failed(
-                    new StoreUnavailableException(what + " was refused: " + refused.reason(), refused.votes(), null));
+            atDeadline = new Failed(error(refused));
             pauseNanos = Math.max(refused.retryNanos(), 1_000_000);
         } else {
             AcquireReply.Failed failed = (AcquireReply.Failed) reply;
@@ -337,30 +349,17 @@ final class AcquireMachine {
             }
             boolean silent = nowNanos - failingSinceAtNanos >= timings.ttlNanos();
             if (failed.kind() == FailureKind.PERMANENT || silent) {
-                return gaveUpNow();
+                return ended(atDeadline);
             }
             pauseNanos = policy.retryNanos(pauses, random);
         }
         if (expired(nowNanos)) {
-            return gaveUpNow();
+            return ended(atDeadline);
         }
         if (wakePending && !(reply instanceof AcquireReply.Failed)) {
             return send();
         }
         return List.of(pauseOrFinish(pauseNanos, nowNanos));
-    }
-
-    /** The owner token can no longer be granted anything: ends it and goes on with another, at the end of the queue. */
-    private List<Action> spent(AcquireReply.Refused refused, long random, long nowNanos) {
-        List<Action> actions = new ArrayList<>(2);
-        if (remembered) {
-            actions.add(new Undo(highestBallot));
-        }
-        forgetOwner();
-        atDeadline = new Failed(
-                new StoreUnavailableException(what + " was refused: " + refused.reason(), refused.votes(), null));
-        actions.add(pauseOrFinish(policy.retryNanos(pauses, random), nowNanos));
-        return actions;
     }
 
     private LockStoreException verdict(AcquireReply.Failed failed) {
@@ -374,14 +373,8 @@ final class AcquireMachine {
                 failed.error());
     }
 
-    private List<Action> gaveUpNow() {
-        told = true;
-        return ended(new Finish(atDeadline));
-    }
-
     private Action pauseOrFinish(long pauseNanos, long nowNanos) {
         if (expired(nowNanos)) {
-            told = true;
             phase = Phase.DONE;
             return new Finish(atDeadline);
         }

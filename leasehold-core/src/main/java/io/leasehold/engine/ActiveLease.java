@@ -43,8 +43,7 @@ final class ActiveLease implements LeakWatch.Watched {
     private boolean unseen;
 
     private @Nullable Interruption interruption;
-    private @Nullable LossCause cause;
-    private List<NodeVote> votes = List.of();
+    private HoldEnd.@Nullable Lost loss;
     private boolean lossReported;
     private boolean releaseCalled;
 
@@ -52,7 +51,7 @@ final class ActiveLease implements LeakWatch.Watched {
         this.owner = owner;
         this.token = token;
         this.acquiredAtNanos = acquiredAtNanos;
-        this.recording = FlightEvents.holdBegun();
+        this.recording = FlightEvents.begun(FlightEvents.Hold::new);
     }
 
     @Override
@@ -70,8 +69,9 @@ final class ActiveLease implements LeakWatch.Watched {
     }
 
     /** How long its lock is kept; zero for a lease that no caller has seen. */
-    synchronized GrantEvent.Keeping keeping() {
-        return new GrantEvent.Keeping(acquiredAtNanos, unseen ? 0 : owner.atLeastNanos());
+    synchronized GrantMachine.Keeping keeping() {
+        return new GrantMachine.Keeping(
+                acquiredAtNanos, unseen ? 0 : owner.settings().atLeastNanos());
     }
 
     /** Marks a lease that no caller has seen or will see. */
@@ -130,7 +130,7 @@ final class ActiveLease implements LeakWatch.Watched {
     Duration tellRemaining() {
         Duration remaining = remaining();
         if (remaining.isZero()) {
-            owner.on(new GrantEvent.EndDue());
+            owner.on(new GrantMachine.EndDue());
             synchronized (this) {
                 lossReported = true;
             }
@@ -139,20 +139,17 @@ final class ActiveLease implements LeakWatch.Watched {
     }
 
     void ensureValidFor(Duration duration) {
-        Timings timings = owner.timings();
+        Timings timings = owner.settings().timings();
         if (duration.isNegative() || Timings.saturatedNanos(duration) > timings.longestCheckableNanos()) {
             throw LeaseMessages.uncheckable(name(), duration, timings);
         }
         refuseIfReleased("check");
         Duration remaining = tellRemaining();
-        if (remaining.isZero()) {
-            LossCause lost = cause();
-            if (lost == null) {
-                throw new LeaseAtRiskException(name(), Duration.ZERO, duration);
-            }
-            throw lostException(lost);
+        HoldEnd.Lost lost = remaining.isZero() ? loss() : null;
+        if (lost != null) {
+            throw reported(lost);
         }
-        if (remaining.compareTo(duration) < 0) {
+        if (remaining.isZero() || remaining.compareTo(duration) < 0) {
             throw new LeaseAtRiskException(name(), remaining, duration);
         }
     }
@@ -169,12 +166,14 @@ final class ActiveLease implements LeakWatch.Watched {
         lossReported = true;
     }
 
-    synchronized @Nullable LossCause cause() {
-        return cause;
+    private synchronized HoldEnd.@Nullable Lost loss() {
+        return loss;
     }
 
-    private synchronized List<NodeVote> votes() {
-        return votes;
+    @Nullable
+    LossCause cause() {
+        HoldEnd.Lost lost = loss();
+        return lost == null ? null : lost.cause();
     }
 
     CompletableFuture<Void> renew() {
@@ -183,10 +182,10 @@ final class ActiveLease implements LeakWatch.Watched {
         } catch (IllegalStateException e) {
             return CompletableFuture.failedFuture(e);
         }
-        owner.on(new GrantEvent.EndDue());
-        LossCause lost = cause();
+        owner.on(new GrantMachine.EndDue());
+        HoldEnd.Lost lost = loss();
         if (lost != null) {
-            return CompletableFuture.failedFuture(lostException(lost));
+            return CompletableFuture.failedFuture(reported(lost));
         }
         return owner.renewByHand();
     }
@@ -194,9 +193,9 @@ final class ActiveLease implements LeakWatch.Watched {
     // ---- loss
 
     /** The loss as an exception for the caller, which has then been told. */
-    private LeaseLostException lostException(LossCause lost) {
+    private LeaseLostException reported(HoldEnd.Lost lost) {
         lossReported();
-        return LeaseMessages.lost(name(), lost, votes(), store());
+        return LeaseMessages.lost(name(), lost.cause(), lost.votes(), store());
     }
 
     private String store() {
@@ -221,10 +220,10 @@ final class ActiveLease implements LeakWatch.Watched {
     }
 
     void lost(LossCause why, List<NodeVote> said) {
+        HoldEnd.Lost lost = new HoldEnd.Lost(why, said);
         List<Consumer<? super LossCause>> callbacks;
         synchronized (this) {
-            cause = why;
-            votes = said;
+            loss = lost;
             // A release may find that the lease had ended before; no callback follows a release.
             callbacks = releaseCalled ? List.of() : lossCallbacks;
             lossCallbacks = List.of();
@@ -234,11 +233,8 @@ final class ActiveLease implements LeakWatch.Watched {
             }
         }
         callbacks.forEach(callback -> call(() -> callback.accept(why)));
-        if (!tellEnd(new HoldEnd.Lost(why, said))) {
+        if (!tellEnd(lost, "LOST")) {
             return;
-        }
-        if (recording != null) {
-            recording.ended(name(), token, "LOST");
         }
         FlightEvents.lost(name(), token, why, heldFor(), store());
         owner.context().events().tell(l -> l.lost(new LockListener.Lost(name(), token, why, heldFor(), said)));
@@ -252,7 +248,7 @@ final class ActiveLease implements LeakWatch.Watched {
 
     @Override
     public void leaked() {
-        owner.abandon(LossCause.LEAKED);
+        owner.on(new GrantMachine.Abandoned(LossCause.LEAKED));
     }
 
     void abandoned(LossCause why) {
@@ -262,20 +258,24 @@ final class ActiveLease implements LeakWatch.Watched {
 
     void onLost(Consumer<? super LossCause> callback) {
         Objects.requireNonNull(callback, "callback");
-        LossCause lost;
-        synchronized (this) {
-            used();
-            if (releaseCalled) {
-                return;
-            }
-            lost = cause;
-            if (lost == null) {
-                lossCallbacks = with(lossCallbacks, callback);
-                return;
-            }
+        HoldEnd.Lost lost = lossOr(() -> lossCallbacks = with(lossCallbacks, callback));
+        if (lost != null) {
+            call(() -> callback.accept(lost.cause()));
+        }
+    }
+
+    /** The loss, of which the caller hears now; if there is none yet, the step keeps what the caller asked for. Null after a release. */
+    private synchronized HoldEnd.@Nullable Lost lossOr(Runnable keep) {
+        used();
+        if (releaseCalled) {
+            return null;
+        }
+        if (loss == null) {
+            keep.run();
+        } else {
             lossReported = true;
         }
-        call(() -> callback.accept(lost));
+        return loss;
     }
 
     synchronized void onAtRisk(Consumer<? super Duration> callback) {
@@ -290,22 +290,13 @@ final class ActiveLease implements LeakWatch.Watched {
     }
 
     void interruptOnLoss(Interruption wanted) {
-        synchronized (this) {
-            used();
-            if (releaseCalled) {
-                return;
-            }
-            if (cause == null) {
-                interruption = wanted;
-                return;
-            }
-            lossReported = true;
+        if (lossOr(() -> interruption = wanted) != null) {
+            wanted.deliver();
         }
-        wanted.deliver();
     }
 
     /** Reports the end, once: false if that was done before. */
-    private boolean tellEnd(HoldEnd how) {
+    private boolean tellEnd(HoldEnd how, String recorded) {
         CompletableFuture<HoldEnd> asked;
         synchronized (this) {
             if (end != null) {
@@ -316,6 +307,9 @@ final class ActiveLease implements LeakWatch.Watched {
         }
         if (asked != null) {
             call(() -> asked.complete(how));
+        }
+        if (recording != null) {
+            recording.ended(name(), token, recorded);
         }
         return true;
     }
@@ -357,21 +351,12 @@ final class ActiveLease implements LeakWatch.Watched {
         return released;
     }
 
-    /** The next lease of the same grant has begun: this one is over, without a request to the store. */
-    void passedOn() {
-        released(ReleaseOutcome.RELEASED, List.of());
-    }
-
     void released(ReleaseOutcome outcome, List<NodeVote> said) {
-        if (!released.complete(outcome) || !tellEnd(new HoldEnd.Released(outcome, said))) {
-            return;
+        if (released.complete(outcome) && tellEnd(new HoldEnd.Released(outcome, said), outcome.name())) {
+            owner.context()
+                    .events()
+                    .tell(l -> l.released(new LockListener.Released(name(), token, outcome, heldFor(), said)));
         }
-        if (recording != null) {
-            recording.ended(name(), token, outcome.name());
-        }
-        owner.context()
-                .events()
-                .tell(l -> l.released(new LockListener.Released(name(), token, outcome, heldFor(), said)));
     }
 
     /** Logs, once, a loss that was never reported to user code. */
@@ -379,8 +364,8 @@ final class ActiveLease implements LeakWatch.Watched {
         LossCause unheard;
         synchronized (this) {
             // A loss that only the release detected counts like any other.
-            boolean found = cause == null && outcome == ReleaseOutcome.ALREADY_LOST;
-            unheard = lossReported ? null : found ? LossCause.NOT_OURS : cause;
+            boolean found = loss == null && outcome == ReleaseOutcome.ALREADY_LOST;
+            unheard = lossReported ? null : found ? LossCause.NOT_OURS : cause();
             lossReported = true;
         }
         if (unheard != null) {

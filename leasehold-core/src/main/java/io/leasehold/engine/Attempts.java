@@ -5,7 +5,6 @@ import io.leasehold.LockOptions;
 import io.leasehold.MultiLease;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.Grant;
-import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import java.time.Duration;
 import java.util.List;
@@ -39,8 +38,8 @@ final class Attempts {
         this.workers = workers;
     }
 
-    LockRuntime runtime() {
-        return context.runtime();
+    EngineContext context() {
+        return context;
     }
 
     Workers workers() {
@@ -99,9 +98,7 @@ final class Attempts {
     private <A extends PendingAttempt<?>> A begun(Supplier<A> make, Consumer<A> start) {
         entering.incrementAndGet();
         try {
-            if (closing) {
-                throw new IllegalStateException("lock client for " + storeDescription() + " is closed");
-            }
+            requireOpen();
             A attempt = make.get();
             try {
                 start.accept(attempt);
@@ -142,6 +139,13 @@ final class Attempts {
             throw new IllegalStateException("thread \"" + Thread.currentThread().getName() + "\" opened a lease on \""
                     + name + "\" and waits for it without limit: it would wait for itself. Release the lease first, use"
                     + " asReentrantLock(), or, if another thread is going to release it, wait with attempt(maxWait)");
+        }
+    }
+
+    /** Refuses what a closed client does not do. */
+    void requireOpen() {
+        if (closing) {
+            throw new IllegalStateException("lock client for " + storeDescription() + " is closed");
         }
     }
 

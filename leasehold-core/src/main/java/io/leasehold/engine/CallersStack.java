@@ -55,8 +55,7 @@ public final class CallersStack {
     public static StoreUnavailableException brief(StoreUnavailableException failure) {
         LOG.debug("the store cannot be reached; in full:", failure);
         Throwable cause = failure.getCause();
-        IOException network = root(cause) instanceof IOException io ? io : null;
-        if (network != null) {
+        if (root(cause) instanceof IOException network) {
             network.setStackTrace(new StackTraceElement[0]);
             cause = network;
         }
@@ -83,17 +82,11 @@ public final class CallersStack {
     /** Whether a stack passes through the method that called here, with the same callers. */
     private static boolean endsWithCallersOf(StackTraceElement[] here, StackTraceElement[] made) {
         int callers = here.length - 2;
-        if (callers < 0 || made.length <= callers) {
-            return false;
-        }
-        for (int i = 1; i <= callers; i++) {
-            if (!here[here.length - i].equals(made[made.length - i])) {
-                return false;
-            }
-        }
-        StackTraceElement caller = here[1];
-        StackTraceElement same = made[made.length - callers - 1];
-        return caller.getClassName().equals(same.getClassName())
-                && caller.getMethodName().equals(same.getMethodName());
+        int first = made.length - callers;
+        return callers >= 0
+                && first > 0
+                && Arrays.equals(here, 2, here.length, made, first, made.length)
+                && here[1].getClassName().equals(made[first - 1].getClassName())
+                && here[1].getMethodName().equals(made[first - 1].getMethodName());
     }
 }

@@ -1,6 +1,5 @@
 package io.leasehold.engine;
 
-import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -183,12 +182,12 @@ record CandidacyMachine(Phase phase, boolean closing, TermState term, int failur
             return stop(false, false);
         } else if (event instanceof Event.Resign resign) {
             return stop(true, resign.byCallback());
-        } else if (event instanceof Event.Returned returned) {
-            return term.returned() ? step(this) : release(with(term.callbackReturned(returned.failed())), List.of());
-        } else if (event instanceof Event.GraceOver) {
-            return term.returned() || !term.told() ? step(this) : release(this, List.of(Action.WARN));
+        } else if (event instanceof Event.Returned returned && !term.returned()) {
+            return with(term.callbackReturned(returned.failed())).giveBack();
+        } else if (event instanceof Event.GraceOver && term.told() && !term.returned()) {
+            return term.releasing() ? step(this, Action.WARN) : step(with(term.release()), Action.WARN, Action.RELEASE);
         } else if (event instanceof Event.Released released && term.releasing()) {
-            return with(term.answered(released.ordered())).after(List.of());
+            return with(term.answered(released.ordered())).goOn();
         }
         return step(this);
     }
@@ -198,33 +197,26 @@ record CandidacyMachine(Phase phase, boolean closing, TermState term, int failur
      * so and goes on is told again by others.
      */
     private Step stop(boolean resigned, boolean byCallback) {
-        List<Action> told = term.told() ? List.of(Action.TELL_END) : List.of(Action.TELL_END, Action.ARM_GRACE);
-        if (term.returned() || (term.told() && byCallback)) {
-            told = List.of();
+        if (term.returned()) {
+            return step(this);
         }
-        CandidacyMachine stopped = term.returned() ? this : with(term.tell(resigned));
-        return byCallback ? stopped.release(stopped, told) : new Step(stopped, told);
+        CandidacyMachine stopped = with(term.tell(resigned));
+        if (byCallback) {
+            return term.told()
+                    ? stopped.giveBack()
+                    : step(with(stopped.term.release()), Action.TELL_END, Action.RELEASE);
+        }
+        return term.told() ? step(stopped, Action.TELL_END) : step(stopped, Action.TELL_END, Action.ARM_GRACE);
     }
 
     /** Gives the term back, once. */
-    private Step release(CandidacyMachine state, List<Action> before) {
-        if (state.term.releasing()) {
-            return state.after(before);
-        }
-        List<Action> actions = new ArrayList<>(before);
-        actions.add(Action.RELEASE);
-        return new Step(state.with(state.term.release()), List.copyOf(actions));
+    private Step giveBack() {
+        return term.releasing() ? goOn() : step(with(term.release()), Action.RELEASE);
     }
 
     /** Goes on once nothing of the term is left. */
-    private Step after(List<Action> before) {
-        if (!term.returned() || !term.released()) {
-            return new Step(this, before);
-        }
-        Step next = next();
-        List<Action> actions = new ArrayList<>(before);
-        actions.addAll(next.actions());
-        return new Step(next.next(), List.copyOf(actions));
+    private Step goOn() {
+        return term.returned() && term.released() ? next() : step(this);
     }
 
     /** After a resignation the others are to come first: where no queue sees to that, each of them asks once in the pause. */

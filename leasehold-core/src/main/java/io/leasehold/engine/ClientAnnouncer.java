@@ -47,15 +47,12 @@ final class ClientAnnouncer {
     }
 
     private void again(long afterNanos) {
-        boolean armed = false;
         try {
             timeline.schedule(afterNanos, this::tell);
-            armed = true;
-        } finally {
-            if (!armed) {
-                // The next hold starts it again.
-                telling.set(false);
-            }
+        } catch (RuntimeException | Error e) {
+            // The next hold starts it again.
+            telling.set(false);
+            throw e;
         }
     }
 

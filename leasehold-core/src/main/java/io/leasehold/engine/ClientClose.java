@@ -46,7 +46,7 @@ final class ClientClose {
     }
 
     private static void tell(HoldTable.Held grant) {
-        grant.on(new GrantEvent.TakenAway(LossCause.CLIENT_CLOSED));
+        grant.on(new GrantMachine.TakenAway(LossCause.CLIENT_CLOSED));
     }
 
     /** Checks again and again until it is over, for so long at most; a check that fails is repeated. */

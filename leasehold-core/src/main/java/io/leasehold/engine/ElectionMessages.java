@@ -13,17 +13,14 @@ final class ElectionMessages {
     private ElectionMessages() {}
 
     static void cannotStand(LockName election, boolean forGood, Throwable error) {
-        if (forGood) {
-            LOG.atError()
-                    .addKeyValue("election", election)
-                    .setCause(error)
-                    .log("a candidate of election \"{}\" stands no more: the store never accepts it", election);
-            return;
-        }
-        LOG.atWarn()
+        (forGood ? LOG.atError() : LOG.atWarn())
                 .addKeyValue("election", election)
                 .setCause(error)
-                .log("a candidate of election \"{}\" cannot stand at the moment; it goes on asking", election);
+                .log(
+                        forGood
+                                ? "a candidate of election \"{}\" stands no more: the store never accepts it"
+                                : "a candidate of election \"{}\" cannot stand at the moment; it goes on asking",
+                        election);
     }
 
     static void leaderFailed(Term term, Throwable error) {

@@ -10,8 +10,6 @@ import io.leasehold.admin.Finding;
 import io.leasehold.admin.Leak;
 import io.leasehold.admin.LockAdmin;
 import io.leasehold.admin.QueuedWaiter;
-import io.leasehold.spi.LockRecord;
-import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.MemberSet;
 import java.nio.file.Path;
@@ -32,36 +30,32 @@ final class EngineAdmin implements LockAdmin {
 
     private static final long DECLARE_NANOS = 5_000_000_000L;
 
-    private final LockRuntime runtime;
+    private final EngineContext context;
     private final LockStore store;
     private final LockOptions defaults;
-    private final String holderId;
 
-    EngineAdmin(LockRuntime runtime, LockStore store, LockOptions defaults, String holderId) {
-        this.holderId = holderId;
-        this.runtime = runtime;
-        this.store = store;
+    EngineAdmin(EngineContext context, LockOptions defaults) {
+        this.context = context;
+        this.store = context.store();
         this.defaults = defaults;
     }
 
     @Override
     public Optional<Holder> inspect(LockName name) {
-        return Futures.join(runtime, store.admin().describe(Objects.requireNonNull(name, "name")))
-                .map(LockRecord::holder);
+        return context.answer(store.admin().describe(Objects.requireNonNull(name, "name")))
+                .map(HeldLock::holder);
     }
 
     @Override
     public List<HeldLock> list(String glob, int limit) {
         Objects.requireNonNull(glob, "glob");
-        return Futures.join(runtime, store.admin().list(glob, atLeastOne(limit))).stream()
-                .map(r -> new HeldLock(r.name(), r.holder()))
-                .toList();
+        return context.answer(store.admin().list(glob, atLeastOne(limit)));
     }
 
     @Override
     public List<QueuedWaiter> waiters(LockName name, int limit) {
         Objects.requireNonNull(name, "name");
-        return Futures.join(runtime, store.admin().waiters(name, atLeastOne(limit)));
+        return context.answer(store.admin().waiters(name, atLeastOne(limit)));
     }
 
     private static int atLeastOne(int limit) {
@@ -73,16 +67,19 @@ final class EngineAdmin implements LockAdmin {
 
     @Override
     public boolean forceRelease(LockName name, @Nullable String wanted) {
-        boolean removed =
-                Futures.join(runtime, store.admin().forceRelease(Objects.requireNonNull(name, "name"), wanted));
+        boolean removed = context.answer(store.admin().forceRelease(Objects.requireNonNull(name, "name"), wanted));
         AUDIT.atWarn()
                 .addKeyValue("action", "force-release")
                 .addKeyValue("lock", name)
                 .addKeyValue("wanted", wanted == null ? "anybody" : wanted)
                 .addKeyValue("removed", removed)
-                .addKeyValue("by", holderId)
+                .addKeyValue("by", context.holderId())
                 .addKeyValue("store", store.description())
-                .log("lock \"{}\" {} by force by {}", name, removed ? "was released" : "was not released", holderId);
+                .log(
+                        "lock \"{}\" {} by force by {}",
+                        name,
+                        removed ? "was released" : "was not released",
+                        context.holderId());
         return removed;
     }
 
@@ -93,7 +90,7 @@ final class EngineAdmin implements LockAdmin {
 
     @Override
     public Optional<ClientRecord> client(String holderId) {
-        return Futures.join(runtime, store.operations().client(Objects.requireNonNull(holderId, "holderId")));
+        return context.answer(store.operations().client(Objects.requireNonNull(holderId, "holderId")));
     }
 
     @Override
@@ -101,7 +98,7 @@ final class EngineAdmin implements LockAdmin {
         if (olderThan.isNegative()) {
             throw new IllegalArgumentException("olderThan is " + olderThan + "; it must not be negative");
         }
-        return new LeakSearch(runtime, store, olderThan).find();
+        return new LeakSearch(context, olderThan).find();
     }
 
     @Override
@@ -111,13 +108,13 @@ final class EngineAdmin implements LockAdmin {
 
     @Override
     public List<Finding> diagnose() {
-        return new StoreDoctor(runtime, store, defaults, holderId).findings();
+        return new StoreDoctor(context, defaults).findings();
     }
 
     @Override
     public List<NodeVote> declareNewNodes() {
         if (store instanceof MemberSet set) {
-            return Futures.join(runtime, set.declareNew(DECLARE_NANOS));
+            return context.answer(set.declareNew(DECLARE_NANOS));
         }
         throw new UnsafeStoreException(
                 store.description() + " is no set of nodes: only a redlock: store has nodes to declare", null);

@@ -20,6 +20,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -32,8 +33,9 @@ public final class EngineClient implements LockClient {
     private final WaitSettings defaults;
     private final LocalQueues queues;
     private final Attempts attempts;
-    private boolean closing;
-    private volatile @Nullable Thread closer;
+    /** The thread that closes it, or has closed it. */
+    private final AtomicReference<@Nullable Thread> closer = new AtomicReference<>();
+
     private volatile LockRuntime.Timer exit = () -> {};
 
     /**
@@ -84,20 +86,20 @@ public final class EngineClient implements LockClient {
 
         @Override
         public void lost(OwnerToken owner, LossCause cause) {
-            context.holds().find(owner).forEach(grant -> grant.on(new GrantEvent.TakenAway(cause)));
+            context.holds().find(owner).forEach(grant -> grant.on(new GrantMachine.TakenAway(cause)));
         }
 
         @Override
         public void takenAway(LockName name) {
             LocalQueues.Passable held = queues.held(name);
             if (held != null) {
-                held.on(new GrantEvent.SuspectedForce());
+                held.on(new GrantMachine.SuspectedForce());
             }
         }
 
         @Override
         public void suspended(OwnerToken owner) {
-            context.holds().find(owner).forEach(grant -> grant.on(new GrantEvent.ContactLost()));
+            context.holds().find(owner).forEach(grant -> grant.on(new GrantMachine.ContactLost()));
         }
 
         @Override
@@ -132,12 +134,12 @@ public final class EngineClient implements LockClient {
     @Override
     public Election election(LockName name) {
         LockOptions unlimited = defaults.options().maxHold(NamedElection.WITHOUT_LIMIT);
-        return new NamedElection(Objects.requireNonNull(name, "name"), attempts.settings(unlimited), attempts, context);
+        return new NamedElection(Objects.requireNonNull(name, "name"), attempts.settings(unlimited), attempts);
     }
 
     @Override
     public LockAdmin admin() {
-        return new EngineAdmin(context.runtime(), context.store(), defaults.options(), context.holderId());
+        return new EngineAdmin(context, defaults.options());
     }
 
     @Override
@@ -168,49 +170,35 @@ public final class EngineClient implements LockClient {
     @Override
     public void close(Duration patience) {
         Thread caller = Thread.currentThread();
-        long patienceNanos = Timings.saturatedNanos(Objects.requireNonNull(patience, "patience"));
-        boolean isFirst = true;
-        try {
-            isFirst = close(patienceNanos, grant -> grant.awaitsOtherThan(caller));
-        } finally {
-            // Even if the store could not be closed.
-            if (isFirst) {
-                exit.cancel();
-            }
-        }
-        if (!isFirst && closer != caller) {
-            // Another thread closes it: this one waits for that.
-            Futures.joinAtMost(context.runtime(), attempts.closed(), patienceNanos);
-        }
+        close(patience, grant -> grant.awaitsOtherThan(caller));
     }
 
     /** Registers this client to be closed at an orderly exit of the process, which waits for all holders that were told. */
     public EngineClient closedByExit(Duration atMost) {
-        long patienceNanos = Timings.saturatedNanos(atMost);
         exit = context.runtime().onExit(() -> {
-            if (!close(patienceNanos, HoldTable.Held::awaitsAnyThread)) {
-                Futures.joinAtMost(context.runtime(), attempts.closed(), patienceNanos);
-            }
+            // It has come: nothing is left to cancel.
+            exit = () -> {};
+            close(atMost, HoldTable.Held::awaitsAnyThread);
         });
         return this;
     }
 
-    /** Closes the client; false if another call has begun that. */
-    private boolean close(long patienceNanos, Predicate<HoldTable.Held> isAwaited) {
-        synchronized (attempts) {
-            if (closing) {
-                return false;
+    /** Closes the client, or waits until another thread that has begun that has closed it. */
+    private void close(Duration patience, Predicate<HoldTable.Held> isAwaited) {
+        long patienceNanos = Timings.saturatedNanos(Objects.requireNonNull(patience, "patience"));
+        Thread caller = Thread.currentThread();
+        if (!closer.compareAndSet(null, caller)) {
+            if (closer.get() != caller) {
+                Futures.joinAtMost(context.runtime(), attempts.closed(), patienceNanos);
             }
-            closing = true;
-            closer = Thread.currentThread();
+            return;
         }
         attempts.refuse();
         try {
             new ClientClose(context, attempts).end(patienceNanos, isAwaited);
         } finally {
-            closer = null;
             attempts.closed().complete(null);
+            exit.cancel();
         }
-        return true;
     }
 }

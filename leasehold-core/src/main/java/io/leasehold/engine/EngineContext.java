@@ -6,6 +6,7 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * The context that the parts of one client share.
@@ -40,6 +41,11 @@ record EngineContext(
         Timings timings = settings.timings();
         return AcquireRequest.exclusive(names, owner, holderId, timings.toldNanos(), timings.answerNanos())
                 .nodeTimeout(settings.nodeTimeoutNanos());
+    }
+
+    /** Waits for what the store was asked. */
+    <T> T answer(CompletableFuture<T> asked) {
+        return Futures.join(runtime, asked);
     }
 
     long random() {

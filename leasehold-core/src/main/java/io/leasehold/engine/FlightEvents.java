@@ -5,6 +5,7 @@ import io.leasehold.LockListener.RenewalOutcome;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import java.time.Duration;
+import java.util.function.Supplier;
 import jdk.jfr.Category;
 import jdk.jfr.Description;
 import jdk.jfr.Event;
@@ -19,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The flight recorder events of locks: {@code io.leasehold.Wait}, {@code .Hold}, {@code .Renewal} and {@code .Loss}. Names and fields are a contract.
  *
- * <p>While nothing is recorded, no event is created: {@code …Begun} returns null. Thresholds are set in the recording's settings,
+ * <p>While nothing is recorded, no event is created: {@link #begun} returns null. Thresholds are set in the recording's settings,
  * for example {@code io.leasehold.Wait#threshold=1 s}.
  */
 @SuppressWarnings("UnusedVariable") // the recorder reads the fields of an event
@@ -27,40 +28,27 @@ final class FlightEvents {
 
     private FlightEvents() {}
 
-    static @Nullable Wait waitBegun() {
-        return isRecorderInUse() ? begun(new Wait()) : null;
-    }
-
-    static @Nullable Hold holdBegun() {
-        return isRecorderInUse() ? begun(new Hold()) : null;
-    }
-
-    static @Nullable Renewal renewalBegun() {
-        return isRecorderInUse() ? begun(new Renewal()) : null;
-    }
-
-    /**
-     * Whether this JVM has had a recording or a stream. The first event of any class, even a disabled one, makes the recorder read the
-     * descriptions of all events of the JVM, which a short program need not wait for.
-     */
-    private static boolean isRecorderInUse() {
-        return FlightRecorder.isInitialized();
-    }
-
-    private static <E extends Event> @Nullable E begun(E event) {
-        if (!event.isEnabled()) {
-            return null;
+    /** An event that begins now; null if it is not recorded. */
+    static <E extends Event> @Nullable E begun(Supplier<E> kind) {
+        E event = recorded(kind);
+        if (event != null) {
+            event.begin();
         }
-        event.begin();
         return event;
     }
 
+    /**
+     * An event of this kind; null if it is not recorded, or this JVM has had no recording or stream at all. The first event of any class, even a
+     * disabled one, makes the recorder read the descriptions of all events of the JVM, which a short program need not wait for.
+     */
+    private static <E extends Event> @Nullable E recorded(Supplier<E> kind) {
+        E event = FlightRecorder.isInitialized() ? kind.get() : null;
+        return event != null && event.isEnabled() ? event : null;
+    }
+
     static void lost(LockName name, long fencingToken, LossCause cause, Duration held, String store) {
-        if (!isRecorderInUse()) {
-            return;
-        }
-        Loss event = new Loss();
-        if (event.isEnabled()) {
+        Loss event = recorded(Loss::new);
+        if (event != null) {
             event.lock = name.text();
             event.fencingToken = fencingToken;
             event.lossCause = cause.name();

@@ -2,17 +2,6 @@ package io.leasehold.engine;
 
 import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
-import io.leasehold.engine.GrantAction.ArmEnd;
-import io.leasehold.engine.GrantAction.ArmRenew;
-import io.leasehold.engine.GrantAction.End;
-import io.leasehold.engine.GrantAction.LeaveToEnd;
-import io.leasehold.engine.GrantAction.RefuseRenewal;
-import io.leasehold.engine.GrantAction.Renew;
-import io.leasehold.engine.GrantAction.SendRelease;
-import io.leasehold.engine.GrantAction.SendUndo;
-import io.leasehold.engine.GrantAction.TellAbandoned;
-import io.leasehold.engine.GrantAction.TellAtRisk;
-import io.leasehold.engine.GrantAction.TellLost;
 import io.leasehold.spi.ReleaseReply;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,6 +15,98 @@ import org.jspecify.annotations.Nullable;
  * follows a release. The validity only ever moves forward.
  */
 final class GrantMachine {
+
+    /** An event of a grant. */
+    sealed interface Event {}
+
+    /** A renewal is due, or the holder requests one. */
+    record RenewDue(boolean byHand) implements Event {}
+
+    /** A renewal that {@link #beginSending} allowed has left, in order, for the store. */
+    record RenewalSent() implements Event {}
+
+    /** The store has extended it; the ttl counts from {@code sentAtNanos}. */
+    record Renewed(long sentAtNanos) implements Event {}
+
+    /** A renewal failed. */
+    record RenewFailed() implements Event {}
+
+    /** The store has answered that the hold is gone. */
+    record Denied() implements Event {}
+
+    /** The end may have come. */
+    record EndDue() implements Event {}
+
+    /** Another source has reported that the lease is over. */
+    record TakenAway(LossCause cause) implements Event {}
+
+    /** A signal claims that an operator took it; the answer to the next renewal will confirm or refute that. */
+    record SuspectedForce() implements Event {}
+
+    /** The holder is gone: no more renewals, and this is the cause when the validity ends. */
+    record Abandoned(LossCause cause) implements Event {}
+
+    /** The machine was suspended: the monotonic clock has not counted, so nothing is known until a renewal succeeds. */
+    record Suspended() implements Event {}
+
+    /** The store has lost contact with the session that keeps the lease; the next renewal decides. */
+    record ContactLost() implements Event {}
+
+    /** The holder gives it back. */
+    record ReleaseCalled(Keeping keeping) implements Event {}
+
+    /** The client closes, and the holder has not given it back in time. */
+    record Deserted(Keeping keeping) implements Event {}
+
+    /**
+     * The time during which other clients must not have the lock, however its lease ends.
+     *
+     * @param fromAtNanos when the lease began
+     * @param forNanos {@code LockOptions.atLeast}; zero for a lease that no caller has seen
+     */
+    record Keeping(long fromAtNanos, long forNanos) {
+
+        /** Whether it is still on; zero keeps nothing, even if the clock has gone back since. */
+        boolean isOn(long nowNanos) {
+            return forNanos > 0 && fromAtNanos + forNanos - nowNanos > 0;
+        }
+    }
+
+    /** An action for the shell. */
+    sealed interface Action {}
+
+    /** Send a renewal. */
+    record Renew(boolean byHand) implements Action {}
+
+    /** Tell the callers that requested a renewal that there will be none. */
+    record RefuseRenewal(LossCause why) implements Action {}
+
+    /** Send {@link RenewDue} at this time. */
+    record ArmRenew(long atNanos) implements Action {}
+
+    /** Send {@link EndDue} at this time. */
+    record ArmEnd(long atNanos) implements Action {}
+
+    /** Tell the listeners that a renewal is late, or will be. */
+    record TellAtRisk(long remainingNanos) implements Action {}
+
+    /** Tell the listeners that the holder is gone: once, and only while the lock is held. */
+    record TellAbandoned(LossCause cause) implements Action {}
+
+    /** Tell the listeners that the lease is lost. */
+    record TellLost(LossCause cause) implements Action {}
+
+    /** The end at the store: the last action of a grant. */
+    sealed interface End extends Action {}
+
+    /** It was held until now: release it, and tell the holder the outcome. */
+    record SendRelease() implements End {}
+
+    /** It was lost before: free what the store may still keep of it, and tell the holder the loss. */
+    record SendUndo() implements End {}
+
+    /** It was lost before, and the store keeps nothing of it, or keeps it until its own end: tell the holder the loss alone. */
+    record LeaveToEnd() implements End {}
 
     private enum State {
         HELD,
@@ -78,8 +159,8 @@ final class GrantMachine {
     }
 
     /** The actions that begin the grant; the first renewal comes up to a tenth of the interval early, at random. */
-    List<GrantAction> begin(long sentAtNanos, long random) {
-        GrantAction end = new ArmEnd(validUntilAtNanos);
+    List<Action> begin(long sentAtNanos, long random) {
+        Action end = new ArmEnd(validUntilAtNanos);
         if (!timings.renewed()) {
             return List.of(end);
         }
@@ -89,44 +170,50 @@ final class GrantMachine {
     }
 
     /** Processes an event and returns the actions, in this order. */
-    List<GrantAction> on(GrantEvent event, long nowNanos) {
-        List<GrantAction> actions = new ArrayList<>(2);
+    List<Action> on(Event event, long nowNanos) {
+        List<Action> actions = new ArrayList<>(2);
         if (state == State.HELD && nowNanos - validUntilAtNanos >= 0) {
             lose(stopped != null ? stopped : LossCause.EXPIRED, actions);
         }
-        if (event instanceof GrantEvent.RenewDue due) {
-            renewDue(due, nowNanos, actions);
-        } else if (event instanceof GrantEvent.Renewed renewed) {
-            renewed(renewed.sentAtNanos(), nowNanos, actions);
-        } else if (event instanceof GrantEvent.RenewFailed) {
-            renewFailed(nowNanos, actions);
-        } else if (event instanceof GrantEvent.TakenAway away) {
-            lose(away.cause(), actions);
-        } else if (event instanceof GrantEvent.Denied) {
-            lose(suspectedForce ? LossCause.FORCE_RELEASED : LossCause.NOT_OURS, actions);
-        } else if (event instanceof GrantEvent.SuspectedForce) {
-            suspectedForce(actions);
-        } else if (event instanceof GrantEvent.ReleaseCalled called) {
+        if (event instanceof ReleaseCalled called) {
             release(true, called.keeping().isOn(nowNanos), actions);
-        } else if (event instanceof GrantEvent.Deserted deserted) {
+        } else if (event instanceof Deserted deserted) {
             release(false, deserted.keeping().isOn(nowNanos), actions);
-        } else if (event instanceof GrantEvent.RenewalSent) {
+        } else if (event instanceof RenewalSent) {
             renewalSent(actions);
-        } else if (event instanceof GrantEvent.Abandoned abandoned) {
-            abandoned(abandoned.cause(), actions);
-        } else if (event instanceof GrantEvent.Suspended) {
-            suspended(nowNanos, actions);
-        } else if (event instanceof GrantEvent.ContactLost) {
-            tellAtRisk(nowNanos, actions);
         } else if (state == State.HELD) {
-            actions.add(new ArmEnd(validUntilAtNanos));
+            whileHeld(event, nowNanos, actions);
         }
         return actions;
     }
 
-    private void renewDue(GrantEvent.RenewDue due, long nowNanos, List<GrantAction> actions) {
+    private void whileHeld(Event event, long nowNanos, List<Action> actions) {
+        if (event instanceof RenewDue due) {
+            renewDue(due, nowNanos, actions);
+        } else if (event instanceof Renewed renewed) {
+            renewed(renewed.sentAtNanos(), nowNanos, actions);
+        } else if (event instanceof RenewFailed) {
+            renewFailed(nowNanos, actions);
+        } else if (event instanceof TakenAway away) {
+            lose(away.cause(), actions);
+        } else if (event instanceof Denied) {
+            lose(suspectedForce ? LossCause.FORCE_RELEASED : LossCause.NOT_OURS, actions);
+        } else if (event instanceof SuspectedForce) {
+            suspectedForce(actions);
+        } else if (event instanceof Abandoned abandoned) {
+            abandoned(abandoned.cause(), actions);
+        } else if (event instanceof Suspended) {
+            suspended(nowNanos, actions);
+        } else if (event instanceof ContactLost) {
+            tellAtRisk(nowNanos, actions);
+        } else {
+            actions.add(new ArmEnd(validUntilAtNanos));
+        }
+    }
+
+    private void renewDue(RenewDue due, long nowNanos, List<Action> actions) {
         armed &= due.byHand();
-        if (state != State.HELD || renewing) {
+        if (renewing) {
             return;
         }
         if (!due.byHand() && !isInDoubt() && !timings.renewed()) {
@@ -160,23 +247,20 @@ final class GrantMachine {
         renew(due.byHand(), actions);
     }
 
-    private void renew(boolean byHand, List<GrantAction> actions) {
+    private void renew(boolean byHand, List<Action> actions) {
         renewing = true;
         renewingByHand = byHand;
         tries += byHand ? 0 : 1;
         actions.add(new Renew(byHand));
     }
 
-    private void arm(long atNanos, List<GrantAction> actions) {
+    private void arm(long atNanos, List<Action> actions) {
         armed = true;
         actions.add(new ArmRenew(atNanos));
     }
 
-    private void renewed(long sentAtNanos, long nowNanos, List<GrantAction> actions) {
+    private void renewed(long sentAtNanos, long nowNanos, List<Action> actions) {
         renewing = false;
-        if (state != State.HELD) {
-            return;
-        }
         if (outdated) {
             outdated = false;
             askAgain = false;
@@ -214,22 +298,19 @@ final class GrantMachine {
     }
 
     /** Asks the store, even at the cap: otherwise the holder would rely on the lease for its whole validity. */
-    private void suspectedForce(List<GrantAction> actions) {
+    private void suspectedForce(List<Action> actions) {
         suspectedForce = true;
         confirmTries = 0;
         askAgain = renewing;
-        if (state == State.HELD && !renewing && mayConfirm()) {
+        if (!renewing && mayConfirm()) {
             renew(true, actions);
         }
     }
 
-    private void renewFailed(long nowNanos, List<GrantAction> actions) {
+    private void renewFailed(long nowNanos, List<Action> actions) {
         renewing = false;
         outdated = false;
         askAgain = false;
-        if (state != State.HELD) {
-            return;
-        }
         if (isInDoubt()) {
             armConfirmation(nowNanos, actions);
         } else if (timings.renewed() && !(armed && renewingByHand)) {
@@ -240,7 +321,7 @@ final class GrantMachine {
     }
 
     /** Arms the next confirmation, also for a lease that nothing else renews. */
-    private void armConfirmation(long nowNanos, List<GrantAction> actions) {
+    private void armConfirmation(long nowNanos, List<Action> actions) {
         long pauseNanos = Math.min(MAX_CONFIRM_NANOS, FIRST_CONFIRM_NANOS << Math.min(confirmTries++, 10));
         if (timings.renewed()) {
             pauseNanos = Math.min(pauseNanos, timings.renewalRetryNanos());
@@ -248,27 +329,27 @@ final class GrantMachine {
         arm(nowNanos + Math.max(MIN_RETRY_NANOS, pauseNanos), actions);
     }
 
-    private void tellIfAtRisk(long nowNanos, List<GrantAction> actions) {
+    private void tellIfAtRisk(long nowNanos, List<Action> actions) {
         if (validUntilAtNanos - nowNanos < timings.riskNanos()) {
             tellAtRisk(nowNanos, actions);
         }
     }
 
-    private void abandoned(LossCause why, List<GrantAction> actions) {
-        if (state == State.HELD && mayConfirm()) {
+    private void abandoned(LossCause why, List<Action> actions) {
+        if (mayConfirm()) {
             stopped = why;
             actions.add(new TellAbandoned(why));
         }
     }
 
-    private void tellAtRisk(long nowNanos, List<GrantAction> actions) {
-        if (state == State.HELD && !atRisk) {
+    private void tellAtRisk(long nowNanos, List<Action> actions) {
+        if (!atRisk) {
             atRisk = true;
             actions.add(new TellAtRisk(validUntilAtNanos - nowNanos));
         }
     }
 
-    private void release(boolean byHolder, boolean isKept, List<GrantAction> actions) {
+    private void release(boolean byHolder, boolean isKept, List<Action> actions) {
         if (state == State.RELEASED) {
             return;
         }
@@ -304,7 +385,7 @@ final class GrantMachine {
                 : ReleaseOutcome.UNCONFIRMED;
     }
 
-    private void renewalSent(List<GrantAction> actions) {
+    private void renewalSent(List<Action> actions) {
         sending = false;
         if (pending != null) {
             actions.add(pending);
@@ -312,19 +393,17 @@ final class GrantMachine {
         }
     }
 
-    private void suspended(long nowNanos, List<GrantAction> actions) {
-        if (state == State.HELD) {
-            unconfirmed = true;
-            unconfirmedAtNanos = nowNanos;
-            confirmTries = 0;
-            outdated = renewing;
-            if (!renewing) {
-                confirm(actions);
-            }
+    private void suspended(long nowNanos, List<Action> actions) {
+        unconfirmed = true;
+        unconfirmedAtNanos = nowNanos;
+        confirmTries = 0;
+        outdated = renewing;
+        if (!renewing) {
+            confirm(actions);
         }
     }
 
-    private void confirm(List<GrantAction> actions) {
+    private void confirm(List<Action> actions) {
         if (mayConfirm()) {
             renew(false, actions);
         }
@@ -335,7 +414,7 @@ final class GrantMachine {
         return stopped == null || stopped == LossCause.MAX_HOLD;
     }
 
-    private void refuseIfStopped(List<GrantAction> actions) {
+    private void refuseIfStopped(List<Action> actions) {
         LossCause why = stopped;
         if (why != null && !mayConfirm()) {
             actions.add(new RefuseRenewal(why));
@@ -343,7 +422,7 @@ final class GrantMachine {
     }
 
     /**
-     * Whether a renewal may be sent now; if so, {@link GrantEvent.RenewalSent} must follow. A release that is called in
+     * Whether a renewal may be sent now; if so, {@link RenewalSent} must follow. A release that is called in
      * between waits for it, so that no renewal is ever sent after the release.
      */
     boolean beginSending() {
@@ -351,10 +430,7 @@ final class GrantMachine {
         return sending;
     }
 
-    private void lose(LossCause why, List<GrantAction> actions) {
-        if (state != State.HELD) {
-            return;
-        }
+    private void lose(LossCause why, List<Action> actions) {
         state = State.LOST;
         cause = why;
         actions.add(new TellLost(why));

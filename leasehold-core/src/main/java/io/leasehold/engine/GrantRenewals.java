@@ -25,7 +25,6 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
 
     private final HeldGrant grant;
     private final OwnerToken owner;
-    private final long nodeTimeoutNanos;
     private List<CompletableFuture<Void>> askedFor = List.of();
     /** The nodes' answers to the last renewal, if it did not succeed. */
     private List<NodeVote> votes = List.of();
@@ -37,10 +36,9 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     private LockRuntime.@Nullable Timer timer;
     private FlightEvents.@Nullable Renewal recording;
 
-    GrantRenewals(HeldGrant grant, OwnerToken owner, long nodeTimeoutNanos) {
+    GrantRenewals(HeldGrant grant, OwnerToken owner) {
         this.grant = grant;
         this.owner = owner;
-        this.nodeTimeoutNanos = nodeTimeoutNanos;
     }
 
     /** How often the store has extended the grant. */
@@ -72,12 +70,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         try {
             check();
         } catch (RuntimeException | Error e) {
-            synchronized (this) {
-                if (grant.isHeld()) {
-                    TimerQueue.cancelled(timer);
-                    timer = grant.context().timeline().schedule(HeldGrant.CHECK_AGAIN_NANOS, this::due);
-                }
-            }
+            arm(grant.now() + TimerQueue.CHECK_AGAIN_NANOS);
             throw e;
         }
     }
@@ -86,9 +79,9 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         Futures.guarded("the check for leaks", grant.context().leaks()::report);
         Thread thread = holdingThread;
         if (thread != null && !thread.isAlive()) {
-            grant.abandon(LossCause.THREAD_DIED);
+            grant.on(new GrantMachine.Abandoned(LossCause.THREAD_DIED));
         }
-        grant.on(new GrantEvent.RenewDue(false));
+        grant.on(new GrantMachine.RenewDue(false));
     }
 
     /** Requests a renewal now; the future completes with its answer. */
@@ -99,7 +92,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
             askedFor = new ArrayList<>(askedFor);
             askedFor.add(future);
         }
-        grant.on(new GrantEvent.RenewDue(true));
+        grant.on(new GrantMachine.RenewDue(true));
         if (!grant.isHeld()) {
             releasedMeanwhile();
         }
@@ -113,19 +106,20 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
 
     @Override
     public RenewBatch.Item item() {
-        return new RenewBatch.Item(grant.name(), owner, grant.timings().toldNanos(), nodeTimeoutNanos);
+        WaitSettings settings = grant.settings();
+        return new RenewBatch.Item(grant.name(), owner, settings.timings().toldNanos(), settings.nodeTimeoutNanos());
     }
 
     @Override
     public long answerNanos() {
-        return grant.timings().answerNanos();
+        return grant.settings().timings().answerNanos();
     }
 
     @Override
     public void sent() {
         // First, since a release may wait for it.
-        grant.on(new GrantEvent.RenewalSent());
-        FlightEvents.Renewal begun = FlightEvents.renewalBegun();
+        grant.on(new GrantMachine.RenewalSent());
+        FlightEvents.Renewal begun = FlightEvents.begun(FlightEvents.Renewal::new);
         synchronized (this) {
             recording = begun;
         }
@@ -134,7 +128,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     @Override
     public void answered(RenewReply.Item answer) {
         Duration headroom;
-        List<GrantAction> actions;
+        List<GrantMachine.Action> actions;
         try {
             // The request may have been sent before a suspension that was not detected yet.
             grant.checkForSuspension();
@@ -146,7 +140,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
             actions = grant.decide(eventOf(answer));
         } catch (RuntimeException | Error e) {
             // An answer that cannot be processed confirms nothing; the next renewal is armed all the same.
-            grant.on(new GrantEvent.RenewFailed());
+            grant.on(new GrantMachine.RenewFailed());
             finish(() -> new StoreUnavailableException(
                     "the answer to a renewal of \"" + grant.name() + "\" could not be processed: " + e, e));
             throw e;
@@ -161,11 +155,11 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         }
     }
 
-    private static GrantEvent eventOf(RenewReply.Item answer) {
+    private static GrantMachine.Event eventOf(RenewReply.Item answer) {
         if (answer instanceof RenewReply.Renewed renewed) {
-            return new GrantEvent.Renewed(renewed.sentAtNanos());
+            return new GrantMachine.Renewed(renewed.sentAtNanos());
         }
-        return answer instanceof RenewReply.NotOurs ? new GrantEvent.Denied() : new GrantEvent.RenewFailed();
+        return answer instanceof RenewReply.NotOurs ? new GrantMachine.Denied() : new GrantMachine.RenewFailed();
     }
 
     private static RenewalOutcome outcomeOf(RenewReply.Item answer) {
@@ -185,7 +179,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         if (recorded != null) {
             recorded.ended(grant.name(), lease.token(), outcome, headroom);
         }
-        Duration ttl = Duration.ofNanos(grant.timings().ttlNanos());
+        Duration ttl = Duration.ofNanos(grant.settings().timings().ttlNanos());
         grant.context()
                 .events()
                 .tell(l -> l.renewed(new LockListener.Renewed(grant.name(), lease.token(), outcome, headroom, ttl)));
@@ -193,7 +187,8 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
 
     void refused(LossCause why) {
         finish(() -> new IllegalStateException("lease on \"" + grant.name() + "\" is renewed no more (" + why
-                + ", maxHold = " + Duration.ofNanos(grant.timings().maxHoldNanos()) + "); it ends with its validity"));
+                + ", maxHold = " + Duration.ofNanos(grant.settings().timings().maxHoldNanos())
+                + "); it ends with its validity"));
     }
 
     void releasedMeanwhile() {

@@ -16,6 +16,7 @@ import java.time.Instant;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,17 +30,14 @@ import org.slf4j.LoggerFactory;
 final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passable {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
-
-    /** The delay after a check of a timer that failed. */
-    static final long CHECK_AGAIN_NANOS = 100_000_000;
+    private static final long RELEASE_AGAIN_NANOS = 1_000_000_000L;
 
     private final LockName name;
     private final Grant grant;
     /** The highest ballot ever proposed under the owner token, perhaps by a request that may still arrive. */
     private final long highestBallot;
 
-    private final LockOptions options;
-    private final Timings timings;
+    private final WaitSettings settings;
     private final EngineContext context;
     private final LocalQueues queues;
     private final GrantMachine machine;
@@ -65,19 +63,18 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         this.name = name;
         this.grant = grant;
         this.highestBallot = Math.max(highestBallot, grant.tokens().last());
-        this.options = settings.options();
-        this.timings = settings.timings();
+        this.settings = settings;
         this.context = context;
         this.queues = queues;
         long grantedAtNanos = now();
-        this.machine = new GrantMachine(timings, grant.sentAtNanos(), grantedAtNanos);
-        this.tokens = new GrantTokens(grant.tokens(), options, timings, grantedAtNanos);
-        this.renewals = new GrantRenewals(this, grant.owner(), settings.nodeTimeoutNanos());
+        this.machine = new GrantMachine(settings.timings(), grant.sentAtNanos(), grantedAtNanos);
+        this.tokens = new GrantTokens(grant.tokens(), settings.options(), settings.timings(), grantedAtNanos);
+        this.renewals = new GrantRenewals(this, grant.owner());
         this.suspensionsSeen = context.suspensions().suspensions();
         this.current = new ActiveLease(this, tokens.draw(), grantedAtNanos);
     }
 
-    private long now() {
+    long now() {
         return context.runtime().nanoTime();
     }
 
@@ -91,12 +88,12 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     LeaseHandle begin(long mark, @Nullable Throwable asked) {
         ActiveLease first = currentLease();
         try {
-            List<GrantAction> actions = registered();
+            List<GrantMachine.Action> actions = registered();
             context.suspensions().watch();
             context.announcer().watch();
             perform(actions);
             if (context.suspensions().wasSuspendedSince(mark)) {
-                on(new GrantEvent.Suspended());
+                on(new GrantMachine.Suspended());
             }
             return new LeaseHandle(first, context.leaks(), asked);
         } catch (RuntimeException | Error e) {
@@ -107,28 +104,28 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     }
 
     /** In one step, so that no event ends the grant while one of the two does not have it yet, and would keep it. */
-    private synchronized List<GrantAction> registered() {
+    private synchronized List<GrantMachine.Action> registered() {
         context.holds().add(grant.owner(), this);
         queues.granted(name, this, grant.tokens().last());
         return machine.begin(grant.sentAtNanos(), context.random());
     }
 
     @Override
-    public void on(GrantEvent event) {
+    public void on(GrantMachine.Event event) {
         perform(decide(event));
     }
 
-    synchronized List<GrantAction> decide(GrantEvent event) {
+    synchronized List<GrantMachine.Action> decide(GrantMachine.Event event) {
         boolean wasReleased = machine.isReleased();
-        List<GrantAction> actions = machine.on(event, now());
+        List<GrantMachine.Action> actions = machine.on(event, now());
         if (machine.isReleased() && !wasReleased) {
             context.holds().endBegun(this);
         }
         return actions;
     }
 
-    void perform(List<GrantAction> actions) {
-        for (GrantAction action : actions) {
+    void perform(List<GrantMachine.Action> actions) {
+        for (GrantMachine.Action action : actions) {
             try {
                 perform(action);
             } catch (RuntimeException | Error e) {
@@ -139,30 +136,31 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     }
 
     /** Tells the waiters for this action's outcome that it has failed. */
-    private void failPending(GrantAction action) {
-        if (action instanceof GrantAction.Renew) {
-            on(new GrantEvent.RenewFailed());
-        } else if (action instanceof GrantAction.End) {
+    private void failPending(GrantMachine.Action action) {
+        if (action instanceof GrantMachine.Renew) {
+            on(new GrantMachine.RenewFailed());
+        } else if (action instanceof GrantMachine.End) {
             finish(ReleaseOutcome.UNCONFIRMED, List.of());
         }
     }
 
-    private void perform(GrantAction action) {
-        if (action instanceof GrantAction.Renew renew) {
-            context.renewals().renew(renewals, renew.byHand() ? 0 : timings.batchingNanos());
-        } else if (action instanceof GrantAction.RefuseRenewal refused) {
+    private void perform(GrantMachine.Action action) {
+        if (action instanceof GrantMachine.Renew renew) {
+            context.renewals()
+                    .renew(renewals, renew.byHand() ? 0 : settings.timings().batchingNanos());
+        } else if (action instanceof GrantMachine.RefuseRenewal refused) {
             renewals.refused(refused.why());
-        } else if (action instanceof GrantAction.ArmRenew arm) {
+        } else if (action instanceof GrantMachine.ArmRenew arm) {
             renewals.arm(arm.atNanos());
-        } else if (action instanceof GrantAction.ArmEnd arm) {
+        } else if (action instanceof GrantMachine.ArmEnd arm) {
             armEnd(arm.atNanos());
-        } else if (action instanceof GrantAction.TellAtRisk risk) {
+        } else if (action instanceof GrantMachine.TellAtRisk risk) {
             currentLease().atRisk(Duration.ofNanos(risk.remainingNanos()));
-        } else if (action instanceof GrantAction.TellAbandoned abandoned) {
+        } else if (action instanceof GrantMachine.TellAbandoned abandoned) {
             currentLease().abandoned(abandoned.cause());
-        } else if (action instanceof GrantAction.TellLost lost) {
+        } else if (action instanceof GrantMachine.TellLost lost) {
             tellLost(lost.cause());
-        } else if (action instanceof GrantAction.End end) {
+        } else if (action instanceof GrantMachine.End end) {
             try {
                 end(end);
             } finally {
@@ -183,14 +181,9 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     /** Only this check tells of an end that no caller finds, so a failed check is repeated. */
     private void endDue() {
         try {
-            on(new GrantEvent.EndDue());
+            on(new GrantMachine.EndDue());
         } catch (RuntimeException | Error e) {
-            synchronized (this) {
-                if (machine.isHeld()) {
-                    TimerQueue.cancelled(endTimer);
-                    endTimer = context.timeline().schedule(CHECK_AGAIN_NANOS, this::endDue);
-                }
-            }
+            armEnd(now() + TimerQueue.CHECK_AGAIN_NANOS);
             throw e;
         }
     }
@@ -208,18 +201,13 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     }
 
     @Override
-    public Timings timings() {
-        return timings;
+    public WaitSettings settings() {
+        return settings;
     }
 
     @Override
     public EngineContext context() {
         return context;
-    }
-
-    @Override
-    public long atLeastNanos() {
-        return Math.min(Long.MAX_VALUE / 2, Timings.saturatedNanos(options.atLeast()));
     }
 
     @Override
@@ -242,13 +230,13 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     /** Processes a suspension that this or another thread has detected; does nothing if it is known here. */
     @Override
     public void noticeSuspension() {
-        List<GrantAction> actions;
+        List<GrantMachine.Action> actions;
         synchronized (this) {
             long noticed = context.suspensions().suspensions();
             if (noticed == suspensionsSeen) {
                 return;
             }
-            actions = machine.on(new GrantEvent.Suspended(), now());
+            actions = machine.on(new GrantMachine.Suspended(), now());
             // Last: if the machine could not be told, the next check tells it.
             suspensionsSeen = noticed;
         }
@@ -263,11 +251,6 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     @Override
     public CompletableFuture<Void> renewByHand() {
         return renewals.ask();
-    }
-
-    @Override
-    public void abandon(LossCause cause) {
-        on(new GrantEvent.Abandoned(cause));
     }
 
     GrantRenewals renewals() {
@@ -302,22 +285,86 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         queues.ended(name, this);
     }
 
+    // ---- the return of a lease
+
+    /** It is kept for {@link LockOptions#atLeast()}, then passed on to the next attempt in the process, if that is allowed, else released. */
     @Override
     public void giveBack(ActiveLease lease) {
         synchronized (this) {
             givenBack = lease;
         }
-        new LeaseReturn(this, lease, options, queues).begin();
+        Duration atLeast = settings.options().atLeast();
+        if (atLeast.isZero() || !succeeds("kept for " + atLeast, () -> keep(lease))) {
+            passOnOrRelease(lease);
+        }
     }
 
-    /** Whether a holder that is done keeps the lock until then; its thread may die from now on. */
-    synchronized boolean beginKeeping(GrantEvent.Keeping keeping) {
-        renewals.bindTo(null);
-        return machine.isHeld() && keeping.isOn(now());
+    private void passOnOrRelease(ActiveLease lease) {
+        if (succeeds("passed on within the process", () -> passOn(lease))) {
+            return;
+        }
+        try {
+            synchronized (this) {
+                // Again, if the one for the next holder was not taken; that one's token is not used again.
+                current = lease;
+            }
+            on(new GrantMachine.ReleaseCalled(lease.keeping()));
+        } catch (RuntimeException | Error e) {
+            // Otherwise it would be renewed for as long as the client lives.
+            context.timeline().schedule(RELEASE_AGAIN_NANOS, () -> passOnOrRelease(lease));
+            throw e;
+        }
+    }
+
+    /** An Error in the step does not prevent the release at the store. */
+    private boolean succeeds(String what, BooleanSupplier step) {
+        try {
+            return step.getAsBoolean();
+        } catch (RuntimeException | Error e) {
+            LOG.error("lock \"{}\" could not be {}; it is released", name, what, e);
+            return false;
+        }
+    }
+
+    private boolean keep(ActiveLease lease) {
+        GrantMachine.Keeping keeping = lease.keeping();
+        synchronized (this) {
+            // Its thread may die from now on.
+            renewals.bindTo(null);
+            if (!machine.isHeld() || !keeping.isOn(now())) {
+                return false;
+            }
+        }
+        context.timeline().scheduleAt(keeping.fromAtNanos() + keeping.forNanos(), () -> passOnOrRelease(lease));
+        lease.released(ReleaseOutcome.KEPT, List.of());
+        return true;
+    }
+
+    private boolean passOn(ActiveLease lease) {
+        while (true) {
+            checkForSuspension();
+            LocalQueues.Contender next = queues.first(name);
+            boolean isAlike = next != null && settings.options().equals(next.options());
+            ActiveLease passed = isAlike ? nextToPassOn() : null;
+            if (next == null || passed == null) {
+                return false;
+            }
+            switch (next.handOver(passed)) {
+                case ACCEPTED -> {
+                    Runnable end = () -> lease.released(ReleaseOutcome.RELEASED, List.of());
+                    Futures.guarded("the end of a lease that was passed on", end);
+                    return true;
+                }
+                case GONE -> queues.leave(next);
+                case CONTENDING -> {
+                    return false;
+                }
+            }
+        }
     }
 
     /** The next lease of the grant; null if it may not be passed on, or the machine was suspended since the last check. */
-    synchronized @Nullable ActiveLease nextToPassOn() {
+    private synchronized @Nullable ActiveLease nextToPassOn() {
         boolean isKnown = suspensionsSeen == context.suspensions().suspensions();
         if (!isKnown || !tokens.mayPassOn(machine.remainingNanos(now()), now())) {
             return null;
@@ -327,27 +374,21 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         return current;
     }
 
-    /** Releases the lease, which is current again if the one for the next holder was not taken; that one's token is not used again. */
-    void release(ActiveLease lease) {
-        synchronized (this) {
-            current = lease;
-        }
-        on(new GrantEvent.ReleaseCalled(lease.keeping()));
-    }
-
     @Override
     public synchronized long passableNanos(LockOptions wanted) {
-        return machine.isHeld() && options.equals(wanted) ? tokens.passableNanos(now()) : 0;
+        return machine.isHeld() && settings.options().equals(wanted) ? tokens.passableNanos(now()) : 0;
     }
 
-    private void end(GrantAction.End end) {
+    // ---- the end at the store
+
+    private void end(GrantMachine.End end) {
         disarm();
         renewals.releasedMeanwhile();
-        if (end instanceof GrantAction.SendRelease) {
+        if (end instanceof GrantMachine.SendRelease) {
             sendRelease();
             return;
         }
-        if (end instanceof GrantAction.SendUndo) {
+        if (end instanceof GrantMachine.SendUndo) {
             send(ReleaseRequest.Kind.UNDO);
         }
         finish(ReleaseOutcome.ALREADY_LOST, List.of());
@@ -366,7 +407,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     private CompletableFuture<ReleaseReply> send(ReleaseRequest.Kind kind) {
         return context.retrier()
-                .end(List.of(name), grant.owner(), highestBallot, kind, timings)
+                .end(List.of(name), grant.owner(), highestBallot, kind, settings.timings())
                 .firstReply();
     }
 
@@ -395,7 +436,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     @Override
     public void endAtClose() {
-        on(new GrantEvent.Deserted(currentLease().keeping()));
+        on(new GrantMachine.Deserted(currentLease().keeping()));
     }
 
     @Override
@@ -410,7 +451,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     @Override
     public boolean blocksForever(Thread thread) {
-        return isHeld() && timings.renewed() && currentLease().isOnlyFor(thread);
+        return isHeld() && settings.timings().renewed() && currentLease().isOnlyFor(thread);
     }
 
     @Override

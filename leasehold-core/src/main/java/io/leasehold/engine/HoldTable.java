@@ -14,7 +14,7 @@ final class HoldTable {
     /** A grant, as its client sees it. */
     interface Held {
 
-        void on(GrantEvent event);
+        void on(GrantMachine.Event event);
 
         /** Processes a suspension that was detected; does nothing if it is known here. */
         void noticeSuspension();

@@ -6,11 +6,11 @@ import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.admin.ClientRecord;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.ReleaseReply;
@@ -21,6 +21,7 @@ import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -53,7 +54,6 @@ public final class LazyStore implements LockStore {
     private final CompletableFuture<Void> closed = new CompletableFuture<>();
 
     private volatile @Nullable LockStore opened;
-    private volatile FailureKind kind = FailureKind.NO_EFFECT;
     private volatile LockStoreException failure;
 
     /**
@@ -92,8 +92,6 @@ public final class LazyStore implements LockStore {
                 failure = e instanceof LockStoreException known
                         ? known
                         : new LockStoreException("store " + shown + " cannot be opened: " + e.getMessage(), e);
-                // Last: who reads it must not be told for good that the store has not been reached yet.
-                kind = FailureKind.PERMANENT;
                 LOG.error("the store {} cannot be opened, and trying again would not help", shown, e);
                 signals.reconnected();
                 return;
@@ -120,10 +118,10 @@ public final class LazyStore implements LockStore {
         }
         if (opened == null) {
             store.close();
-            return false;
+        } else {
+            signals.reconnected();
         }
-        signals.reconnected();
-        return true;
+        return opened != null;
     }
 
     private boolean pausedBeforeNext() {
@@ -140,87 +138,88 @@ public final class LazyStore implements LockStore {
         }
     }
 
-    private <T> T asked(Function<LockStore, T> question, T otherwise) {
+    private <T> T asked(Function<LockStore, T> question, Supplier<T> otherwise) {
         LockStore store = opened;
-        return store == null ? otherwise : question.apply(store);
+        return store == null ? otherwise.get() : question.apply(store);
     }
 
     @Override
     public String description() {
-        return asked(LockStore::description, shown);
+        return asked(LockStore::description, () -> shown);
     }
 
     @Override
     public Guarantees guarantees() {
-        return asked(LockStore::guarantees, NOTHING_YET);
+        return asked(LockStore::guarantees, () -> NOTHING_YET);
     }
 
     @Override
     public Duration maxTtl() {
-        return asked(LockStore::maxTtl, LockStore.super.maxTtl());
+        return asked(LockStore::maxTtl, LockStore.super::maxTtl);
     }
 
     @Override
     public boolean isAtomicOver(List<LockName> names) {
-        return asked(store -> store.isAtomicOver(names), names.size() == 1);
+        return asked(store -> store.isAtomicOver(names), () -> names.size() == 1);
     }
 
     @Override
     public boolean isOfNodes() {
-        return asked(LockStore::isOfNodes, false);
+        return asked(LockStore::isOfNodes, () -> false);
     }
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
-        LockStore store = opened;
-        return store == null
-                ? CompletableFuture.completedFuture(new AcquireReply.Failed(kind, failure, request.ballotSoFar()))
-                : store.acquire(request);
+        return asked(
+                store -> store.acquire(request),
+                () -> CompletableFuture.completedFuture(notGranted(failure, request.ballotSoFar())));
+    }
+
+    /** Only a store that could not be reached may be reached another time. */
+    private static AcquireReply notGranted(LockStoreException why, long ballot) {
+        FailureKind kind = why instanceof StoreUnavailableException ? FailureKind.NO_EFFECT : FailureKind.PERMANENT;
+        return new AcquireReply.Failed(kind, why, ballot);
     }
 
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
-        LockStore store = opened;
-        return store == null
-                ? CompletableFuture.completedFuture(new RenewReply(batch.items().stream()
-                        .map(item -> (RenewReply.Item) new RenewReply.Failed(failure))
-                        .toList()))
-                : store.renew(batch);
+        return asked(
+                store -> store.renew(batch),
+                () -> CompletableFuture.completedFuture(
+                        new RenewReply(Collections.nCopies(batch.items().size(), new RenewReply.Failed(failure)))));
     }
 
     /** Nothing can have been granted before the store was opened. */
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
-        LockStore store = opened;
-        return store == null
-                ? CompletableFuture.completedFuture(new ReleaseReply.NotOurs(List.of()))
-                : store.release(request);
+        return asked(
+                store -> store.release(request),
+                () -> CompletableFuture.completedFuture(new ReleaseReply.NotOurs(List.of())));
     }
 
     @Override
     public StoreAdmin admin() {
-        return asked(LockStore::admin, new AdminBeforeOpening());
+        return asked(LockStore::admin, Unopened::new);
     }
 
     @Override
     public StoreOperations operations() {
-        return asked(LockStore::operations, new BeforeOpening());
+        return asked(LockStore::operations, Unopened::new);
     }
 
     @Override
     public void close() {
-        LockStore store;
         synchronized (this) {
             closed.complete(null);
-            store = opened;
         }
+        LockStore store = opened;
         if (store != null) {
             store.close();
         }
     }
 
-    /** The engine asks once whether records are kept, and a store that keeps none takes them all the same. */
-    private final class BeforeOpening implements StoreOperations {
+    private final class Unopened implements StoreAdmin, StoreOperations {
+        /** The engine asks once whether records are kept, and a store that keeps none takes them all the same. */
         @Override
         public boolean keepsClientRecords() {
             return true;
@@ -228,33 +227,35 @@ public final class LazyStore implements LockStore {
 
         @Override
         public CompletableFuture<Void> announce(ClientRecord record, long keepNanos) {
-            return CompletableFuture.failedFuture(failure);
+            return failed();
         }
 
         @Override
         public CompletableFuture<Optional<ClientRecord>> client(String holderId) {
-            return CompletableFuture.failedFuture(failure);
-        }
-    }
-
-    private final class AdminBeforeOpening implements StoreAdmin {
-        @Override
-        public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-            return CompletableFuture.failedFuture(failure);
+            return failed();
         }
 
         @Override
-        public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-            return CompletableFuture.failedFuture(failure);
+        public CompletableFuture<Optional<HeldLock>> describe(LockName name) {
+            return failed();
+        }
+
+        @Override
+        public CompletableFuture<List<HeldLock>> list(String glob, int limit) {
+            return failed();
         }
 
         @Override
         public CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
-            return CompletableFuture.failedFuture(failure);
+            return failed();
         }
 
         @Override
         public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+            return failed();
+        }
+
+        private <T> CompletableFuture<T> failed() {
             return CompletableFuture.failedFuture(failure);
         }
     }

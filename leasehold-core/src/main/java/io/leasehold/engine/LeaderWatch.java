@@ -5,10 +5,11 @@ import io.leasehold.Holder;
 import io.leasehold.Leader;
 import io.leasehold.LockName;
 import io.leasehold.admin.ClientRecord;
-import io.leasehold.spi.LockRecord;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -24,29 +25,18 @@ final class LeaderWatch implements Election.Observation {
 
     private boolean closed;
     private LockRuntime.@Nullable Timer timer;
-    /** The leader that was told last; {@link Seen#NONE} where there was none, null before the first answer. */
+    /** The answer that was told last; null before the first. */
     private @Nullable Seen told;
 
     private boolean outage;
 
     /** By what one leader is told from the next. */
-    private record Seen(String holderId, long token) {
-        static final Seen NONE = new Seen("", 0);
+    private record Seen(Optional<String> holderId, Optional<OptionalLong> term) {}
 
-        static Seen of(Leader leader) {
-            return new Seen(leader.holderId(), leader.term().orElse(0));
-        }
-    }
-
-    LeaderWatch(
-            LockName name,
-            WaitPolicy policy,
-            EngineContext context,
-            Attempts attempts,
-            Consumer<? super Optional<Leader>> observer) {
+    LeaderWatch(LockName name, WaitPolicy policy, Attempts attempts, Consumer<? super Optional<Leader>> observer) {
         this.name = name;
         this.policy = policy;
-        this.context = context;
+        this.context = attempts.context();
         this.attempts = attempts;
         this.observer = observer;
     }
@@ -54,7 +44,7 @@ final class LeaderWatch implements Election.Observation {
     /** The leader now, with what its client's record says of it. */
     static CompletableFuture<Optional<Leader>> ask(LockStore store, LockName name) {
         return Futures.ask(() -> store.admin().describe(name))
-                .thenCompose(record -> record.map(LockRecord::holder)
+                .thenCompose(record -> record.map(HeldLock::holder)
                         .map(holder -> withRecord(store, name, holder))
                         .orElseGet(() -> CompletableFuture.completedFuture(Optional.empty())));
     }
@@ -71,9 +61,7 @@ final class LeaderWatch implements Election.Observation {
     }
 
     LeaderWatch begin() {
-        if (attempts.isClosing()) {
-            throw new IllegalStateException("lock client for " + attempts.storeDescription() + " is closed");
-        }
+        attempts.requireOpen();
         look();
         return this;
     }
@@ -97,7 +85,7 @@ final class LeaderWatch implements Election.Observation {
     }
 
     private void answered(Optional<Leader> leader) {
-        Seen seen = leader.map(Seen::of).orElse(Seen.NONE);
+        Seen seen = new Seen(leader.map(Leader::holderId), leader.map(Leader::term));
         synchronized (this) {
             outage = false;
             if (closed || seen.equals(told)) {

@@ -5,8 +5,7 @@ import io.leasehold.LockName;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.Leak;
 import io.leasehold.admin.LockAdmin;
-import io.leasehold.spi.LockRecord;
-import io.leasehold.spi.LockRuntime;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.spi.LockStore;
 import java.time.Duration;
 import java.time.Instant;
@@ -24,22 +23,21 @@ final class LeakSearch {
     /** The delay before suspects are checked again: by then the record of a new hold has appeared, and a hand-over has arrived. */
     private static final long RECHECK_NANOS = 4_000_000_000L;
 
-    private final LockRuntime runtime;
+    private final EngineContext context;
     private final LockStore store;
     private final Duration olderThan;
     private final Map<String, Optional<ClientRecord>> clients = new HashMap<>();
 
-    LeakSearch(LockRuntime runtime, LockStore store, Duration olderThan) {
-        this.runtime = runtime;
-        this.store = store;
+    LeakSearch(EngineContext context, Duration olderThan) {
+        this.context = context;
+        this.store = context.store();
         this.olderThan = olderThan;
     }
 
     List<Leak> find() {
-        List<Leak> found =
-                new ArrayList<>(Futures.join(runtime, store.operations().leaks()));
-        List<LockRecord> silent = new ArrayList<>();
-        for (LockRecord held : Futures.join(runtime, store.admin().list("*", LockAdmin.MAX_LEAK_CANDIDATES))) {
+        List<Leak> found = new ArrayList<>(context.answer(store.operations().leaks()));
+        List<HeldLock> silent = new ArrayList<>();
+        for (HeldLock held : context.answer(store.admin().list("*", LockAdmin.MAX_LEAK_CANDIDATES))) {
             classify(held, found, silent);
         }
         if (!silent.isEmpty()) {
@@ -49,9 +47,9 @@ final class LeakSearch {
         return List.copyOf(found);
     }
 
-    private void classify(LockRecord held, List<Leak> found, List<LockRecord> silent) {
+    private void classify(HeldLock held, List<Leak> found, List<HeldLock> silent) {
         Holder holder = held.holder();
-        if (isEndless(holder)) {
+        if (holder.ends() == Holder.Ends.NEVER) {
             found.add(new Leak(
                     Leak.Kind.NO_TTL,
                     held.name().text(),
@@ -69,10 +67,6 @@ final class LeakSearch {
         }
     }
 
-    private static boolean isEndless(Holder holder) {
-        return holder.ends() == Holder.Ends.NEVER;
-    }
-
     /** Whether the id has the form host, pid, client: other holders keep no record. */
     private static boolean isOurs(String holderId) {
         return holderId.split("/", -1).length >= 3;
@@ -80,11 +74,12 @@ final class LeakSearch {
 
     private Optional<ClientRecord> client(String holderId) {
         return clients.computeIfAbsent(
-                holderId, id -> Futures.join(runtime, store.operations().client(id)));
+                holderId, id -> context.answer(store.operations().client(id)));
     }
 
-    private void checkAge(LockRecord held, ClientRecord.ClientHold hold, List<Leak> found) {
-        Duration age = Duration.between(hold.since(), Instant.ofEpochMilli(runtime.wallMillis()));
+    private void checkAge(HeldLock held, ClientRecord.ClientHold hold, List<Leak> found) {
+        Duration age = Duration.between(
+                hold.since(), Instant.ofEpochMilli(context.runtime().wallMillis()));
         if (age.compareTo(olderThan) > 0) {
             String thread = hold.thread().isEmpty() ? "" : ", thread \"" + hold.thread() + "\"";
             found.add(new Leak(
@@ -95,16 +90,15 @@ final class LeakSearch {
         }
     }
 
-    private List<Leak> recheck(List<LockRecord> silent) {
+    private List<Leak> recheck(List<HeldLock> silent) {
         CompletableFuture<Void> later = new CompletableFuture<>();
-        runtime.schedule(RECHECK_NANOS, () -> later.complete(null));
-        Futures.join(runtime, later);
+        context.runtime().schedule(RECHECK_NANOS, () -> later.complete(null));
+        context.answer(later);
         List<Leak> found = new ArrayList<>();
         clients.clear();
-        for (LockRecord before : silent) {
+        for (HeldLock before : silent) {
             LockName name = before.name();
-            Optional<Holder> now =
-                    Futures.join(runtime, store.admin().describe(name)).map(LockRecord::holder);
+            Optional<Holder> now = context.answer(store.admin().describe(name)).map(HeldLock::holder);
             if (now.isPresent()
                     && isSameHold(before.holder(), now.get())
                     && client(before.holder().id()).isEmpty()) {

@@ -48,6 +48,11 @@ final class LeaseHandle implements Lease, UnseenHold {
         return Futures.ask(this::releaseAsync);
     }
 
+    @Override
+    public void openedBy(Thread thread) {
+        state.openedBy(thread);
+    }
+
     private LockRuntime runtime() {
         return state.owner().context().runtime();
     }
@@ -110,7 +115,7 @@ final class LeaseHandle implements Lease, UnseenHold {
     /** Ends a lease that its holder considers lost because nothing has confirmed it, and releases it at the store. */
     void loseUnconfirmed() {
         if (state.cause() == null && state.isUnreleased()) {
-            state.owner().on(new GrantEvent.TakenAway(LossCause.EXPIRED));
+            state.owner().on(new GrantMachine.TakenAway(LossCause.EXPIRED));
             Futures.guarded("giving back an unconfirmed hold", this::give);
         }
     }

@@ -1,7 +1,6 @@
 package io.leasehold.engine;
 
 import io.leasehold.LockName;
-import io.leasehold.LossCause;
 import java.util.concurrent.CompletableFuture;
 
 /** The grant behind a lease, as the lease and its handle see it. */
@@ -9,25 +8,19 @@ interface LeaseOwner {
 
     LockName name();
 
-    Timings timings();
+    WaitSettings settings();
 
     EngineContext context();
-
-    /** How long other clients must not have the lock, however soon the lease is released. */
-    long atLeastNanos();
 
     /** The validity left for this lease, which must be the current one; checks for a suspension first. */
     long remainingNanos(ActiveLease lease);
 
-    void on(GrantEvent event);
+    void on(GrantMachine.Event event);
 
     CompletableFuture<Void> renewByHand();
 
     /** Binds the current lease to a thread: once that has died, there is no holder left to release it. */
     void bindTo(Thread thread);
-
-    /** The holder of the current lease is gone: reports that, and stops the renewals. */
-    void abandon(LossCause cause);
 
     /** The holder of this lease is done with it. */
     void giveBack(ActiveLease lease);

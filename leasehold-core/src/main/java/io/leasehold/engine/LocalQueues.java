@@ -8,15 +8,17 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
-import java.util.function.Function;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The {@link LocalQueue}s of a client, by name, so that a process is one contender however many threads want a lock.
  *
- * <p>A queue exists while an attempt waits in it or a grant of this process is held. It is guarded by itself; no other lock is
- * taken inside, and nothing is called.
+ * <p>A queue exists while an attempt waits in it or a grant of this process is held. It is used within the steps of the map alone, which
+ * are atomic; no lock is taken inside, and nothing is called.
  */
 final class LocalQueues {
 
@@ -27,17 +29,11 @@ final class LocalQueues {
 
         LockOptions options();
 
-        /** Contends with the store; may be called more than once. */
-        void start();
-
-        /** Waits in the queue; without patience, this ends the attempt. */
-        void enqueued();
+        /** It waits in the queue, or may contend with the store (more than once), or the lock may be free. */
+        void on(AcquireMachine.Event event);
 
         /** A lease of the grant that this process holds is offered. */
         AcquireMachine.Offer handOver(ActiveLease lease);
-
-        /** The lock may be free. */
-        void woken();
 
         /** The store has given the lock to an attempt, perhaps to this one. */
         void handedOver(HandOver handOver);
@@ -51,7 +47,7 @@ final class LocalQueues {
         /** How long a hand-over to an attempt with these options is still possible; zero or less if it is not. */
         long passableNanos(LockOptions wanted);
 
-        void on(GrantEvent event);
+        void on(GrantMachine.Event event);
 
         /** Whether this thread opened the current lease, which lasts until it is released, and no other thread has used it. */
         boolean blocksForever(Thread thread);
@@ -72,22 +68,14 @@ final class LocalQueues {
         R of(LocalQueue<Contender, Passable> queue);
     }
 
-    /** Asks the queue of this name; null if there is none. */
+    /** Asks the queue of this name, which goes if it is empty then; null if there is none. */
     private <R> @Nullable R find(LockName name, Question<R> question) {
-        LocalQueue<Contender, Passable> queue = queues.get(name);
-        while (queue != null) {
-            synchronized (queue) {
-                if (queues.get(name) == queue) {
-                    R answer = question.of(queue);
-                    if (queue.isEmpty()) {
-                        queues.remove(name);
-                    }
-                    return answer;
-                }
-            }
-            queue = queues.get(name);
-        }
-        return null;
+        AtomicReference<@Nullable R> answer = new AtomicReference<>();
+        queues.computeIfPresent(name, (same, queue) -> {
+            answer.set(question.of(queue));
+            return queue.isEmpty() ? null : queue;
+        });
+        return answer.get();
     }
 
     /** Asks the queue of this name; the default if there is none. */
@@ -97,23 +85,22 @@ final class LocalQueues {
     }
 
     /** Changes the queue of this name, which is created if there is none. */
-    private boolean fill(LockName name, Function<LocalQueue<Contender, Passable>, Boolean> change) {
-        while (true) {
-            LocalQueue<Contender, Passable> queue = queues.computeIfAbsent(name, n -> new LocalQueue<>());
-            synchronized (queue) {
-                if (queues.get(name) == queue) {
-                    return change.apply(queue);
-                }
-            }
-        }
+    private boolean fill(LockName name, Predicate<LocalQueue<Contender, Passable>> change) {
+        AtomicBoolean answer = new AtomicBoolean();
+        queues.compute(name, (same, known) -> {
+            LocalQueue<Contender, Passable> queue = known == null ? new LocalQueue<>() : known;
+            answer.set(change.test(queue));
+            return queue;
+        });
+        return answer.get();
     }
 
     /** Adds the attempt, which starts if it is first and nothing is held here. */
     void enter(Contender attempt) {
         if (fill(attempt.name(), queue -> queue.enter(attempt))) {
-            attempt.start();
+            attempt.on(new AcquireMachine.Started());
         } else {
-            attempt.enqueued();
+            attempt.on(new AcquireMachine.Enqueued());
             settle(attempt.name());
         }
     }
@@ -171,7 +158,7 @@ final class LocalQueues {
         Passable held = held(name);
         long waitNanos = held == null ? 0 : held.passableNanos(first.options());
         if (held == null || waitNanos <= 0) {
-            first.start();
+            first.on(new AcquireMachine.Started());
         } else if (ask(name, false, queue -> queue.beginAwaiting(held))) {
             timeline.schedule(waitNanos, () -> settle(name));
         }
@@ -181,7 +168,7 @@ final class LocalQueues {
     void wake(LockName name) {
         Contender first = first(name);
         if (first != null) {
-            first.woken();
+            first.on(new AcquireMachine.Woken());
         }
     }
 

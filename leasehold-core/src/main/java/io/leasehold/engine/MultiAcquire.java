@@ -16,7 +16,6 @@ import io.leasehold.spi.ReleaseRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -27,19 +26,11 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Fields that change are guarded by {@code this}; nothing is called inside.
  */
-final class MultiAcquire implements PendingAttempt<MultiLease> {
+final class MultiAcquire extends PendingAttempt<MultiLease> {
 
     private final List<LockName> names;
-    private final WaitSettings settings;
     private final MultiMachine machine;
-    private final long startAtNanos;
     private final Attempts attempts;
-    private final EngineContext context;
-    /** The stack of the caller, if that is recorded. */
-    private final @Nullable Throwable asked;
-
-    private final CompletableFuture<Attempt<MultiLease>> result = new CompletableFuture<>();
-
     private final List<LeaseHandle> acquired = new ArrayList<>();
     private @Nullable AcquireAttempt current;
     private boolean givenUp;
@@ -47,10 +38,8 @@ final class MultiAcquire implements PendingAttempt<MultiLease> {
     private boolean taking;
 
     private boolean takeAnother;
-    /** Atomic requests that are in flight, or whose reply is being processed. */
-    private int requestsInFlight;
-    /** Completes when the last of these has been processed. */
-    private CompletableFuture<?> requestsDone = CompletableFuture.completedFuture(null);
+    /** Completes when the reply to the last atomic request has been processed. */
+    private CompletableFuture<?> requestDone = CompletableFuture.completedFuture(null);
     /** The undos and releases that have not been answered. */
     private CompletableFuture<?> leaving = CompletableFuture.completedFuture(null);
 
@@ -61,25 +50,17 @@ final class MultiAcquire implements PendingAttempt<MultiLease> {
             Attempts attempts,
             EngineContext context,
             @Nullable Throwable asked) {
-        this.asked = asked;
+        super(settings, context, asked);
         this.names = names;
-        this.settings = settings;
         this.attempts = attempts;
-        this.context = context;
-        this.startAtNanos = context.runtime().nanoTime();
         String what = "locks " + names + " at " + context.store().description();
         this.machine = new MultiMachine(what, settings.timings(), maxWaitNanos, startAtNanos);
         result.whenComplete((attempt, error) -> attempts.settled(this));
     }
 
-    @Override
-    public CompletableFuture<Attempt<MultiLease>> result() {
-        return result;
-    }
-
     /** Whether it has its result and no atomic request is in flight; the queues watch its {@link AcquireAttempt}s. */
     synchronized boolean isOver() {
-        return result.isDone() && requestsInFlight == 0;
+        return result.isDone() && requestDone.isDone();
     }
 
     void start() {
@@ -96,13 +77,12 @@ final class MultiAcquire implements PendingAttempt<MultiLease> {
         OwnerToken owner = OwnerToken.draw(context.runtime());
         AcquireRequest request = context.request(names, owner, settings);
         long mark = context.suspensions().mark();
-        CompletableFuture<Void> requestDone = new CompletableFuture<>();
+        CompletableFuture<Void> processed = new CompletableFuture<>();
         synchronized (this) {
             if (givenUp) {
                 return;
             }
-            requestsInFlight++;
-            requestsDone = requestDone;
+            requestDone = processed;
         }
         Futures.ask(() -> context.store().acquire(request)).whenComplete((reply, error) -> {
             try {
@@ -112,11 +92,8 @@ final class MultiAcquire implements PendingAttempt<MultiLease> {
                 giveBack(true);
                 result.completeExceptionally(e);
             } finally {
-                synchronized (this) {
-                    requestsInFlight--;
-                }
+                processed.complete(null);
                 attempts.settled(this);
-                requestDone.complete(null);
             }
         });
     }
@@ -295,40 +272,31 @@ final class MultiAcquire implements PendingAttempt<MultiLease> {
     }
 
     @Override
-    public CompletableFuture<?> giveUp() {
-        result.completeExceptionally(new CancellationException("the attempt on " + names + " was withdrawn"));
-        CompletableFuture<?> waiter = withdraw();
-        CompletableFuture<?> atOnce;
-        synchronized (this) {
-            atOnce = requestsDone;
-        }
-        return CompletableFuture.allOf(waiter, atOnce).thenCompose(answered -> leaving());
-    }
-
-    @Override
-    public long undoPatienceNanos() {
-        return settings.options().nodeTimeout().toNanos();
+    CompletableFuture<?> giveUp() {
+        result.completeExceptionally(withdrawn(names.toString(), false));
+        return withdraw().thenCompose(answered -> leaving());
     }
 
     /** Fails the result before the current part fails; parts that it holds are ended as every other lease. */
     @Override
     public void clientClosing() {
-        if (result.completeExceptionally(
-                new IllegalStateException("lock client is closed; the attempt on " + names + " was withdrawn"))) {
+        if (result.completeExceptionally(withdrawn(names.toString(), true))) {
             withdraw();
         }
     }
 
-    /** Completes when nothing is left of the current part. */
+    /** Completes when nothing is left of the current part, and the atomic request has been answered. */
     private CompletableFuture<?> withdraw() {
         AcquireAttempt waiting;
+        CompletableFuture<?> answered;
         synchronized (this) {
             givenUp = true;
             waiting = current;
+            answered = requestDone;
         }
-        CompletableFuture<?> waiter = waiting != null ? waiting.giveUp() : CompletableFuture.completedFuture(null);
+        CompletableFuture<?> left = waiting == null ? answered : CompletableFuture.allOf(waiting.giveUp(), answered);
         giveBack(true);
-        return waiter;
+        return left;
     }
 
     private void giveBack(boolean forGood) {
@@ -339,9 +307,5 @@ final class MultiAcquire implements PendingAttempt<MultiLease> {
             givenUp |= forGood;
         }
         parts.forEach(part -> leaves(UnseenHold.giveBack(part)));
-    }
-
-    private Duration waited() {
-        return Duration.ofNanos(context.runtime().nanoTime() - startAtNanos);
     }
 }

@@ -27,8 +27,8 @@ final class MultiLeaseHandle implements MultiLease, UnseenHold {
         this.parts = List.copyOf(parts);
     }
 
-    /** The thread that waited for it. */
-    void openedBy(Thread thread) {
+    @Override
+    public void openedBy(Thread thread) {
         parts.forEach(part -> part.state().openedBy(thread));
     }
 

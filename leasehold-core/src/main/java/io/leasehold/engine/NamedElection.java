@@ -24,13 +24,11 @@ final class NamedElection implements Election {
     private final LockName name;
     private final WaitSettings settings;
     private final Attempts attempts;
-    private final EngineContext context;
 
-    NamedElection(LockName name, WaitSettings settings, Attempts attempts, EngineContext context) {
+    NamedElection(LockName name, WaitSettings settings, Attempts attempts) {
         this.name = name;
         this.settings = settings;
         this.attempts = attempts;
-        this.context = context;
     }
 
     @Override
@@ -46,7 +44,7 @@ final class NamedElection implements Election {
     @Override
     public Election with(UnaryOperator<LockOptions> change) {
         LockOptions changed = Objects.requireNonNull(change.apply(options()), "options");
-        return new NamedElection(name, attempts.settings(changed), attempts, context);
+        return new NamedElection(name, attempts.settings(changed), attempts);
     }
 
     @Override
@@ -66,18 +64,19 @@ final class NamedElection implements Election {
     }
 
     private Candidacy begun(RunningTerm.Callback callback) {
-        return new RunningCandidacy(name, settings, attempts, context, callback).begin();
+        return new RunningCandidacy(name, settings, attempts, callback).begin();
     }
 
     @Override
     public Optional<Leader> leader() {
+        EngineContext context = attempts.context();
         return Futures.join(context.runtime(), LeaderWatch.ask(context.store(), name));
     }
 
     @Override
     public Observation observe(Consumer<? super Optional<Leader>> observer) {
         Objects.requireNonNull(observer, "observer");
-        return new LeaderWatch(name, settings.policy(), context, attempts, observer).begin();
+        return new LeaderWatch(name, settings.policy(), attempts, observer).begin();
     }
 
     @Override

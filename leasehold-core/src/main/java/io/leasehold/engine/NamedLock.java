@@ -27,12 +27,6 @@ final class NamedLock extends AbstractLock<Lease> implements DistributedLock {
         return attempts.enter(name, settings, maxWaitNanos);
     }
 
-    /** Records the thread that waited for the lease: it must not wait for it again without limit. */
-    @Override
-    void opened(Lease lease) {
-        LeaseHandle.of(lease).state().openedBy(Thread.currentThread());
-    }
-
     @Override
     void refuseSelfWait() {
         attempts.refuseSelfWait(name);

@@ -27,12 +27,6 @@ final class NamedLocks extends AbstractLock<MultiLease> implements MultiLock {
         return attempts.enterAll(names, settings, maxWaitNanos);
     }
 
-    /** Records the thread that waited for the leases: it must not wait for them again without limit. */
-    @Override
-    void opened(MultiLease lease) {
-        ((MultiLeaseHandle) lease).openedBy(Thread.currentThread());
-    }
-
     @Override
     void refuseSelfWait() {
         names.forEach(attempts::refuseSelfWait);

@@ -31,17 +31,14 @@ final class ReentrantView implements ReentrantLockView {
     @Override
     public void lock() {
         if (!reentered()) {
-            begin(lock.acquireUninterruptibly());
+            begun(lock.acquireUninterruptibly());
         }
     }
 
     @Override
     public void lockInterruptibly() throws InterruptedException {
-        if (Thread.interrupted()) {
-            throw new InterruptedException("interrupted before lock \"" + name + "\" was asked for");
-        }
-        if (!reentered()) {
-            begin(lock.acquire());
+        if (!reenteredUnlessInterrupted()) {
+            begun(lock.acquire());
         }
     }
 
@@ -52,22 +49,22 @@ final class ReentrantView implements ReentrantLockView {
 
     @Override
     public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-        if (Thread.interrupted()) {
-            throw new InterruptedException("interrupted before lock \"" + name + "\" was asked for");
-        }
-        return reentered() || begun(lock.tryAcquire(Duration.ofNanos(Math.max(0, unit.toNanos(time)))));
+        return reenteredUnlessInterrupted()
+                || begun(lock.tryAcquire(Duration.ofNanos(Math.max(0, unit.toNanos(time)))));
     }
 
     private boolean begun(@Nullable Lease lease) {
-        if (lease == null) {
-            return false;
+        if (lease != null) {
+            holds.begin(name, LeaseHandle.of(lease), lock.options().reentryLimit());
         }
-        begin(lease);
-        return true;
+        return lease != null;
     }
 
-    private void begin(Lease lease) {
-        holds.begin(name, LeaseHandle.of(lease), lock.options().reentryLimit());
+    private boolean reenteredUnlessInterrupted() throws InterruptedException {
+        if (Thread.interrupted()) {
+            throw new InterruptedException("interrupted before lock \"" + name + "\" was asked for");
+        }
+        return reentered();
     }
 
     private boolean reentered() {
@@ -81,13 +78,8 @@ final class ReentrantView implements ReentrantLockView {
             held.lease.release();
             return false;
         }
-        try {
-            checkConfirmed(held);
-        } catch (LeaseLostException e) {
-            // The outer section is no longer protected.
-            held.endReported = true;
-            throw e;
-        }
+        // If it was lost, the outer section is no longer protected.
+        reportingLoss(held, ReentrantView::checkConfirmed);
         if (held.count == held.limit) {
             throw new IllegalStateException("lock \"" + name + "\" is held " + held.count
                     + " times by this thread; that is the limit (LockOptions.reentryLimit)");
@@ -100,12 +92,12 @@ final class ReentrantView implements ReentrantLockView {
      * Throws unless the hold is valid. After a suspension the validity is unconfirmed, so the store is asked: a thread that
      * receives a negative answer leaves its section, and must not leave a hold that proves valid later.
      */
-    private static void checkConfirmed(ReentrantHolds.Counted held) {
+    private static void checkConfirmed(Lease lease) {
         try {
-            held.lease.ensureValidFor(Duration.ZERO);
+            lease.ensureValidFor(Duration.ZERO);
         } catch (LeaseAtRiskException unconfirmed) {
-            held.lease.renew();
-            held.lease.ensureValidFor(Duration.ZERO);
+            lease.renew();
+            lease.ensureValidFor(Duration.ZERO);
         }
     }
 
@@ -195,8 +187,7 @@ final class ReentrantView implements ReentrantLockView {
             return false;
         }
         try {
-            checkConfirmed(held);
-            held.endReported = false;
+            reportingLoss(held, ReentrantView::checkConfirmed);
         } catch (LeaseLostException | LockStoreException | IllegalStateException over) {
             // Including a hold that was not confirmed or is no longer renewed: this thread may leave its section
             // without an unlock().

@@ -56,9 +56,7 @@ final class RenewalBatcher {
                 try {
                     // The earlier timer stays until this one is armed: other renewals wait for it.
                     LockRuntime.Timer sooner = timeline.schedule(withinNanos, this::flush);
-                    if (flush != null) {
-                        flush.cancel();
-                    }
+                    TimerQueue.cancelled(flush);
                     flush = sooner;
                     flushAtNanos = atNanos;
                 } catch (RuntimeException | Error e) {
@@ -76,10 +74,7 @@ final class RenewalBatcher {
     private void flush() {
         List<Renewable> all;
         synchronized (this) {
-            if (flush != null) {
-                flush.cancel();
-                flush = null;
-            }
+            flush = TimerQueue.cancelled(flush);
             all = due;
             due = new ArrayList<>();
         }

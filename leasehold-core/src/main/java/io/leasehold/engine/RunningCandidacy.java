@@ -1,5 +1,8 @@
 package io.leasehold.engine;
 
+import static java.util.Objects.requireNonNull;
+
+import io.leasehold.Candidacy;
 import io.leasehold.Guarantee;
 import io.leasehold.Lease;
 import io.leasehold.LockName;
@@ -7,71 +10,70 @@ import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.Term;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.admin.LockAdmin.HeldLock;
+import io.leasehold.engine.CandidacyMachine.Action;
 import io.leasehold.engine.CandidacyMachine.Event;
 import io.leasehold.engine.CandidacyMachine.Phase;
 import io.leasehold.spi.LockRuntime;
+import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A candidacy: performs what its {@link CandidacyMachine} decides.
+ * A candidacy: performs what its {@link CandidacyMachine} decides, and passes on what the caller asks of it.
  *
  * <p>The machine and the fields that change are guarded by {@code this}; calls to other classes are made without it. An event of a
  * term names it, so that a late one of an earlier term has no effect.
  */
-final class RunningCandidacy {
+final class RunningCandidacy implements Candidacy {
 
     private final LockName name;
     private final WaitSettings settings;
     private final Attempts attempts;
     private final EngineContext context;
     private final RunningTerm.Callback callback;
+    /** Completes when it has ended, on any thread; exceptionally if the store never accepts it. */
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
+    /** Completes with its end, however it ended. */
+    private final CompletableFuture<Void> finished = ended.handle((done, error) -> null);
+    /** Completes with its end; callers cannot complete it. */
+    private final CompletionStage<Void> end = ended.minimalCompletionStage();
 
     private CandidacyMachine machine = CandidacyMachine.standing();
     private @Nullable PendingAttempt<Lease> pending;
     /** The current term, or the last one. */
     private @Nullable RunningTerm term;
-    /** How that term was given back; completes on any thread. */
-    private CompletableFuture<ReleaseOutcome> outcome = CompletableFuture.completedFuture(ReleaseOutcome.ALREADY_LOST);
 
     private LockRuntime.@Nullable Timer timer;
     /** Why it ended, unless it was closed. */
-    private @Nullable Throwable failure;
+    private volatile @Nullable Throwable failure;
     /** The last attempt has failed, and that was logged. */
     private boolean outage;
 
-    RunningCandidacy(
-            LockName name,
-            WaitSettings settings,
-            Attempts attempts,
-            EngineContext context,
-            RunningTerm.Callback callback) {
+    RunningCandidacy(LockName name, WaitSettings settings, Attempts attempts, RunningTerm.Callback callback) {
         this.name = name;
         this.settings = settings;
         this.attempts = attempts;
-        this.context = context;
+        this.context = attempts.context();
         this.callback = callback;
     }
 
     /** Begins the first attempt; if it is refused at once, the caller is told. */
-    CandidacyHandle begin() {
+    RunningCandidacy begin() {
         enter();
         // The last part of the client's close; a pause would otherwise outlast it. Forgotten by the client with the
         // candidacy.
         CompletableFuture.anyOf(ended, attempts.closed()).whenComplete((done, error) -> clientClosed());
-        return new CandidacyHandle(this);
+        return this;
     }
 
     private void clientClosed() {
-        on(new Event.Close(false));
+        on(null, new Event.Close(false));
         // No timer runs any more.
-        on(new Event.GraceOver());
-        boolean isOver;
-        synchronized (this) {
-            isOver = machine.phase() == Phase.ENDED;
-        }
-        if (isOver) {
+        on(null, new Event.GraceOver());
+        if (isIn(Phase.ENDED)) {
             // The threads that were to tell it may be gone.
             tellEnded();
         }
@@ -79,71 +81,55 @@ final class RunningCandidacy {
 
     // ---- events and actions
 
-    /** An event of the candidacy, or of whatever term it is in. */
-    void on(Event event) {
+    /** An event of this term, which has no effect on a later one; or, if null, of whatever term it is in. */
+    private void on(@Nullable RunningTerm about, Event event) {
         RunningTerm current;
-        CandidacyMachine.Step step;
+        List<Action> actions;
         synchronized (this) {
-            current = term;
-            step = machine.on(event);
-            machine = step.next();
-        }
-        perform(step, current, event);
-    }
-
-    /** An event of this term: it has no effect on a later one. */
-    void on(RunningTerm about, Event event) {
-        CandidacyMachine.Step step;
-        synchronized (this) {
-            if (about != term) {
+            if (about != null && about != term) {
                 return;
             }
-            step = machine.on(event);
-            machine = step.next();
+            current = term;
+            actions = decide(event);
         }
-        perform(step, about, event);
+        perform(actions, current, event);
     }
 
-    private void perform(CandidacyMachine.Step step, @Nullable RunningTerm about, Event cause) {
-        for (CandidacyMachine.Action action : step.actions()) {
+    private synchronized List<Action> decide(Event event) {
+        CandidacyMachine.Step step = machine.on(event);
+        machine = step.next();
+        return step.actions();
+    }
+
+    private synchronized boolean isIn(Phase phase) {
+        return machine.phase() == phase;
+    }
+
+    private void perform(List<Action> actions, @Nullable RunningTerm about, Event cause) {
+        for (Action action : actions) {
             Futures.guarded("a step of a candidacy", () -> perform(action, about, cause));
         }
     }
 
-    private void perform(CandidacyMachine.Action action, @Nullable RunningTerm about, Event cause) {
+    private void perform(Action action, @Nullable RunningTerm about, Event cause) {
         switch (action) {
             case STAND -> stand();
             case WITHDRAW -> withdraw();
-            case PAUSE -> arm(pauseNanos(), new Event.PauseOver());
+            case PAUSE -> arm(about, pauseNanos(), new Event.PauseOver());
             case END -> end();
-            case LEAD, TELL_END, ARM_GRACE, WARN, RELEASE -> {
-                if (about != null) {
-                    performIn(about, action, cause);
-                }
-            }
-        }
-    }
-
-    private void performIn(RunningTerm about, CandidacyMachine.Action action, Event cause) {
-        switch (action) {
-            case LEAD -> lead(about);
-            case TELL_END -> tellEnd(about, cause);
-            case ARM_GRACE -> arm(graceNanos(about), new Event.GraceOver());
-            case WARN -> ElectionMessages.callbackGoesOn(about);
-            case RELEASE -> release(about);
-            default -> throw new AssertionError(action + " is none of a term");
+            case LEAD -> lead(requireNonNull(about));
+            case TELL_END -> tellEnd(requireNonNull(about), cause);
+            case ARM_GRACE -> arm(about, graceNanos(requireNonNull(about)), new Event.GraceOver());
+            case WARN -> ElectionMessages.callbackGoesOn(requireNonNull(about));
+            case RELEASE -> release(requireNonNull(about));
         }
     }
 
     /** Arms the timer, unless what it is for has come meanwhile. */
-    private void arm(long nanos, Event event) {
-        RunningTerm current;
+    private void arm(@Nullable RunningTerm about, long nanos, Event event) {
+        LockRuntime.Timer armed = context.timeline().schedule(nanos, () -> on(about, event));
         synchronized (this) {
-            current = term;
-        }
-        LockRuntime.Timer armed = context.timeline().schedule(nanos, () -> timeIsUp(current, event));
-        synchronized (this) {
-            if (current == term && machine.awaits(event)) {
+            if (about == term && machine.awaits(event)) {
                 TimerQueue.cancelled(timer);
                 timer = armed;
                 return;
@@ -152,12 +138,8 @@ final class RunningCandidacy {
         armed.cancel();
     }
 
-    private void timeIsUp(@Nullable RunningTerm armedIn, Event event) {
-        if (armedIn != null) {
-            on(armedIn, event);
-        } else {
-            on(event);
-        }
+    private synchronized void disarm() {
+        timer = TimerQueue.cancelled(timer);
     }
 
     // ---- standing
@@ -168,16 +150,14 @@ final class RunningCandidacy {
         } catch (RuntimeException | Error e) {
             failed(e, e instanceof UnsafeStoreException);
             // If it was closed meanwhile, nothing is left to withdraw.
-            on(new Event.Withdrawn());
+            on(null, new Event.Withdrawn());
         }
     }
 
     private void enter() {
         PendingAttempt<Lease> begun = attempts.enter(name, settings, Long.MAX_VALUE);
-        boolean isClosed;
         synchronized (this) {
             pending = begun;
-            isClosed = machine.phase() == Phase.WITHDRAWING;
         }
         begun.result().whenComplete((attempt, error) -> {
             if (error == null) {
@@ -186,14 +166,14 @@ final class RunningCandidacy {
                 failed(Futures.unwrapped(error), false);
             }
         });
-        if (isClosed) {
+        if (isIn(Phase.WITHDRAWING)) {
             withdraw();
         }
     }
 
     private void elected(Lease lease) {
-        RunningTerm begun = new RunningTerm(lease, context);
-        CandidacyMachine.Step step;
+        RunningTerm begun = new RunningTerm(lease, context.runtime(), callback);
+        List<Action> actions;
         synchronized (this) {
             if (machine.phase() != Phase.STANDING) {
                 // Its withdrawal gives the lease back.
@@ -201,22 +181,21 @@ final class RunningCandidacy {
             }
             pending = null;
             term = begun;
-            outcome = new CompletableFuture<>();
             outage = false;
-            step = machine.on(new Event.Elected());
-            machine = step.next();
+            actions = decide(new Event.Elected());
         }
-        perform(step, begun, new Event.Elected());
+        perform(actions, begun, new Event.Elected());
     }
 
     /** An attempt has failed; {@code refused} if the store will never accept one. Whatever else it says may be mended. */
     private void failed(Throwable error, boolean refused) {
-        boolean forGood = refused || attempts.isClosing();
         boolean isNews;
         synchronized (this) {
             if (machine.phase() != Phase.STANDING) {
                 return;
             }
+            // What closes from now on must not take it for the next attempt, which may be about to enter.
+            pending = null;
             isNews = !outage && !attempts.isClosing();
             outage = true;
             failure = refused ? error : null;
@@ -224,7 +203,7 @@ final class RunningCandidacy {
         if (isNews) {
             Futures.guarded("a message", () -> ElectionMessages.cannotStand(name, refused, error));
         }
-        on(new Event.AttemptFailed(forGood));
+        on(null, new Event.AttemptFailed(refused || attempts.isClosing()));
     }
 
     private void withdraw() {
@@ -234,7 +213,7 @@ final class RunningCandidacy {
             pending = null;
         }
         if (left != null) {
-            left.giveUp().whenComplete((done, ignored) -> on(new Event.Withdrawn()));
+            left.giveUp().whenComplete((done, ignored) -> on(null, new Event.Withdrawn()));
         }
     }
 
@@ -254,9 +233,7 @@ final class RunningCandidacy {
     private void lead(RunningTerm begun) {
         begun.lease().onLost(cause -> on(begun, new Event.Lost()));
         attempts.workers()
-                .execute(
-                        () -> begun.run(callback, error -> returned(begun, error)),
-                        refused -> returned(begun, refused));
+                .execute(() -> begun.run(error -> returned(begun, error)), refused -> returned(begun, refused));
     }
 
     private void returned(RunningTerm over, @Nullable Throwable error) {
@@ -285,37 +262,23 @@ final class RunningCandidacy {
      * The time for a callback to return: the rest of its validity. A term that is lost has nothing left that others wait for: after a
      * ttl it is logged. One that is in doubt shows no validity, and has at most a whole one.
      */
-    long graceNanos(RunningTerm over) {
+    private long graceNanos(RunningTerm over) {
         long leftNanos = Timings.saturatedNanos(over.lease().remainingValidity());
         return leftNanos > 0 ? leftNanos : settings.timings().ttlNanos();
     }
 
     private void release(RunningTerm over) {
-        synchronized (this) {
-            timer = TimerQueue.cancelled(timer);
-        }
-        Futures.ask(LeaseHandle.of(over.lease())::give)
-                .whenComplete((answer, error) -> released(over, error == null ? answer : ReleaseOutcome.UNCONFIRMED));
+        disarm();
+        Futures.ask(LeaseHandle.of(over.lease())::give).whenComplete((answer, error) -> {
+            over.outcome().complete(error == null ? answer : ReleaseOutcome.UNCONFIRMED);
+            on(over, new Event.Released(context.store().guarantees().queueing() == Guarantee.Queueing.FIFO));
+        });
     }
 
-    private void released(RunningTerm over, ReleaseOutcome answer) {
-        CompletableFuture<ReleaseOutcome> told;
-        synchronized (this) {
-            if (over != term) {
-                return;
-            }
-            told = outcome;
-        }
-        told.complete(answer);
-        on(over, new Event.Released(context.store().guarantees().queueing() == Guarantee.Queueing.FIFO));
-    }
-
-    // ---- the end, and what the handle asks
+    // ---- the end
 
     private void end() {
-        synchronized (this) {
-            timer = TimerQueue.cancelled(timer);
-        }
+        disarm();
         if (attempts.closed().isDone()) {
             tellEnded();
         } else {
@@ -324,10 +287,7 @@ final class RunningCandidacy {
     }
 
     private void tellEnded() {
-        Throwable why;
-        synchronized (this) {
-            why = failure;
-        }
+        Throwable why = failure;
         if (why == null) {
             ended.complete(null);
         } else {
@@ -335,37 +295,98 @@ final class RunningCandidacy {
         }
     }
 
-    /**
-     * The current term, or the last one, for the handle.
-     *
-     * @param term the term
-     * @param outcome how it was given back
-     * @param leads it has not ended completely
-     */
-    record Known(@Nullable RunningTerm term, CompletableFuture<ReleaseOutcome> outcome, boolean leads) {}
+    // ---- for the caller
 
-    synchronized Known known() {
-        return new Known(term, outcome, machine.phase() == Phase.LEADING);
-    }
-
-    LockName name() {
+    @Override
+    public LockName election() {
         return name;
     }
 
-    EngineContext context() {
-        return context;
+    /** The current term, or the last one. */
+    private synchronized @Nullable RunningTerm last() {
+        return term;
     }
 
-    Attempts attempts() {
-        return attempts;
+    /** The term that has not ended completely. */
+    private synchronized @Nullable RunningTerm led() {
+        return machine.phase() == Phase.LEADING ? term : null;
     }
 
-    long answerNanos() {
-        return settings.timings().answerNanos();
+    @Override
+    public Optional<Term> term() {
+        RunningTerm led = led();
+        return led != null && led.isUnderWay() && led.cause() == null ? Optional.of(led) : Optional.empty();
     }
 
-    /** Completes when it has ended, on any thread; exceptionally if the store never accepts it. */
-    CompletableFuture<Void> ended() {
-        return ended;
+    @Override
+    public ReleaseOutcome resign() {
+        return Futures.join(context.runtime(), givenBack());
+    }
+
+    @Override
+    public CompletableFuture<ReleaseOutcome> resignAsync() {
+        return Futures.onCallbackExecutor(context.runtime(), givenBack());
+    }
+
+    private CompletableFuture<ReleaseOutcome> givenBack() {
+        CompletableFuture<ReleaseOutcome> lost = CompletableFuture.completedFuture(ReleaseOutcome.ALREADY_LOST);
+        RunningTerm last;
+        boolean leads;
+        synchronized (this) {
+            last = term;
+            leads = machine.phase() == Phase.LEADING;
+        }
+        if (leads && last != null) {
+            on(last, new Event.Resign(isCallback(last)));
+            return last.cause() == null ? last.outcome() : lost;
+        }
+        return last != null && last.outcome().getNow(ReleaseOutcome.ALREADY_LOST) == ReleaseOutcome.UNCONFIRMED
+                ? isGone(last)
+                : lost;
+    }
+
+    /** Whether a term whose release was not answered is gone meanwhile: a lock with a larger token, or none, says so. */
+    private CompletableFuture<ReleaseOutcome> isGone(RunningTerm former) {
+        return Futures.ask(() -> context.store().admin().describe(name))
+                .thenApply(record -> record.map(HeldLock::holder)
+                        .filter(holder -> holder.id().equals(context.holderId()))
+                        .filter(holder -> holder.fencingToken().orElse(0) <= former.fencingToken())
+                        .map(still -> ReleaseOutcome.UNCONFIRMED)
+                        .orElse(ReleaseOutcome.RELEASED));
+    }
+
+    private static boolean isCallback(@Nullable RunningTerm current) {
+        return current != null && current.runsOn(Thread.currentThread());
+    }
+
+    @Override
+    public void close() {
+        RunningTerm last = last();
+        boolean byCallback = isCallback(last);
+        long graceNanos = last == null ? 0 : graceNanos(last);
+        on(null, new Event.Close(byCallback));
+        if (!byCallback) {
+            // Once the client is closed no timer runs.
+            Futures.joinAtMost(
+                    context.runtime(),
+                    CompletableFuture.anyOf(finished, attempts.closed()),
+                    graceNanos + settings.timings().answerNanos());
+        }
+    }
+
+    @Override
+    public CompletableFuture<Void> closeAsync() {
+        on(null, new Event.Close(isCallback(last())));
+        return finished.copy();
+    }
+
+    @Override
+    public CompletionStage<Void> whenEnded() {
+        return end;
+    }
+
+    @Override
+    public String toString() {
+        return "Candidacy[" + name + " at " + context.store().description() + "]";
     }
 }

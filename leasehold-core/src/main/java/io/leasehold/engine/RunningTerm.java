@@ -3,7 +3,9 @@ package io.leasehold.engine;
 import io.leasehold.Lease;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.ReleaseOutcome;
 import io.leasehold.Term;
+import io.leasehold.spi.LockRuntime;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,7 +32,11 @@ final class RunningTerm implements Term {
     record Callback(Function<? super Term, ? extends CompletionStage<?>> lead, boolean blocks) {}
 
     private final Lease lease;
-    private final EngineContext context;
+    private final LockRuntime runtime;
+    private final Callback leader;
+    /** How it was given back; completes on any thread. */
+    private final CompletableFuture<ReleaseOutcome> outcome = new CompletableFuture<>();
+
     private @Nullable End end;
     /** The callback has returned. */
     private boolean over;
@@ -41,18 +47,21 @@ final class RunningTerm implements Term {
 
     /** Its callback was called. */
     private boolean entered;
-    /** That thread is the callback's for the whole term. */
-    private boolean blocks;
 
     private boolean interrupted;
 
-    RunningTerm(Lease lease, EngineContext context) {
+    RunningTerm(Lease lease, LockRuntime runtime, Callback leader) {
         this.lease = lease;
-        this.context = context;
+        this.runtime = runtime;
+        this.leader = leader;
     }
 
     Lease lease() {
         return lease;
+    }
+
+    CompletableFuture<ReleaseOutcome> outcome() {
+        return outcome;
     }
 
     /** Why its lease was lost, or null. */
@@ -75,16 +84,12 @@ final class RunningTerm implements Term {
 
     @Override
     public boolean isValid() {
-        return !hasEnded() && lease.isValid();
+        return isUnderWay() && lease.isValid();
     }
 
     @Override
     public Duration remainingValidity() {
-        return hasEnded() ? Duration.ZERO : lease.remainingValidity();
-    }
-
-    private synchronized boolean hasEnded() {
-        return end != null || over;
+        return isUnderWay() ? lease.remainingValidity() : Duration.ZERO;
     }
 
     @Override
@@ -138,14 +143,14 @@ final class RunningTerm implements Term {
     // ---- for its candidacy
 
     /** Runs its callback here, unless the term has ended before that; tells then, on any thread, the failure or null. */
-    void run(Callback callback, Consumer<@Nullable Throwable> returned) {
-        if (!enter(callback.blocks())) {
+    void run(Consumer<@Nullable Throwable> returned) {
+        if (!enter()) {
             returned.accept(null);
             return;
         }
         CompletionStage<?> stage;
         try {
-            stage = Objects.requireNonNull(callback.lead().apply(this), "the callback of an election returned null");
+            stage = Objects.requireNonNull(leader.lead().apply(this), "the callback of an election returned null");
         } catch (Throwable e) {
             stage = CompletableFuture.failedFuture(e);
         } finally {
@@ -159,16 +164,15 @@ final class RunningTerm implements Term {
         }
     }
 
-    private boolean enter(boolean takesTheThread) {
+    private boolean enter() {
         synchronized (this) {
             if (end != null || over) {
                 return false;
             }
             entered = true;
-            blocks = takesTheThread;
             thread = Thread.currentThread();
         }
-        if (takesTheThread) {
+        if (leader.blocks()) {
             LeaseHandle.of(lease).state().openedBy(Thread.currentThread());
         }
         return true;
@@ -235,14 +239,14 @@ final class RunningTerm implements Term {
         if (end == null) {
             end = how;
         }
-        if (blocks && !interrupted && thread != null && thread != Thread.currentThread()) {
+        if (leader.blocks() && !interrupted && thread != null && thread != Thread.currentThread()) {
             interrupted = true;
             thread.interrupt();
         }
     }
 
     private void tell(Consumer<? super End> callback, End how) {
-        Futures.execute(context.runtime(), () -> callback.accept(how));
+        Futures.execute(runtime, () -> callback.accept(how));
     }
 
     @Override

@@ -1,10 +1,7 @@
 package io.leasehold.engine;
 
-import io.leasehold.spi.StoreProvider;
 import java.util.Collection;
 import java.util.Map;
-import java.util.ServiceLoader;
-import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** A question about the scheme that was probably meant by one that no provider knows. */
@@ -26,11 +23,7 @@ final class SchemeSuggestion {
     private SchemeSuggestion() {}
 
     /** The end of the message: a question, or nothing. */
-    static String after(String scheme) {
-        TreeSet<String> known = new TreeSet<>();
-        for (StoreProvider provider : ServiceLoader.load(StoreProvider.class, StoreProvider.class.getClassLoader())) {
-            known.addAll(provider.schemes());
-        }
+    static String after(String scheme, Collection<String> known) {
         String meant = of(scheme, known);
         return meant == null ? "" : "; did you mean " + meant + ":?";
     }

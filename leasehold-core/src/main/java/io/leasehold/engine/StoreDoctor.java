@@ -9,7 +9,6 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.admin.Finding;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
@@ -25,21 +24,21 @@ final class StoreDoctor {
     private static final int ASKED = 21;
     private static final LockName PROBE = LockName.exactly("leasehold-doctor-probe");
 
-    private final LockRuntime runtime;
+    private final EngineContext context;
     private final LockStore store;
     private final LockOptions options;
-    private final String holderId;
+    private final Timings timings;
 
-    StoreDoctor(LockRuntime runtime, LockStore store, LockOptions options, String holderId) {
-        this.holderId = holderId;
-        this.runtime = runtime;
-        this.store = store;
+    StoreDoctor(EngineContext context, LockOptions options) {
+        this.context = context;
+        this.store = context.store();
         this.options = options;
+        this.timings = Timings.of(options, store.isOfNodes());
     }
 
     List<Finding> findings() {
         List<Finding> findings =
-                new ArrayList<>(Futures.join(runtime, store.operations().diagnose()));
+                new ArrayList<>(context.answer(store.operations().diagnose()));
         findings.add(rights());
         findings.add(latency());
         findings.add(settings());
@@ -49,16 +48,11 @@ final class StoreDoctor {
 
     /** Acquires and releases a test lock, which shows that rights, scripts and memory suffice, or what is missing. */
     private Finding rights() {
-        OwnerToken owner = OwnerToken.draw(runtime);
-        Timings timings = Timings.of(options, store.isOfNodes());
-        AcquireReply reply = Futures.join(
-                runtime,
-                Futures.ask(() -> store.acquire(AcquireRequest.exclusive(
-                        List.of(PROBE), owner, holderId, timings.ttlNanos(), timings.answerNanos()))));
-        ReleaseReply released = Futures.join(
-                runtime,
-                Futures.ask(() -> store.release(new ReleaseRequest(
-                        List.of(PROBE), owner, reply.ballot(), ReleaseRequest.Kind.UNDO, timings.answerNanos()))));
+        OwnerToken owner = OwnerToken.draw(context.runtime());
+        AcquireReply reply = context.answer(Futures.ask(() -> store.acquire(AcquireRequest.exclusive(
+                List.of(PROBE), owner, context.holderId(), timings.ttlNanos(), timings.answerNanos()))));
+        ReleaseReply released = context.answer(Futures.ask(() -> store.release(new ReleaseRequest(
+                List.of(PROBE), owner, reply.ballot(), ReleaseRequest.Kind.UNDO, timings.answerNanos()))));
         if (reply instanceof AcquireReply.Failed failed) {
             return refused(failed.error());
         } else if (reply instanceof AcquireReply.Refused refusal) {
@@ -80,15 +74,15 @@ final class StoreDoctor {
     private Finding latency() {
         long[] tookNanos = new long[ASKED];
         for (int i = 0; i < ASKED; i++) {
-            long startAtNanos = runtime.nanoTime();
-            Futures.join(runtime, store.admin().describe(PROBE));
-            tookNanos[i] = runtime.nanoTime() - startAtNanos;
+            long startAtNanos = context.runtime().nanoTime();
+            context.answer(store.admin().describe(PROBE));
+            tookNanos[i] = context.runtime().nanoTime() - startAtNanos;
         }
         Arrays.sort(tookNanos);
-        return grade(tookNanos[ASKED / 2], tookNanos[ASKED - 1], Timings.of(options, store.isOfNodes()));
+        return grade(tookNanos[ASKED / 2], tookNanos[ASKED - 1]);
     }
 
-    static Finding grade(long medianNanos, long slowestNanos, Timings timings) {
+    private Finding grade(long medianNanos, long slowestNanos) {
         String took = "answers took " + millis(medianNanos) + " in the median and " + millis(slowestNanos)
                 + " at the slowest of " + ASKED + "; a ttl of " + millis(timings.ttlNanos()) + " waits "
                 + millis(timings.answerNanos()) + " for one";
@@ -102,7 +96,6 @@ final class StoreDoctor {
     }
 
     private Finding settings() {
-        Timings timings = Timings.of(options, store.isOfNodes());
         return Finding.good(
                 "settings",
                 "ttl " + millis(timings.ttlNanos()) + ", valid for " + millis(timings.validityNanos())

@@ -6,6 +6,8 @@ import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreProvider;
 import io.leasehold.spi.StoreUri;
 import java.util.ServiceLoader;
+import java.util.Set;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** Finds the provider for a URI's scheme among those on the class path or module path. */
@@ -30,15 +32,18 @@ public final class StoreLookup {
      * @throws IllegalArgumentException if there is none; the message names the missing artefact
      */
     public static StoreProvider provider(StoreUri uri) {
+        Set<String> known = new TreeSet<>();
         for (StoreProvider provider : ServiceLoader.load(StoreProvider.class, StoreProvider.class.getClassLoader())) {
             if (provider.schemes().contains(uri.scheme())) {
                 return provider;
             }
+            known.addAll(provider.schemes());
         }
         String artefact = artefact(uri.scheme());
         throw new IllegalArgumentException("store URI \"" + uri.redacted() + "\": "
                 + (artefact == null
-                        ? "the scheme \"" + uri.scheme() + "\" is not known" + SchemeSuggestion.after(uri.scheme())
+                        ? "the scheme \"" + uri.scheme() + "\" is not known"
+                                + SchemeSuggestion.after(uri.scheme(), known)
                         : "add the artefact io.leasehold:" + artefact + " for the scheme \"" + uri.scheme() + "\""));
     }
 

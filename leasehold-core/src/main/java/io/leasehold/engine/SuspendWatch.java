@@ -25,12 +25,7 @@ final class SuspendWatch {
      * @param offsetNanos the wall clock less the monotonic one
      * @param suspensions the number detected so far
      */
-    private record Baseline(boolean watching, long offsetNanos, long suspensions) {
-
-        Baseline idle() {
-            return new Baseline(false, offsetNanos, suspensions);
-        }
-    }
+    private record Baseline(boolean watching, long offsetNanos, long suspensions) {}
 
     private final LockRuntime runtime;
     private final TimerQueue timeline;
@@ -78,7 +73,7 @@ final class SuspendWatch {
             ticking = false;
             // A hold is in the table before it calls watch(), so none is missed between the two.
             if (holds.isEmpty()) {
-                baseline.updateAndGet(Baseline::idle);
+                baseline.updateAndGet(now -> new Baseline(false, now.offsetNanos(), now.suspensions()));
             } else {
                 timeline.schedule(TICK_NANOS, this::tick);
                 ticking = true;

@@ -47,7 +47,11 @@ public final class SystemLockRuntime implements LockRuntime {
     private boolean retrying;
     private boolean closed;
 
-    private record Unstarted(Executor threads, Runnable task) {}
+    private record Unstarted(Executor threads, Runnable task) {
+        void start() {
+            threads.execute(() -> guarded(task));
+        }
+    }
 
     /** A runtime with its own threads, for one client. */
     public SystemLockRuntime() {
@@ -122,87 +126,53 @@ public final class SystemLockRuntime implements LockRuntime {
     }
 
     private void start(Executor threads, Runnable task) {
+        Unstarted next = new Unstarted(threads, task);
         try {
-            threads.execute(guardedTask(task));
+            next.start();
         } catch (RejectedExecutionException e) {
             // After close(): a user's future may depend on it, and must not stay incomplete for ever.
             lateCallbacks.newThread(() -> guarded(task)).start();
         } catch (OutOfMemoryError e) {
-            keep(new Unstarted(threads, task), e);
+            keep(next, e);
         }
     }
 
     /** One timer for all waiting tasks: a thousand of them cost the timer thread one failure, and the log one line. */
     private void keep(Unstarted task, OutOfMemoryError why) {
+        boolean isNews;
         synchronized (unstarted) {
             if (closed) {
                 throw why;
             }
+            isNews = !retrying;
+            if (isNews) {
+                retryLater();
+            }
             unstarted.addLast(task);
-            if (retrying) {
-                return;
-            }
-            retrying = true;
         }
-        LOG.error("no thread could be started for a task of the lock client; it is retried until one can be", why);
-        try {
-            retryLater();
-        } catch (RuntimeException | Error e) {
-            synchronized (unstarted) {
-                unstarted.remove(task);
-            }
-            throw e;
+        if (isNews) {
+            LOG.error("no thread could be started for a task of the lock client; it is retried until one can be", why);
         }
     }
 
     private void retryLater() {
-        boolean armed = false;
-        try {
-            schedule(RETRY_NANOS, this::retry);
-            armed = true;
-        } finally {
-            if (!armed) {
-                // The next task that finds no thread arms it.
-                synchronized (unstarted) {
-                    retrying = false;
-                }
-            }
-        }
+        schedule(RETRY_NANOS, this::retry);
+        retrying = true;
     }
 
     /** Starts tasks up to the first failure: the following ones would fail, too. */
     private void retry() {
-        for (Unstarted next = takeUnstarted(); next != null; next = takeUnstarted()) {
-            try {
-                next.threads().execute(guardedTask(next.task()));
-            } catch (RejectedExecutionException e) {
-                runLate(next.task());
-            } catch (OutOfMemoryError e) {
-                if (putBack(next)) {
+        synchronized (unstarted) {
+            retrying = false;
+            for (Unstarted next; (next = unstarted.peekFirst()) != null; unstarted.removeFirst()) {
+                try {
+                    next.start();
+                } catch (OutOfMemoryError e) {
+                    // If this fails, the next task that finds no thread arms the timer.
                     retryLater();
-                } else {
-                    runLate(next.task());
+                    return;
                 }
-                return;
             }
-        }
-    }
-
-    private @Nullable Unstarted takeUnstarted() {
-        synchronized (unstarted) {
-            Unstarted next = unstarted.pollFirst();
-            retrying = next != null;
-            return next;
-        }
-    }
-
-    /** Puts a task back; false after close(), which has processed them. */
-    private boolean putBack(Unstarted task) {
-        synchronized (unstarted) {
-            if (!closed) {
-                unstarted.addFirst(task);
-            }
-            return !closed;
         }
     }
 
@@ -213,10 +183,6 @@ public final class SystemLockRuntime implements LockRuntime {
         } catch (OutOfMemoryError e) {
             guarded(task);
         }
-    }
-
-    private static Runnable guardedTask(Runnable task) {
-        return () -> guarded(task);
     }
 
     private static void guarded(Runnable task) {
@@ -267,16 +233,16 @@ public final class SystemLockRuntime implements LockRuntime {
 
     @Override
     public void close() {
-        timers.shutdownNow();
-        callbacks.shutdown();
-        if (workers instanceof ExecutorService pool) {
-            pool.shutdown();
-        }
         List<Unstarted> left;
         synchronized (unstarted) {
             closed = true;
             left = List.copyOf(unstarted);
             unstarted.clear();
+        }
+        timers.shutdownNow();
+        callbacks.shutdown();
+        if (workers instanceof ExecutorService pool) {
+            pool.shutdown();
         }
         left.forEach(task -> runLate(task.task()));
     }

@@ -2,8 +2,9 @@ package io.leasehold.engine;
 
 import io.leasehold.spi.LockRuntime;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
+import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -12,7 +13,8 @@ import org.slf4j.LoggerFactory;
  * The one timer of a client: all its entries in a heap, and at most one timer of the runtime armed for them.
  *
  * <p>The armed timer stays when an entry is cancelled or a later one added, so that acquiring and releasing locks all day does
- * not wake the timer thread. A cancelled entry is removed at once: a million past leases leave nothing behind.
+ * not wake the timer thread. A cancelled entry loses its task at once, and is removed when it is the first, or with all others when most
+ * are cancelled: a million past leases leave nothing behind.
  *
  * <p>Guarded by {@code this}; tasks run outside of it, on the runtime's timer thread.
  */
@@ -20,9 +22,17 @@ final class TimerQueue {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
+    /** The delay after a check that failed, and is repeated. */
+    static final long CHECK_AGAIN_NANOS = 100_000_000;
+
+    private static final int MIN_SWEEP = 16;
+
     private final LockRuntime runtime;
-    private Entry[] heap = new Entry[16];
-    private int size;
+    private final PriorityQueue<Entry> heap =
+            new PriorityQueue<>((one, other) -> Long.signum(one.atNanos - other.atNanos));
+    /** How many entries of the heap are cancelled. */
+    private int cancelled;
+
     private LockRuntime.@Nullable Timer armed;
     private long armedAtNanos;
     /** The number of the current timer among all that were armed. */
@@ -49,17 +59,35 @@ final class TimerQueue {
     LockRuntime.Timer scheduleAt(long atNanos, Runnable task) {
         Entry entry = new Entry(atNanos, task);
         synchronized (this) {
-            add(entry);
-            if (entry.index == 0 || armed == null) {
+            heap.add(entry);
+            if (first() == entry || armed == null) {
                 arm();
             }
+            sweep();
         }
         return entry;
     }
 
+    /** Drops what was cancelled once it is most of the queue; called under the guard. Without memory for it, the next entry tries again. */
+    private void sweep() {
+        if (cancelled <= Math.max(MIN_SWEEP, heap.size() / 2)) {
+            return;
+        }
+        try {
+            heap.removeIf(each -> each.task == null);
+            cancelled = 0;
+        } catch (OutOfMemoryError e) {
+            LOG.error("cancelled timers of the lock client could not be dropped", e);
+        }
+    }
+
     /** Arms a timer for the first entry; called under the guard. The later timer stays until the earlier one is armed. */
     private void arm() {
-        long atNanos = heap[0].atNanos;
+        Entry first = first();
+        if (first == null) {
+            return;
+        }
+        long atNanos = first.atNanos;
         LockRuntime.Timer later = armed;
         if (later != null && armedAtNanos - atNanos <= 0) {
             return;
@@ -91,47 +119,49 @@ final class TimerQueue {
 
     /** A timer that was cancelled too late fires as well and must leave the current one alone, or each such timer would go on for ever. */
     private void fire(long fired) {
-        List<Entry> due = List.of();
+        List<Runnable> due = List.of();
         synchronized (this) {
             if (fired == generation) {
                 armed = null;
             }
             try {
-                due = takeDue();
+                due = new ArrayList<>();
+                takeDue(due);
             } catch (Error e) {
                 LOG.error("the timed tasks of the lock client could not be processed; this is repeated", e);
             }
-            if (size > 0) {
-                arm();
-            }
+            arm();
         }
-        for (Entry entry : due) {
-            try {
-                entry.task.run();
-            } catch (RuntimeException | Error e) {
-                // Including an Error: the other entries are the renewals of other leases.
-                LOG.error("a timed task of the lock client failed", e);
-            }
-        }
+        // Each of them: the others are the renewals of other leases.
+        due.forEach(task -> Futures.guarded("a timed task", task));
     }
 
-    /** Called under the guard. */
-    private List<Entry> takeDue() {
-        List<Entry> due = new ArrayList<>();
+    /** Called under the guard. What was taken before an Error is in the list. */
+    private void takeDue(List<Runnable> due) {
         long nowNanos = runtime.nanoTime();
-        while (size > 0 && heap[0].atNanos - nowNanos <= 0) {
-            due.add(heap[0]);
-            removeAt(0);
+        for (Entry first; (first = first()) != null && first.atNanos - nowNanos <= 0; ) {
+            due.add(Objects.requireNonNull(first.task));
+            first.task = null;
+            heap.remove();
         }
-        return due;
     }
 
-    /** An entry of the heap; it knows its index, so that cancelling it is cheap. */
+    /** The first entry that is not cancelled; called under the guard. */
+    private @Nullable Entry first() {
+        Entry first = heap.peek();
+        while (first != null && first.task == null) {
+            heap.remove();
+            cancelled--;
+            first = heap.peek();
+        }
+        return first;
+    }
+
+    /** An entry of the heap; without a task once it is cancelled or due. */
     private final class Entry implements LockRuntime.Timer {
 
         private final long atNanos;
-        private final Runnable task;
-        private int index;
+        private @Nullable Runnable task;
 
         Entry(long atNanos, Runnable task) {
             this.atNanos = atNanos;
@@ -141,69 +171,14 @@ final class TimerQueue {
         @Override
         public void cancel() {
             synchronized (TimerQueue.this) {
-                if (index >= 0) {
-                    removeAt(index);
-                }
+                cancelled += task == null ? 0 : 1;
+                task = null;
             }
         }
-    }
-
-    private void add(Entry entry) {
-        if (size == heap.length) {
-            heap = Arrays.copyOf(heap, 2 * size);
-        }
-        siftUp(size++, entry);
-    }
-
-    private void removeAt(int index) {
-        heap[index].index = -1;
-        Entry last = heap[--size];
-        heap[size] = null;
-        if (index == size) {
-            return;
-        }
-        siftDown(index, last);
-        if (heap[index] == last) {
-            siftUp(index, last);
-        }
-    }
-
-    private void siftUp(int from, Entry entry) {
-        int index = from;
-        while (index > 0) {
-            int parent = (index - 1) / 2;
-            if (heap[parent].atNanos - entry.atNanos <= 0) {
-                break;
-            }
-            put(index, heap[parent]);
-            index = parent;
-        }
-        put(index, entry);
-    }
-
-    private void siftDown(int from, Entry entry) {
-        int index = from;
-        while (2 * index + 1 < size) {
-            int child = 2 * index + 1;
-            if (child + 1 < size && heap[child + 1].atNanos - heap[child].atNanos < 0) {
-                child++;
-            }
-            if (entry.atNanos - heap[child].atNanos <= 0) {
-                break;
-            }
-            put(index, heap[child]);
-            index = child;
-        }
-        put(index, entry);
-    }
-
-    private void put(int index, Entry entry) {
-        heap[index] = entry;
-        entry.index = index;
     }
 
     /** The number of waiting entries. */
     synchronized int size() {
-        return size;
+        return heap.size() - cancelled;
     }
 }

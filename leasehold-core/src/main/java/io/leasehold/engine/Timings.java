@@ -2,6 +2,7 @@ package io.leasehold.engine;
 
 import io.leasehold.LockOptions;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 
 /**
  * All durations of the engine, derived from the options of one lock. Pure.
@@ -36,7 +37,6 @@ record Timings(
     static final long HAND_OVER_NANOS = Duration.ofMillis(20).toNanos();
 
     private static final long MIN_CLAIM_NANOS = Duration.ofSeconds(3).toNanos();
-    private static final long MAX_SECONDS = Long.MAX_VALUE / 1_000_000_000L - 1;
     private static final long MAX_BATCHING_NANOS = Duration.ofMillis(50).toNanos();
 
     /** The durations that follow from the options, at a store of one node or of several. */
@@ -113,9 +113,6 @@ record Timings(
 
     /** A duration in nanoseconds, at most what fits into a long: 292 years. */
     static long saturatedNanos(Duration span) {
-        if (span.toSeconds() > MAX_SECONDS) {
-            return Long.MAX_VALUE;
-        }
-        return span.toSeconds() < -MAX_SECONDS ? Long.MIN_VALUE : span.toNanos();
+        return TimeUnit.NANOSECONDS.convert(span);
     }
 }

@@ -19,6 +19,11 @@ record WaitSettings(LockOptions options, Timings timings, WaitPolicy policy) {
         return new WaitSettings(options, Timings.of(options, store.isOfNodes()), policy);
     }
 
+    /** How long other clients must not have the lock, however soon a lease is released. */
+    long atLeastNanos() {
+        return Math.min(Long.MAX_VALUE / 2, Timings.saturatedNanos(options.atLeast()));
+    }
+
     /** The time limit for each node of the store; zero: as it is configured. */
     long nodeTimeoutNanos() {
         return options.givenNodeTimeout().map(Duration::toNanos).orElse(0L);

@@ -238,9 +238,12 @@ public final class FencedFile {
     /** Writes a fixed length from the start: if a crash tears it, the result is not below the old token. */
     private static void put(FileChannel channel, long token) throws IOException {
         // In the digits that are read: the default locale may have others.
-        ByteBuffer text = StandardCharsets.US_ASCII.encode(String.format(Locale.ROOT, "%016d\n", token));
-        while (text.hasRemaining()) {
-            channel.write(text, text.position());
+        putAll(channel, StandardCharsets.US_ASCII.encode(String.format(Locale.ROOT, "%016d\n", token)));
+    }
+
+    private static void putAll(FileChannel channel, ByteBuffer bytes) throws IOException {
+        while (bytes.hasRemaining()) {
+            channel.write(bytes, bytes.position());
         }
         channel.force(true);
     }
@@ -276,11 +279,7 @@ public final class FencedFile {
         }
         try (FileChannel channel = FileChannel.open(
                 next, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING)) {
-            ByteBuffer bytes = ByteBuffer.wrap(content);
-            while (bytes.hasRemaining()) {
-                channel.write(bytes);
-            }
-            channel.force(true);
+            putAll(channel, ByteBuffer.wrap(content));
         }
         if (rights != null) {
             rights.setPermissions(kept);

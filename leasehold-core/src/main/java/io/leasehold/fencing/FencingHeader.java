@@ -1,5 +1,7 @@
 package io.leasehold.fencing;
 
+import java.util.regex.Pattern;
+
 /**
  * A fencing token in HTTP: the header {@code Fencing-Token}, whose value is the token in decimal digits.
  *
@@ -21,7 +23,7 @@ public final class FencingHeader {
     /** The status where the resource does not exist: 404 Not Found. */
     public static final int MISSING = 404;
 
-    private static final int MAX_DIGITS = 16;
+    private static final Pattern DIGITS = Pattern.compile("[1-9][0-9]{0,15}");
 
     private FencingHeader() {}
 
@@ -42,9 +44,7 @@ public final class FencingHeader {
      */
     public static long parse(String value) {
         String text = value.strip();
-        boolean digits =
-                !text.isEmpty() && text.length() <= MAX_DIGITS && text.chars().allMatch(c -> c >= '0' && c <= '9');
-        if (!digits || text.charAt(0) == '0') {
+        if (!DIGITS.matcher(text).matches()) {
             // The value is not repeated: it may be long, and is under the control of others.
             throw new IllegalArgumentException("header " + NAME
                     + ": its value must be one fencing token, in decimal digits, without sign or zeros before it");

@@ -5,6 +5,7 @@ import io.leasehold.Guarantees;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.Birth;
@@ -14,7 +15,6 @@ import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.Incarnation;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
@@ -31,7 +31,6 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
@@ -130,7 +129,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         NodeReply reply;
         synchronized (this) {
             sweepSometimes();
-            reply = decide(ballot, runtime.nanoTime(), serverMicros(), true, signals);
+            reply = decide(ballot, true, signals);
         }
         send(signals);
         return CompletableFuture.completedFuture(reply);
@@ -141,10 +140,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         sweepSometimes();
         NodeReply refusal = marker.refusal(membership, incarnation, serverMicros());
         // A member of a set hands nothing over, so there are no signals.
-        return CompletableFuture.completedFuture(
-                refusal != null
-                        ? refusal
-                        : decide(ballot, runtime.nanoTime(), serverMicros(), false, new ArrayList<>(0)));
+        return CompletableFuture.completedFuture(refusal != null ? refusal : decide(ballot, false, new ArrayList<>(0)));
     }
 
     @Override
@@ -170,12 +166,13 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
      *
      * @param inOrder whether a free lock goes to its first waiter alone
      */
-    private NodeReply decide(
-            Ballot ballot, long nowNanos, long serverMicros, boolean inOrder, List<Consumer<StoreSignals>> signals) {
+    private NodeReply decide(Ballot ballot, boolean inOrder, List<Consumer<StoreSignals>> signals) {
         AcquireRequest request = ballot.request();
+        long nowNanos = runtime.nanoTime();
+        long serverMicros = serverMicros();
         long fence = 0;
         for (LockName name : request.names()) {
-            Entry entry = entries.computeIfAbsent(name, n -> new Entry());
+            Entry entry = entry(name);
             dropSilentWaiters(entry, nowNanos);
             fence = Math.max(fence, entry.fence);
         }
@@ -201,7 +198,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
                 if (!inOrder) {
                     forgetPlaceOf(request, entry);
                 }
-                return busy(ballot, entry, entry.held, nowNanos, serverMicros);
+                return busy(ballot, entry, nowNanos, serverMicros);
             }
         }
         for (LockName name : request.names()) {
@@ -219,7 +216,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     }
 
     private Entry entry(LockName name) {
-        return Objects.requireNonNull(entries.get(name));
+        return entries.computeIfAbsent(name, n -> new Entry());
     }
 
     private static void grant(Entry entry, Ballot ballot, long nowNanos) {
@@ -234,8 +231,9 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         entry.waiters.remove(request.owner());
     }
 
-    private NodeReply busy(Ballot ballot, Entry entry, @Nullable Held held, long nowNanos, long serverMicros) {
+    private NodeReply busy(Ballot ballot, Entry entry, long nowNanos, long serverMicros) {
         AcquireRequest request = ballot.request();
+        Held held = entry.held;
         if (request.isWaiting()) {
             long forgottenAtNanos = nowNanos
                     + 2 * request.recheckNanos()
@@ -288,13 +286,11 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         }
     }
 
-    private static @Nullable Held current(Entry entry, long nowNanos) {
-        Held held = entry.held;
-        if (held != null && nowNanos - held.endsAtNanos() >= 0) {
+    private static @Nullable Held current(@Nullable Entry entry, long nowNanos) {
+        if (entry != null && entry.held != null && nowNanos - entry.held.endsAtNanos() >= 0) {
             entry.held = null;
-            return null;
         }
-        return held;
+        return entry == null ? null : entry.held;
     }
 
     private static Holder holder(Held held, long nowNanos) {
@@ -308,7 +304,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         List<RenewReply.Item> answers = new ArrayList<>(batch.items().size());
         for (RenewBatch.Item item : batch.items()) {
             Entry entry = entries.get(item.name());
-            Held held = entry == null ? null : current(entry, nowNanos);
+            Held held = current(entry, nowNanos);
             if (entry == null || held == null || !held.owner().equals(item.owner())) {
                 answers.add(new RenewReply.NotOurs());
                 continue;
@@ -330,7 +326,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         synchronized (this) {
             long nowNanos = runtime.nanoTime();
             for (LockName name : request.names()) {
-                Entry entry = entries.computeIfAbsent(name, n -> new Entry());
+                Entry entry = entry(name);
                 if (request.kind() != ReleaseRequest.Kind.SUPERSEDED) {
                     entry.waiters.remove(request.owner());
                 }
@@ -358,23 +354,22 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     }
 
     @Override
-    public synchronized CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        Entry entry = entries.get(name);
+    public synchronized CompletableFuture<Optional<HeldLock>> describe(LockName name) {
         long nowNanos = runtime.nanoTime();
-        Held held = entry == null ? null : current(entry, nowNanos);
+        Held held = current(entries.get(name), nowNanos);
         return CompletableFuture.completedFuture(
-                Optional.ofNullable(held).map(h -> new LockRecord(name, holder(h, nowNanos))));
+                Optional.ofNullable(held).map(h -> new HeldLock(name, holder(h, nowNanos))));
     }
 
     @Override
-    public synchronized CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+    public synchronized CompletableFuture<List<HeldLock>> list(String glob, int limit) {
         Glob names = Glob.of(glob);
         long nowNanos = runtime.nanoTime();
-        List<LockRecord> found = new ArrayList<>();
+        List<HeldLock> found = new ArrayList<>();
         for (Map.Entry<LockName, Entry> e : entries.entrySet()) {
             Held held = current(e.getValue(), nowNanos);
             if (held != null && found.size() < limit && names.matches(e.getKey())) {
-                found.add(new LockRecord(e.getKey(), holder(held, nowNanos)));
+                found.add(new HeldLock(e.getKey(), holder(held, nowNanos)));
             }
         }
         return CompletableFuture.completedFuture(found);
@@ -399,7 +394,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         List<Consumer<StoreSignals>> signals = new ArrayList<>(2);
         synchronized (this) {
             Entry entry = entries.get(name);
-            Held removed = entry == null ? null : current(entry, runtime.nanoTime());
+            Held removed = current(entry, runtime.nanoTime());
             if (entry == null || removed == null || (holderId != null && !holderId.equals(removed.holderId()))) {
                 return CompletableFuture.completedFuture(false);
             }

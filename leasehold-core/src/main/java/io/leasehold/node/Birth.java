@@ -1,7 +1,5 @@
 package io.leasehold.node;
 
-import java.util.Objects;
-
 /**
  * A message that tells a member of a quorum since when it remembers.
  *
@@ -22,11 +20,5 @@ public record Birth(String nonce, long bornMicros, String configuration, long ti
      */
     public static Birth declared(String configuration, long timeoutNanos) {
         return new Birth(ANY_LIFE, 0, configuration, timeoutNanos);
-    }
-
-    /** Refuses nulls. */
-    public Birth {
-        Objects.requireNonNull(nonce, "nonce");
-        Objects.requireNonNull(configuration, "configuration");
     }
 }

@@ -1,16 +1,9 @@
 package io.leasehold.node;
 
-import io.leasehold.Guarantees;
 import io.leasehold.LockName;
+import io.leasehold.spi.LockKeeper;
 import io.leasehold.spi.LockStore;
-import io.leasehold.spi.ReleaseReply;
-import io.leasehold.spi.ReleaseRequest;
-import io.leasehold.spi.RenewBatch;
-import io.leasehold.spi.RenewReply;
-import io.leasehold.spi.StoreAdmin;
-import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -24,21 +17,7 @@ import java.util.concurrent.CompletableFuture;
  * <p>Futures always complete normally, within the request's time limit. At most once: a node never repeats a
  * request by itself.
  */
-public interface LockNode extends AutoCloseable {
-
-    /** A description of the node for logs and messages, without secrets. */
-    String description();
-
-    /** Its promises if it is a store alone. */
-    Guarantees guarantees();
-
-    /** See {@link LockStore#isAtomicOver}. */
-    default boolean isAtomicOver(List<LockName> names) {
-        return names.size() == 1;
-    }
-
-    /** Registers the listener of the client's store; called once, before any request. */
-    void listen(StoreSignals signals);
+public interface LockNode extends LockKeeper {
 
     /** Removes the listener: its client is closed, though the node may serve others. */
     default void unlisten(StoreSignals signals) {}
@@ -75,24 +54,4 @@ public interface LockNode extends AutoCloseable {
      * life has changed or it was told already, or a failure.
      */
     CompletableFuture<NodeReply> birth(Birth birth);
-
-    /**
-     * Extends grants whose owner tokens still hold; changes nothing else. The {@code sentAtNanos} of its answers are by the
-     * clock of the client's runtime.
-     */
-    CompletableFuture<RenewReply> renew(RenewBatch batch);
-
-    /** Ends an owner token and raises the fence to the request's ballot. */
-    CompletableFuture<ReleaseReply> release(ReleaseRequest request);
-
-    /** See {@link LockStore#admin}. */
-    StoreAdmin admin();
-
-    /** See {@link LockStore#operations}. */
-    default StoreOperations operations() {
-        return StoreOperations.none();
-    }
-
-    @Override
-    void close();
 }

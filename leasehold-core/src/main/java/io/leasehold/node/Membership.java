@@ -1,7 +1,5 @@
 package io.leasehold.node;
 
-import java.util.Objects;
-
 /**
  * The data about the set that a member of a quorum receives with each {@link Ballot}, so that it refuses while it may have lost grants.
  *
@@ -16,12 +14,6 @@ import java.util.Objects;
  */
 public record Membership(
         String configuration, long estimateMicros, long quarantineMicros, long boundMicros, Persistence persistence) {
-
-    /** Refuses nulls. */
-    public Membership {
-        Objects.requireNonNull(configuration, "configuration");
-        Objects.requireNonNull(persistence, "persistence");
-    }
 
     /** The part of the memory that survives a restart of a node. */
     public enum Persistence {

@@ -1,6 +1,5 @@
 package io.leasehold.node;
 
-import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
@@ -10,12 +9,9 @@ import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.PassingKeeper;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
-import io.leasehold.spi.RenewBatch;
-import io.leasehold.spi.RenewReply;
-import io.leasehold.spi.StoreAdmin;
-import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
 import java.util.List;
@@ -34,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * floor; the k-th ballot after it adds {@code reserve × 2^k}, so that contenders that all learned the same floor
  * separate. Safe for all threads.
  */
-public final class SingleNodeStore implements LockStore {
+public final class SingleNodeStore extends PassingKeeper implements LockStore {
 
     /** The maximum number of ballots before a request is refused; doubling makes more of them pointless. */
     private static final int MAX_BALLOTS = 12;
@@ -61,7 +57,8 @@ public final class SingleNodeStore implements LockStore {
 
     /** Creates a store from a node, which is closed with it. */
     public SingleNodeStore(LockNode node, LockRuntime runtime) {
-        this.node = Objects.requireNonNull(node, "node");
+        super(node);
+        this.node = node;
         this.runtime = Objects.requireNonNull(runtime, "runtime");
     }
 
@@ -79,7 +76,9 @@ public final class SingleNodeStore implements LockStore {
                 learn(clock, answered, startAtNanos);
                 return begin(request, startAtNanos, estimate(clock).orElse(runtime.nanoTime()));
             }
-            return CompletableFuture.completedFuture(failed(((NodeReply.Failed) reply), FailureKind.NO_EFFECT, 0));
+            NodeReply.Failed failed = (NodeReply.Failed) reply;
+            FailureKind kind = failed.kind() == FailureKind.UNKNOWN ? FailureKind.NO_EFFECT : failed.kind();
+            return CompletableFuture.completedFuture(new AcquireReply.Failed(kind, failed.error(), 0));
         });
     }
 
@@ -89,11 +88,7 @@ public final class SingleNodeStore implements LockStore {
      * @param startAtNanos when the first ballot began
      * @param stale the number of stale ballots
      */
-    private record BallotSeries(AcquireRequest request, long startAtNanos, int stale) {
-        BallotSeries afterStale() {
-            return new BallotSeries(request, startAtNanos, stale + 1);
-        }
-    }
+    private record BallotSeries(AcquireRequest request, long startAtNanos, int stale) {}
 
     private CompletableFuture<AcquireReply> begin(AcquireRequest request, long startAtNanos, long estimate) {
         long most = Math.max(estimate, floorTold(request)) + MAX_LEAD_MICROS;
@@ -133,7 +128,8 @@ public final class SingleNodeStore implements LockStore {
                         remember(request, stale);
                         long floor = Math.max(stale.floor(), estimate(clock).orElse(0));
                         long lead = (long) request.reserve() << series.stale();
-                        return propose(series.afterStale(), Math.max(candidate, floor) + lead);
+                        BallotSeries next = new BallotSeries(request, series.startAtNanos(), series.stale() + 1);
+                        return propose(next, Math.max(candidate, floor) + lead);
                     }
                     return CompletableFuture.completedFuture(answer(ballot, sentAtNanos, reply));
                 });
@@ -194,12 +190,8 @@ public final class SingleNodeStore implements LockStore {
                     highest,
                     List.of());
         }
-        return failed((NodeReply.Failed) reply, null, highest);
-    }
-
-    private static AcquireReply failed(NodeReply.Failed failure, @Nullable FailureKind atMost, long ballot) {
-        FailureKind kind = atMost != null && failure.kind() == FailureKind.UNKNOWN ? atMost : failure.kind();
-        return new AcquireReply.Failed(kind, failure.error(), ballot);
+        NodeReply.Failed failed = (NodeReply.Failed) reply;
+        return new AcquireReply.Failed(failed.kind(), failed.error(), highest);
     }
 
     private AcquireReply tokensExhausted(long candidate) {
@@ -229,45 +221,15 @@ public final class SingleNodeStore implements LockStore {
     }
 
     @Override
-    public String description() {
-        return node.description();
-    }
-
-    @Override
-    public Guarantees guarantees() {
-        return node.guarantees();
-    }
-
-    @Override
-    public boolean isAtomicOver(List<LockName> names) {
-        return node.isAtomicOver(names);
-    }
-
-    @Override
     public void listen(StoreSignals signals) {
         listener = signals;
-        node.listen(signals);
-    }
-
-    @Override
-    public CompletableFuture<RenewReply> renew(RenewBatch batch) {
-        return node.renew(batch);
+        super.listen(signals);
     }
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         floors.remove(request.owner());
-        return node.release(request);
-    }
-
-    @Override
-    public StoreAdmin admin() {
-        return node.admin();
-    }
-
-    @Override
-    public StoreOperations operations() {
-        return node.operations();
+        return super.release(request);
     }
 
     @Override
@@ -276,6 +238,6 @@ public final class SingleNodeStore implements LockStore {
         if (signals != null) {
             node.unlisten(signals);
         }
-        node.close();
+        super.close();
     }
 }

@@ -52,11 +52,11 @@ final class BirthMarkers {
             standings[node] = Standing.OURS;
             waiting.remove(node);
         }
-        return sampling.isEmpty() && startSampling();
+        return sampling.isEmpty() && sampleAgain();
     }
 
-    /** Starts a sample of the clocks for all waiting lives, if there are any; one sample at a time. */
-    private boolean startSampling() {
+    /** Whether to sample the clocks now for all lives that wait; called when the births of the last sample are known. */
+    boolean sampleAgain() {
         sampling = mayAnnounceBirths() ? new HashMap<>(waiting) : Map.of();
         if (!sampling.isEmpty()) {
             waiting.clear();
@@ -81,22 +81,15 @@ final class BirthMarkers {
      * @return the births to send
      */
     List<BirthToSend> sampled(List<NodeReply> replies) {
-        List<Long> clocks = new ArrayList<>();
-        for (NodeReply reply : replies) {
-            if (reply instanceof NodeReply.Answered answered) {
-                clocks.add(answered.serverMicros());
-            }
-        }
+        List<Long> clocks = replies.stream()
+                .filter(NodeReply.Answered.class::isInstance)
+                .map(reply -> ((NodeReply.Answered) reply).serverMicros())
+                .toList();
         List<BirthToSend> births = new ArrayList<>();
         if (clocks.size() >= Quorum.majority(standings.length)) {
             long born = Quorum.upperMedian(clocks);
             sampling.forEach((node, nonce) -> births.add(new BirthToSend(node, nonce, born)));
         }
         return births;
-    }
-
-    /** The births were sent: returns whether to sample the clocks again, for lives that were named meanwhile. */
-    boolean sampleAgain() {
-        return startSampling();
     }
 }

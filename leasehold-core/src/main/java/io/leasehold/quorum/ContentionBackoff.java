@@ -44,12 +44,10 @@ final class ContentionBackoff {
     }
 
     /** The votes of an attempt were split. */
-    void later(OwnerToken attempt, LockName name, long roundNanos) {
-        synchronized (this) {
-            int lost = losses.merge(attempt, 1, Integer::sum) - 1;
-            long base = Repetition.pauseNanos(Math.max(MIN_NANOS, roundNanos), MAX_NANOS / 4, lost);
-            schedule(name, base + runtime.randomBelow(3 * base));
-        }
+    synchronized void later(OwnerToken attempt, LockName name, long lostRoundNanos) {
+        int lost = losses.merge(attempt, 1, Integer::sum) - 1;
+        long base = Repetition.pauseNanos(Math.max(MIN_NANOS, lostRoundNanos), MAX_NANOS / 4, lost);
+        schedule(name, base + runtime.randomBelow(3 * base));
     }
 
     /** An attempt received another answer: its delays start over. */

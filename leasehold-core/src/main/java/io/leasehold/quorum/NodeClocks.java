@@ -3,8 +3,8 @@ package io.leasehold.quorum;
 import io.leasehold.node.BallotClock;
 import io.leasehold.spi.Incarnation;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -44,10 +44,11 @@ final class NodeClocks {
         this.exclusionNanos = exclusionNanos;
         this.maxSkewMicros = boundMicros / 2;
         this.samples = new ClockSamples[nodes.size()];
-        for (int node = 0; node < samples.length; node++) {
-            samples[node] = new ClockSamples();
-        }
+        Arrays.setAll(samples, node -> new ClockSamples());
     }
+
+    /** By how much a clock was wrong, and when. */
+    private record Deviation(long micros, long atNanos) {}
 
     /** The samples of one node's clock. */
     private static final class ClockSamples {
@@ -58,12 +59,8 @@ final class NodeClocks {
         private long minMicros;
 
         private long maxMicros;
-        private long jumpMicros;
-        private long jumpedAtNanos;
-        private boolean jumped;
-        private boolean skewed;
-        private long skewedAtNanos;
-        private long skewMicros;
+        private @Nullable Deviation jump;
+        private @Nullable Deviation skew;
 
         long offsetMicros() {
             return minMicros + (maxMicros - minMicros) / 2;
@@ -95,9 +92,7 @@ final class NodeClocks {
         boolean forwards = least > highest + JUMP_TOLERANCE_MICROS;
         boolean backwards = most < lowest - JUMP_TOLERANCE_MICROS;
         if (forwards || backwards) {
-            one.jumped = true;
-            one.jumpedAtNanos = nowNanos;
-            one.jumpMicros = (least + most) / 2 - one.offsetMicros();
+            one.jump = new Deviation((least + most) / 2 - one.offsetMicros(), nowNanos);
             one.minMicros = least;
             one.maxMicros = most;
             return;
@@ -118,9 +113,7 @@ final class NodeClocks {
         for (ClockSamples one : comparable) {
             long skew = one.offsetMicros() - median;
             if (Math.abs(skew) > maxSkewMicros) {
-                one.skewed = true;
-                one.skewedAtNanos = nowNanos;
-                one.skewMicros = skew;
+                one.skew = new Deviation(skew, nowNanos);
             }
         }
     }
@@ -128,26 +121,20 @@ final class NodeClocks {
     /** Nodes with comparable offsets: measured since the last pause of our clock, and without a jump of their own. */
     private List<ClockSamples> comparable(long nowNanos) {
         List<ClockSamples> found = new ArrayList<>();
-        boolean stoodStill = false;
-        long sinceAtNanos = 0;
+        Deviation pause = null;
         for (ClockSamples one : samples) {
-            if (isRecent(one.jumped, one.jumpedAtNanos, nowNanos) && ownClockPaused(one, nowNanos)) {
-                sinceAtNanos = stoodStill && one.jumpedAtNanos - sinceAtNanos > 0 ? sinceAtNanos : one.jumpedAtNanos;
-                stoodStill = true;
-            }
+            Deviation jump = recent(one.jump, nowNanos);
+            boolean earlier = pause == null || (jump != null && jump.atNanos() - pause.atNanos() < 0);
+            pause = jump != null && earlier && ownClockPaused(jump, nowNanos) ? jump : pause;
         }
         for (ClockSamples one : samples) {
-            boolean ownJump = isRecent(one.jumped, one.jumpedAtNanos, nowNanos) && !ownClockPaused(one, nowNanos);
-            boolean before = stoodStill && one.sampledAtNanos - sinceAtNanos < 0;
-            if (isFresh(one, nowNanos) && !ownJump && !before) {
+            boolean isFresh = one.incarnation != null && nowNanos - one.sampledAtNanos < exclusionNanos;
+            boolean before = pause != null && one.sampledAtNanos - pause.atNanos() < 0;
+            if (isFresh && !before && ownJump(one, nowNanos) == null) {
                 found.add(one);
             }
         }
         return found;
-    }
-
-    private boolean isFresh(ClockSamples one, long nowNanos) {
-        return one.incarnation != null && nowNanos - one.sampledAtNanos < exclusionNanos;
     }
 
     /** The clock of the set, in µs, or empty while fewer than a quorum of nodes have answered. */
@@ -184,48 +171,44 @@ final class NodeClocks {
     Distrust distrust(int node, long nowNanos) {
         ClockSamples one = samples[node];
         for (int other = 0; other < node; other++) {
-            if (one.incarnation != null && Objects.equals(one.incarnation, samples[other].incarnation)) {
-                return new Distrust.SameServer(nodes[other]);
+            if (one.incarnation != null && one.incarnation.equals(samples[other].incarnation)) {
+                return Distrust.sameServer(nodes[other]);
             }
         }
-        if (isRecent(one.jumped, one.jumpedAtNanos, nowNanos) && !ownClockPaused(one, nowNanos)) {
-            return new Distrust.Jumped(one.jumpMicros, leftNanos(one.jumpedAtNanos, nowNanos));
+        Deviation jump = ownJump(one, nowNanos);
+        if (jump != null) {
+            return Distrust.jumped(jump.micros(), leftNanos(jump, nowNanos));
         }
-        if (isRecent(one.skewed, one.skewedAtNanos, nowNanos)) {
-            return new Distrust.Skewed(one.skewMicros, leftNanos(one.skewedAtNanos, nowNanos));
-        }
-        return null;
+        Deviation skew = recent(one.skew, nowNanos);
+        return skew == null ? null : Distrust.skewed(skew.micros(), leftNanos(skew, nowNanos));
     }
 
     /** The least time until {@link #distrust} can end. */
     long excludedNanos(int node, long nowNanos) {
-        ClockSamples one = samples[node];
-        long left = 0;
-        if (isRecent(one.jumped, one.jumpedAtNanos, nowNanos)) {
-            left = leftNanos(one.jumpedAtNanos, nowNanos);
-        }
-        if (isRecent(one.skewed, one.skewedAtNanos, nowNanos)) {
-            left = Math.max(left, leftNanos(one.skewedAtNanos, nowNanos));
-        }
-        return left;
+        return Math.max(leftNanos(samples[node].jump, nowNanos), leftNanos(samples[node].skew, nowNanos));
     }
 
-    private long leftNanos(long sinceAtNanos, long nowNanos) {
-        return exclusionNanos - (nowNanos - sinceAtNanos);
+    private long leftNanos(@Nullable Deviation one, long nowNanos) {
+        return one == null ? 0 : Math.max(0, exclusionNanos - (nowNanos - one.atNanos()));
     }
 
-    private boolean isRecent(boolean happened, long atNanos, long nowNanos) {
-        return happened && nowNanos - atNanos < exclusionNanos;
+    /** The deviation, if it still counts. */
+    private @Nullable Deviation recent(@Nullable Deviation one, long nowNanos) {
+        return leftNanos(one, nowNanos) > 0 ? one : null;
     }
 
-    private boolean ownClockPaused(ClockSamples jumper, long nowNanos) {
+    /** The recent jump of this clock, unless ours was paused. */
+    private @Nullable Deviation ownJump(ClockSamples one, long nowNanos) {
+        Deviation jump = recent(one.jump, nowNanos);
+        return jump == null || ownClockPaused(jump, nowNanos) ? null : jump;
+    }
+
+    private boolean ownClockPaused(Deviation jump, long nowNanos) {
+        long tolerance = 2 * JUMP_TOLERANCE_MICROS + Math.abs(jump.micros()) / RATE_PARTS;
         int same = 0;
         for (ClockSamples one : samples) {
-            long difference = Math.abs(one.jumpMicros - jumper.jumpMicros);
-            if (isRecent(one.jumped, one.jumpedAtNanos, nowNanos)
-                    && difference <= 2 * JUMP_TOLERANCE_MICROS + Math.abs(jumper.jumpMicros) / RATE_PARTS) {
-                same++;
-            }
+            Deviation other = recent(one.jump, nowNanos);
+            same += other != null && Math.abs(other.micros() - jump.micros()) <= tolerance ? 1 : 0;
         }
         return same >= quorum;
     }

@@ -5,6 +5,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.node.LockNode;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.toolkit.Failure;
+import io.leasehold.spi.toolkit.TimeLimit;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiFunction;
@@ -43,14 +44,7 @@ final class NodeLink {
                                     + " answers",
                             null)));
         }
-        CompletableFuture<R> answer;
-        try {
-            answer = request.apply(node);
-        } catch (RuntimeException | Error e) {
-            unanswered.decrementAndGet();
-            return CompletableFuture.completedFuture(failed.apply(FailureKind.UNKNOWN, broken(e)));
-        }
-        return answer.handle((reply, error) -> {
+        return TimeLimit.start(() -> request.apply(node)).handle((reply, error) -> {
             unanswered.decrementAndGet();
             return error == null ? reply : failed.apply(FailureKind.UNKNOWN, broken(error));
         });

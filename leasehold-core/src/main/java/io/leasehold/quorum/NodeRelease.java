@@ -139,13 +139,9 @@ final class NodeRelease {
     }
 
     private boolean isOver() {
-        for (ReleaseReply reply : replies) {
-            if (reply == null
-                    || (reply instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT)) {
-                return false;
-            }
-        }
-        return true;
+        return Arrays.stream(replies)
+                .noneMatch(reply -> reply == null
+                        || (reply instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT));
     }
 
     private @Nullable ReleaseReply verdict() {
@@ -200,23 +196,14 @@ final class NodeRelease {
         return Votes.of(nodes.names(), replies, Votes::of);
     }
 
-    /** Runs this when every node has answered or been given up. */
-    void onOver(Runnable task) {
-        over.thenRun(task);
-    }
-
+    /** Done when every node has answered or been given up. */
     CompletableFuture<Void> over() {
         return over;
     }
 
     /** Whether a node that has not failed yet may still answer the first copy. */
     synchronized boolean isFresh() {
-        for (ReleaseReply reply : replies) {
-            if (reply == null) {
-                return true;
-            }
-        }
-        return false;
+        return Arrays.asList(replies).contains(null);
     }
 
     void close() {

@@ -32,6 +32,7 @@ final class NodeReleases {
     NodeRelease end(List<LockName> names, OwnerToken owner, long ballot, ReleaseRequest.Kind kind, long ttlNanos) {
         NodeRelease release;
         NodeRelease known;
+        boolean begins;
         synchronized (this) {
             known = underWay.get(owner);
             if (known != null && !known.keepsPlaceUnlike(kind)) {
@@ -43,11 +44,12 @@ final class NodeReleases {
                     nodes,
                     new ReleaseRequest(names, owner, highest, kind, answerNanos),
                     ttlNanos + QuorumSettings.driftNanos(ttlNanos));
-            if (!closed) {
+            begins = !closed;
+            if (begins) {
                 underWay.put(owner, release);
             }
         }
-        release.onOver(() -> {
+        release.over().thenRun(() -> {
             synchronized (this) {
                 underWay.remove(owner, release);
             }
@@ -55,16 +57,12 @@ final class NodeReleases {
         if (known != null) {
             known.close();
         }
-        if (isClosed()) {
-            release.close();
-        } else {
+        if (begins) {
             release.begin();
+        } else {
+            release.close();
         }
         return release;
-    }
-
-    private synchronized boolean isClosed() {
-        return closed;
     }
 
     /** The releases under way: one that is over is not included, although its callbacks may run before it is removed. */

@@ -1,6 +1,5 @@
 package io.leasehold.quorum;
 
-import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.Birth;
@@ -12,6 +11,7 @@ import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -19,6 +19,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.function.Predicate;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -165,14 +166,12 @@ final class NodeSet {
         try {
             sample(timeoutNanos).thenAccept(replies -> {
                 List<BirthMarkers.BirthToSend> told;
-                synchronized (births) {
-                    told = births.sampled(replies);
-                }
-                told.forEach(one -> tell(one, timeoutNanos));
                 boolean again;
                 synchronized (births) {
+                    told = births.sampled(replies);
                     again = births.sampleAgain();
                 }
+                told.forEach(one -> tell(one, timeoutNanos));
                 if (again) {
                     askForBirths();
                 }
@@ -212,17 +211,11 @@ final class NodeSet {
     CompletableFuture<RenewReply> renew(int node, RenewBatch batch) {
         probe(node, batch.timeoutNanos());
         return links.get(node)
-                .ask(target -> target.renew(batch), (kind, error) -> allFailed(batch, error))
+                .ask(target -> target.renew(batch), (kind, error) -> RenewReply.failed(batch, error))
                 .thenApply(reply -> {
                     Distrust why = distrust(node);
                     return why == null ? reply : allButNotOursFailed(reply, names.get(node) + " " + why.text());
                 });
-    }
-
-    private static RenewReply allFailed(RenewBatch batch, LockStoreException error) {
-        return new RenewReply(batch.items().stream()
-                .<RenewReply.Item>map(item -> new RenewReply.Failed(error))
-                .toList());
     }
 
     private static RenewReply allButNotOursFailed(RenewReply reply, String why) {
@@ -248,13 +241,22 @@ final class NodeSet {
                 if (reply instanceof NodeReply.Answered answered) {
                     clocks.answered(node, answered.incarnation(), answered.serverMicros(), sentAtNanos, nowNanos);
                 }
-                for (int one = 0; one < size(); one++) {
-                    distrusted[one] = clocks.distrust(one, nowNanos);
-                }
+                Arrays.setAll(distrusted, one -> clocks.distrust(one, nowNanos));
             }
             statuses.heard(node, reply, ballot, distrusted);
             return reply;
         });
+    }
+
+    /** Asks all nodes; completes when all have answered. */
+    <T> CompletableFuture<List<T>> all(IntFunction<CompletableFuture<T>> question) {
+        return all(IntStream.range(0, size()).mapToObj(question).toList());
+    }
+
+    /** The results of all futures, in their order. */
+    static <T> CompletableFuture<List<T>> all(List<CompletableFuture<T>> each) {
+        return CompletableFuture.allOf(each.toArray(CompletableFuture<?>[]::new))
+                .thenApply(done -> each.stream().map(CompletableFuture::join).toList());
     }
 
     /** Asks all nodes for their clocks; completes when a quorum has answered, or all have, or the time is over. */

@@ -39,17 +39,14 @@ final class NodeSetCheck {
             throw new IllegalArgumentException(
                     "maxTtl is " + maxTtl + "; it must be between " + MIN_MAX_TTL + " and " + LARGEST_MAX_TTL);
         }
-        refuseNodeTimeout(settings.nodeTimeoutFor(maxTtl), maxTtl);
-        return notes(n);
-    }
-
-    private static void refuseNodeTimeout(Duration timeout, Duration maxTtl) {
+        Duration timeout = settings.nodeTimeoutFor(maxTtl);
         if (timeout.compareTo(Duration.ofMillis(1)) < 0
                 || timeout.multipliedBy(4).compareTo(maxTtl) > 0) {
             throw new IllegalArgumentException(
                     "nodeTimeout is " + timeout + "; it must be between 1 ms and a quarter of" + " maxTtl " + maxTtl
                             + ", since a round may take two of them");
         }
+        return notes(n);
     }
 
     private static List<String> notes(int n) {
@@ -68,48 +65,27 @@ final class NodeSetCheck {
         return notes;
     }
 
-    /** The reason why a set cannot keep locks with a ttl. */
-    sealed interface UnfitTtl {
-
-        /** The reason as a sentence. */
-        String text();
-    }
-
-    /** A node that has lost its state would be trusted again while the lock is still held. */
-    record AboveMaxTtl(Duration ttl, Duration maxTtl) implements UnfitTtl {
-        @Override
-        public String text() {
-            return "ttl " + ttl + " is above maxTtl " + maxTtl
-                    + " of this set: a node that has forgotten is trusted again after maxTtl, and the lock would still"
-                    + " be held";
-        }
-    }
-
-    /** A round may take longer than the lock would be valid. */
-    record ShorterThanARound(long ttlNanos, long validityNanos, long nodeTimeoutNanos) implements UnfitTtl {
-        @Override
-        public String text() {
-            long driftNanos = ttlNanos - validityNanos;
-            return "ttl " + millis(ttlNanos) + " less drift " + millis(driftNanos) + " leaves " + millis(validityNanos)
-                    + ", and a round may take 2 × node timeout " + millis(nodeTimeoutNanos) + ": use a ttl above "
-                    + millis(3 * nodeTimeoutNanos + 2 * driftNanos) + " or a shorter nodeTimeout";
-        }
-    }
-
     /**
-     * The reason why a ttl is unfit, or empty.
+     * The reason why a set cannot keep locks with a ttl, as a sentence, or empty: a node that has lost its state would be trusted
+     * again while the lock is still held, or a round may take longer than the lock would be valid.
      *
      * @param ownTimeoutNanos the node timeout of this lock, or zero for that of the set
      */
-    static Optional<UnfitTtl> unfit(long ttlNanos, long ownTimeoutNanos, QuorumSettings settings) {
-        long timeoutNanos = settings.nodeTimeoutNanos(ttlNanos, ownTimeoutNanos);
-        long validityNanos = QuorumSettings.validityNanos(ttlNanos);
+    static Optional<String> unfit(long ttlNanos, long ownTimeoutNanos, QuorumSettings settings) {
         if (ttlNanos > settings.maxTtl().toNanos()) {
-            return Optional.of(new AboveMaxTtl(Duration.ofNanos(ttlNanos), settings.maxTtl()));
+            return Optional.of("ttl " + Duration.ofNanos(ttlNanos) + " is above maxTtl " + settings.maxTtl()
+                    + " of this set: a node that has forgotten is trusted again after maxTtl, and the lock would still"
+                    + " be held");
         }
-        return validityNanos <= 2 * timeoutNanos
-                ? Optional.of(new ShorterThanARound(ttlNanos, validityNanos, timeoutNanos))
-                : Optional.empty();
+        long timeoutNanos = settings.nodeTimeoutNanos(ttlNanos, ownTimeoutNanos);
+        long driftNanos = QuorumSettings.driftNanos(ttlNanos);
+        long validityNanos = ttlNanos - driftNanos;
+        if (validityNanos > 2 * timeoutNanos) {
+            return Optional.empty();
+        }
+        return Optional.of("ttl " + millis(ttlNanos) + " less drift " + millis(driftNanos) + " leaves "
+                + millis(validityNanos) + ", and a round may take 2 × node timeout " + millis(timeoutNanos)
+                + ": use a ttl above " + millis(3 * timeoutNanos + 2 * driftNanos) + " or a shorter nodeTimeout");
     }
 
     private static String millis(long nanos) {

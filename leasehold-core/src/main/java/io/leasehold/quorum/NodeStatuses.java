@@ -3,6 +3,7 @@ package io.leasehold.quorum;
 import io.leasehold.LockListener.NodeChanged;
 import io.leasehold.LockListener.NodeStanding;
 import io.leasehold.node.NodeReply;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -44,9 +45,7 @@ final class NodeStatuses {
     }
 
     private static StandingWithReason[] allTrusted(int count) {
-        StandingWithReason[] all = new StandingWithReason[count];
-        java.util.Arrays.fill(all, TRUSTED);
-        return all;
+        return Collections.nCopies(count, TRUSTED).toArray(StandingWithReason[]::new);
     }
 
     /** Registers a listener, and notifies it of every node that does not count as trusted already. */
@@ -68,15 +67,13 @@ final class NodeStatuses {
      * @param distrusted for each node the reason why its votes do not count, or null
      */
     void heard(int node, NodeReply reply, boolean ballot, @Nullable Distrust[] distrusted) {
-        StandingWithReason nextConnection = reply instanceof NodeReply.Failed failed
-                ? new StandingWithReason(
-                        NodeStanding.UNREACHABLE,
-                        Objects.toString(failed.error().getMessage(), "failed"))
-                : TRUSTED;
-        StandingWithReason nextMemory = ballot && reply instanceof NodeReply.Answered ? memory(reply) : null;
         serial.run(() -> {
-            connection[node] = nextConnection;
-            memory[node] = nextMemory == null ? memory[node] : nextMemory;
+            connection[node] = reply instanceof NodeReply.Failed failed
+                    ? new StandingWithReason(
+                            NodeStanding.UNREACHABLE,
+                            Objects.toString(failed.error().getMessage(), "failed"))
+                    : TRUSTED;
+            memory[node] = ballot && reply instanceof NodeReply.Answered ? memory(reply) : memory[node];
             for (int one = 0; one < nodes.size(); one++) {
                 Distrust why = distrusted[one];
                 clock[one] = why == null ? TRUSTED : new StandingWithReason(NodeStanding.EXCLUDED, why.text());

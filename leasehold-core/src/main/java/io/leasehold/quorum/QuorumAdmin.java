@@ -1,12 +1,13 @@
 package io.leasehold.quorum;
 
 import io.leasehold.LockName;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.Finding;
 import io.leasehold.admin.Leak;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.node.LockNode;
 import io.leasehold.node.NodeReply;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import java.time.Duration;
@@ -15,18 +16,22 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import java.util.function.LongConsumer;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks every node of a set, and combines their answers: a lock is held if a quorum says so; any other record counts at any
- * node.
+ * Asks every node of a set, and combines their answers: a lock is held if one holder has it at a quorum of nodes; any other
+ * record counts at any node.
  */
 final class QuorumAdmin implements StoreAdmin, StoreOperations {
 
+    private static final long ANSWER_NANOS = 5_000_000_000L;
     private static final long PROBE_NANOS = 1_000_000_000L;
 
     private final NodeSet nodes;
@@ -35,22 +40,61 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
         this.nodes = nodes;
     }
 
-    @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
-        return NodeAnswers.gather(nodes, node -> node.admin().describe(name))
-                .thenApply(answers -> NodeAnswers.heldByQuorum(answers, nodes.quorum()));
+    /**
+     * Asks all nodes; done when all have answered, or after 5 s if a quorum has.
+     *
+     * @return completes exceptionally with {@link StoreUnavailableException} if no quorum has
+     */
+    private <T> CompletableFuture<List<T>> gather(Function<LockNode, CompletableFuture<T>> question) {
+        return nodes.<Optional<T>>gather(ANSWER_NANOS, node -> ask(nodes.link(node), question), answers -> false)
+                .thenApply(answers -> {
+                    List<T> told = answers.stream().flatMap(Optional::stream).toList();
+                    if (told.size() < nodes.quorum()) {
+                        throw new StoreUnavailableException(
+                                "only " + told.size() + " of " + nodes.size() + " nodes answered, and " + nodes.quorum()
+                                        + " are needed",
+                                null);
+                    }
+                    return told;
+                });
+    }
+
+    private static <T> CompletableFuture<Optional<T>> ask(
+            NodeLink link, Function<LockNode, CompletableFuture<T>> question) {
+        return link.ask(target -> question.apply(target).thenApply(Optional::of), (kind, error) -> Optional.empty());
+    }
+
+    /** The record on which a quorum agrees: as many nodes name the same holder. */
+    private Optional<HeldLock> common(Stream<HeldLock> found) {
+        return found.collect(Collectors.groupingBy(one -> one.holder().id())).values().stream()
+                .filter(same -> same.size() >= nodes.quorum())
+                .findFirst()
+                .map(same -> same.get(0));
     }
 
     @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
-        return NodeAnswers.gather(nodes, node -> node.admin().list(glob, limit))
-                .thenApply(answers -> NodeAnswers.merge(answers, nodes.quorum(), limit));
+    public CompletableFuture<Optional<HeldLock>> describe(LockName name) {
+        return gather(node -> node.admin().describe(name))
+                .thenApply(answers -> common(answers.stream().flatMap(Optional::stream)));
+    }
+
+    @Override
+    public CompletableFuture<List<HeldLock>> list(String glob, int limit) {
+        return gather(node -> node.admin().list(glob, limit)).thenApply(answers -> {
+            Map<String, List<HeldLock>> byName = answers.stream()
+                    .flatMap(List::stream)
+                    .collect(Collectors.groupingBy(held -> held.name().text(), TreeMap::new, Collectors.toList()));
+            return byName.values().stream()
+                    .map(same -> common(same.stream()))
+                    .flatMap(Optional::stream)
+                    .limit(limit)
+                    .toList();
+        });
     }
 
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        return NodeAnswers.gather(nodes, node -> node.admin().forceRelease(name, holderId))
-                .thenApply(answers -> answers.contains(true));
+        return gather(node -> node.admin().forceRelease(name, holderId)).thenApply(answers -> answers.contains(true));
     }
 
     @Override
@@ -60,22 +104,20 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
 
     @Override
     public CompletableFuture<Void> announce(ClientRecord record, long keepNanos) {
-        return NodeAnswers.gather(
-                        nodes,
-                        node -> node.operations().announce(record, keepNanos).thenApply(done -> true))
+        return gather(node -> node.operations().announce(record, keepNanos).thenApply(done -> true))
                 .thenApply(done -> null);
     }
 
     @Override
     public CompletableFuture<Optional<ClientRecord>> client(String holderId) {
-        return NodeAnswers.gather(nodes, node -> node.operations().client(holderId))
+        return gather(node -> node.operations().client(holderId))
                 .thenApply(answers -> answers.stream().flatMap(Optional::stream).findFirst());
     }
 
     /** A record at one node alone is a normal remainder that its ttl removes; only one without an end is a leak. */
     @Override
     public CompletableFuture<List<Leak>> leaks() {
-        return NodeAnswers.gather(nodes, node -> node.operations().leaks()).thenApply(answers -> {
+        return gather(node -> node.operations().leaks()).thenApply(answers -> {
             LinkedHashSet<Leak> all = new LinkedHashSet<>();
             answers.forEach(all::addAll);
             return List.copyOf(all);
@@ -90,43 +132,37 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
 
     @Override
     public CompletableFuture<List<Finding>> diagnose() {
-        List<CompletableFuture<List<Finding>>> each = new ArrayList<>();
-        List<CompletableFuture<@Nullable Probe>> probes = new ArrayList<>();
-        for (int i = 0; i < nodes.size(); i++) {
-            NodeLink link = nodes.link(i);
-            each.add(link.ask(
-                    node -> node.operations().diagnose(), (kind, error) -> List.of(silent(link.node(), error))));
-            probes.add(probe(link));
-        }
-        List<CompletableFuture<?>> all = new ArrayList<>(each);
-        all.addAll(probes);
-        return CompletableFuture.allOf(all.toArray(CompletableFuture<?>[]::new)).thenApply(done -> {
+        return nodes.all(this::diagnose).thenCombine(nodes.all(this::probe), (each, probes) -> {
             List<Finding> findings = new ArrayList<>();
-            each.forEach(one -> findings.addAll(one.join()));
-            List<Probe> answered = probes.stream()
-                    .map(CompletableFuture::join)
-                    .filter(Objects::nonNull)
-                    .toList();
+            each.forEach(findings::addAll);
+            List<Probe> answered = probes.stream().flatMap(Optional::stream).toList();
             findings.add(SetChecks.independence(answered, nodes.size()));
             findings.add(SetChecks.clocks(answered));
             return findings;
         });
     }
 
-    private static Finding silent(LockNode node, Throwable error) {
-        return Finding.warning("node", node.description() + " could not be asked: " + error.getMessage(), null);
+    private CompletableFuture<List<Finding>> diagnose(int node) {
+        NodeLink link = nodes.link(node);
+        return link.ask(target -> target.operations().diagnose(), (kind, error) -> {
+            String text = link.node().description() + " could not be asked: " + error.getMessage();
+            return List.of(Finding.warning("node", text, null));
+        });
     }
 
-    private CompletableFuture<@Nullable Probe> probe(NodeLink link) {
+    private CompletableFuture<Optional<Probe>> probe(int node) {
+        NodeLink link = nodes.link(node);
         long sentAtNanos = nodes.runtime().nanoTime();
-        return link.ask(node -> node.probe(PROBE_NANOS), NodeReply.Failed::new).thenApply(reply -> {
-            if (!(reply instanceof NodeReply.Answered answered)) {
-                return null;
-            }
-            long roundMicros = (nodes.runtime().nanoTime() - sentAtNanos) / 1_000;
-            long ahead = answered.serverMicros() - sentAtNanos / 1_000;
-            return new Probe(link.node().description(), answered.incarnation().id(), ahead, roundMicros);
-        });
+        return link.ask(target -> target.probe(PROBE_NANOS), NodeReply.Failed::new)
+                .thenApply(reply -> {
+                    if (!(reply instanceof NodeReply.Answered answered)) {
+                        return Optional.empty();
+                    }
+                    long roundMicros = (nodes.runtime().nanoTime() - sentAtNanos) / 1_000;
+                    long ahead = answered.serverMicros() - sentAtNanos / 1_000;
+                    return Optional.of(new Probe(
+                            link.node().description(), answered.incarnation().id(), ahead, roundMicros));
+                });
     }
 
     /**
@@ -145,27 +181,32 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
         private SetChecks() {}
 
         static Finding independence(List<Probe> probes, int size) {
-            Map<String, String> byLife = new HashMap<>();
-            Map<String, String> byHost = new HashMap<>();
-            for (Probe probe : probes) {
-                String same = byLife.putIfAbsent(probe.life(), probe.node());
-                if (same != null) {
-                    return Finding.unsafe(
-                            "independence",
-                            same + " and " + probe.node() + " are one and the same server",
-                            "name " + size + " servers that share nothing");
-                }
+            String server = alike(probes, Probe::life);
+            if (server != null) {
+                return Finding.unsafe(
+                        "independence",
+                        server + " are one and the same server",
+                        "name " + size + " servers that share nothing");
             }
-            for (Probe probe : probes) {
-                String same = byHost.putIfAbsent(host(probe.node()), probe.node());
-                if (same != null) {
-                    return Finding.warning(
+            String host = alike(probes, probe -> host(probe.node()));
+            return host == null
+                    ? Finding.good("independence", size + " different servers on different hosts")
+                    : Finding.warning(
                             "independence",
-                            same + " and " + probe.node() + " share a host: they fail together",
+                            host + " share a host: they fail together",
                             "put each node on a machine, disk and power supply of its own");
+        }
+
+        /** The first two nodes that have this in common, or null. */
+        private static @Nullable String alike(List<Probe> probes, Function<Probe, String> trait) {
+            Map<String, String> known = new HashMap<>();
+            for (Probe probe : probes) {
+                String same = known.putIfAbsent(trait.apply(probe), probe.node());
+                if (same != null) {
+                    return same + " and " + probe.node();
                 }
             }
-            return Finding.good("independence", size + " different servers on different hosts");
+            return null;
         }
 
         private static String host(String node) {

@@ -80,7 +80,7 @@ final class QuorumAttempt {
     Optional<AcquireReply> refusal(AcquireRequest wanted) {
         return NodeSetCheck.unfit(wanted.ttlNanos(), wanted.nodeTimeoutNanos(), settings)
                 .map(unfit -> new AcquireReply.Failed(
-                        FailureKind.PERMANENT, new UnsafeStoreException(names + ": " + unfit.text(), null), 0));
+                        FailureKind.PERMANENT, new UnsafeStoreException(names + ": " + unfit, null), 0));
     }
 
     /**

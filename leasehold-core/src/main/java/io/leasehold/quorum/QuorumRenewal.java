@@ -8,6 +8,7 @@ import io.leasehold.spi.RenewReply;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,33 +21,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class QuorumRenewal {
 
-    /** An event. */
-    sealed interface Event {}
-
-    /** The lock was granted: its validity counts from when a quorum keeps it. A lock that was never granted is not repaired. */
-    record Granted(long validityNanos) implements Event {}
-
-    /** A node keeps the key, from this moment on: a vote or a late vote. */
-    record Confirmed(int node, long sentAtNanos) implements Event {}
-
-    /** A renewal is sent to all nodes; it replaces the one before. */
-    record Began(long round) implements Event {}
-
-    /** A node has answered. */
-    record Answered(int node, long round, RenewReply.Item reply) implements Event {}
-
-    /** The time is over: nodes that have not answered count as failed. */
-    record Late(long round) implements Event {}
-
-    /** A node has answered its repair. */
-    record Repaired(int node, long sentAtNanos, NodeReply reply) implements Event {}
-
-    /** A node reports that the key was removed by force. */
-    record Taken(int node) implements Event {}
-
-    /** The owner token is ended. */
-    record Ended() implements Event {}
-
     /** An action for the shell. */
     sealed interface Action {}
 
@@ -55,9 +29,6 @@ final class QuorumRenewal {
 
     /** Propose a fresh ballot of the same owner token to this node. */
     record Repair(int node) implements Action {}
-
-    /** So many nodes reported the key removed that no quorum keeps it. */
-    record TellTaken() implements Action {}
 
     /** How a renewal ends. */
     enum Verdict {
@@ -105,50 +76,23 @@ final class QuorumRenewal {
 
     /** The moment from which a quorum keeps the lock. */
     long keptFromNanos() {
-        List<Long> moments = new ArrayList<>();
-        for (int node = 0; node < nodes.size(); node++) {
-            if (confirmed[node]) {
-                moments.add(confirmedAtNanos[node]);
-            }
-        }
+        List<Long> moments = IntStream.range(0, nodes.size())
+                .filter(node -> confirmed[node])
+                .mapToObj(node -> confirmedAtNanos[node])
+                .toList();
         if (moments.size() < quorum) {
             throw new IllegalStateException("only " + moments.size() + " of " + nodes.size() + " nodes ever kept it");
         }
         return Quorum.latestReachedBy(quorum, moments);
     }
 
-    /** Processes an event and returns the actions, in this order. */
-    List<Action> on(Event event, long nowNanos) {
-        List<Action> actions = new ArrayList<>(1);
-        if (ended) {
-            return actions;
-        }
-        if (event instanceof Granted granted) {
-            validityNanos = granted.validityNanos();
-        } else if (event instanceof Confirmed confirmation) {
-            confirm(confirmation.node(), confirmation.sentAtNanos());
-        } else if (event instanceof Began began) {
-            round = began.round();
-            asking = true;
-            kept = false;
-            Arrays.fill(replies, null);
-        } else if (event instanceof Answered answered) {
-            answered(answered, nowNanos, actions);
-        } else if (event instanceof Late late) {
-            if (asking && late.round() == round) {
-                decide(true, nowNanos, actions);
-            }
-        } else if (event instanceof Taken gone) {
-            taken(gone.node(), nowNanos, actions);
-        } else if (event instanceof Repaired repaired) {
-            repaired(repaired, nowNanos, actions);
-        } else {
-            ended = true;
-        }
-        return actions;
+    /** The lock was granted: its validity counts from when a quorum keeps it. A lock that was never granted is not repaired. */
+    void granted(long validity) {
+        validityNanos = validity;
     }
 
-    private void confirm(int node, long sentAtNanos) {
+    /** A node keeps the key, from this moment on: a vote or a late vote. */
+    void confirm(int node, long sentAtNanos) {
         if (!confirmed[node] || sentAtNanos - confirmedAtNanos[node] > 0) {
             confirmed[node] = true;
             confirmedAtNanos[node] = sentAtNanos;
@@ -159,36 +103,47 @@ final class QuorumRenewal {
         }
     }
 
-    private void taken(int node, long nowNanos, List<Action> actions) {
+    /**
+     * A node reports that the key was removed by force.
+     *
+     * @return whether so many nodes reported that, that no quorum keeps it
+     */
+    boolean taken(int node, long nowNanos) {
         taken[node] = true;
         takenAtNanos[node] = nowNanos;
         int without = 0;
         for (boolean one : taken) {
             without += one ? 1 : 0;
         }
-        if (nodes.size() - without < quorum) {
-            actions.add(new TellTaken());
-        }
+        return !ended && nodes.size() - without < quorum;
     }
 
-    private void answered(Answered event, long nowNanos, List<Action> actions) {
-        int node = event.node();
-        RenewReply.Item reply = event.reply();
+    /** A renewal is sent to all nodes; it replaces the one before. */
+    void begin(long renewal) {
+        round = renewal;
+        asking = !ended;
+        kept = false;
+        Arrays.fill(replies, null);
+    }
+
+    /** A node has answered a renewal: returns the actions, in this order. */
+    List<Action> answered(int node, long renewal, RenewReply.Item reply, long nowNanos) {
         if (reply instanceof RenewReply.Renewed renewed) {
             confirm(node, renewed.sentAtNanos());
         }
-        if (event.round() != round || replies[node] != null) {
-            return;
+        if (renewal != round || replies[node] != null) {
+            return List.of();
         }
         replies[node] = reply;
-        if (asking) {
-            decide(false, nowNanos, actions);
-        } else if (kept) {
-            repair(node, nowNanos, actions);
-        }
+        return asking ? decide(false, nowNanos) : repair(node, nowNanos);
     }
 
-    private void decide(boolean late, long nowNanos, List<Action> actions) {
+    /** The time is over: nodes that have not answered count as failed. */
+    List<Action> late(long renewal, long nowNanos) {
+        return asking && renewal == round ? decide(true, nowNanos) : List.of();
+    }
+
+    private List<Action> decide(boolean late, long nowNanos) {
         int yes = 0;
         int gone = 0;
         int pending = 0;
@@ -205,42 +160,51 @@ final class QuorumRenewal {
         } else if (yes + pending < quorum) {
             verdict = Verdict.UNKNOWN;
         } else {
-            return;
+            return List.of();
         }
         asking = false;
         kept = verdict == Verdict.KEPT;
+        List<Action> actions = new ArrayList<>();
         actions.add(new Finish(verdict));
-        for (int node = 0; kept && node < nodes.size(); node++) {
-            repair(node, nowNanos, actions);
+        for (int node = 0; node < nodes.size(); node++) {
+            actions.addAll(repair(node, nowNanos));
         }
+        return actions;
     }
 
-    private void repair(int node, long nowNanos, List<Action> actions) {
-        if (replies[node] instanceof RenewReply.NotOurs && repairBallots[node] == 0) {
-            propose(node, nowNanos, actions);
-        }
+    private List<Action> repair(int node, long nowNanos) {
+        boolean isMissing = kept && replies[node] instanceof RenewReply.NotOurs;
+        return isMissing && repairBallots[node] == 0 ? propose(node, nowNanos) : List.of();
     }
 
-    private void repaired(Repaired event, long nowNanos, List<Action> actions) {
-        int node = event.node();
-        if (event.reply() instanceof NodeReply.Stale && repairBallots[node] > 0) {
-            propose(node, nowNanos, actions);
-            return;
+    /** A node has answered its repair: returns the actions, in this order. */
+    List<Action> repaired(int node, long sentAtNanos, NodeReply reply, long nowNanos) {
+        if (reply instanceof NodeReply.Stale && repairBallots[node] > 0) {
+            return propose(node, nowNanos);
         }
         repairBallots[node] = 0;
-        if (event.reply() instanceof NodeReply.Yes) {
-            confirm(node, event.sentAtNanos());
+        if (reply instanceof NodeReply.Yes) {
+            confirm(node, sentAtNanos);
         }
+        return List.of();
     }
 
-    private void propose(int node, long nowNanos, List<Action> actions) {
+    private List<Action> propose(int node, long nowNanos) {
         boolean isValid = keptFromNanos() + validityNanos - nowNanos > 0;
         if (isValid && repairBallots[node] < MAX_REPAIR_BALLOTS) {
             repairBallots[node]++;
-            actions.add(new Repair(node));
-        } else {
-            repairBallots[node] = 0;
+            return List.of(new Repair(node));
         }
+        repairBallots[node] = 0;
+        return List.of();
+    }
+
+    /** The owner token is ended: no action follows. */
+    void end() {
+        ended = true;
+        asking = false;
+        kept = false;
+        Arrays.fill(repairBallots, 0);
     }
 
     /** The answer to a renewal of these locks. */

@@ -7,6 +7,7 @@ import io.leasehold.spi.TokenRange;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,12 +25,6 @@ final class QuorumRound {
     /** The maximum number of ballots before a round counts as lost; doubling makes more of them pointless. */
     private static final int MAX_BALLOTS = 12;
 
-    /** An event. */
-    sealed interface Event {}
-
-    /** A round begins with this ballot, which is higher than all before. */
-    record Started(long candidate, int reserve) implements Event {}
-
     /**
      * A node has answered a ballot.
      *
@@ -37,13 +32,7 @@ final class QuorumRound {
      * @param sentAtNanos when that was sent
      * @param estimateMicros the clock of the set
      */
-    record Voted(int node, long candidate, long sentAtNanos, NodeReply reply, long estimateMicros) implements Event {}
-
-    /** The time is over: nodes that have not answered this ballot count as failed in its round. */
-    record Late(long candidate) implements Event {}
-
-    /** The owner token is ended: released or given up. */
-    record Ended() implements Event {}
+    record Vote(int node, long candidate, long sentAtNanos, NodeReply reply, long estimateMicros) {}
 
     /** An action for the shell. */
     sealed interface Action {}
@@ -119,49 +108,30 @@ final class QuorumRound {
 
     /** Whether all answers have arrived and no node may keep anything. */
     boolean isForgotten() {
-        if (phase == Phase.ASKING || held) {
-            return false;
-        }
-        for (int node = 0; node < nodes.size(); node++) {
-            if (mayKeep(node)) {
-                return false;
-            }
-        }
-        return true;
+        return phase != Phase.ASKING
+                && !held
+                && IntStream.range(0, nodes.size())
+                        .noneMatch(node -> yes[node] || unknown[node] || outstanding[node] > 0);
     }
 
-    private boolean mayKeep(int node) {
-        return yes[node] || unknown[node] || outstanding[node] > 0;
-    }
-
-    /** Processes an event and returns the actions, in this order. */
-    List<Action> on(Event event) {
-        List<Action> actions = new ArrayList<>(2);
-        if (event instanceof Started started) {
-            start(started, actions);
-        } else if (event instanceof Voted voted) {
-            voted(voted, actions);
-        } else if (event instanceof Late tooLate) {
-            late(tooLate, actions);
-        } else if (phase != Phase.ENDED) {
-            phase = Phase.ENDED;
-            held = false;
-        }
-        return actions;
-    }
-
-    private void start(Started started, List<Action> actions) {
-        if (phase != Phase.IDLE || started.candidate() <= highest) {
-            throw new IllegalStateException(
-                    "a round with ballot " + started.candidate() + " after " + highest + " while " + phase);
+    /** A round begins with this ballot, which is higher than all before. Returns the actions, in this order. */
+    List<Action> start(long ballot, int tokens) {
+        if (phase != Phase.IDLE || ballot <= highest) {
+            throw new IllegalStateException("a round with ballot " + ballot + " after " + highest + " while " + phase);
         }
         phase = Phase.ASKING;
-        reserve = started.reserve();
+        reserve = tokens;
         stale = 0;
-        propose(started.candidate(), actions);
+        return List.of(propose(ballot));
     }
 
-    private void propose(long ballot, List<Action> actions) {
+    /** The owner token is ended: released or given up. */
+    void end() {
+        phase = Phase.ENDED;
+        held = false;
+    }
+
+    private Action propose(long ballot) {
         candidate = ballot;
         highest = ballot + reserve - 1;
         Arrays.fill(votes, null);
@@ -169,20 +139,22 @@ final class QuorumRound {
         for (int node = 0; node < nodes.size(); node++) {
             outstanding[node]++;
         }
-        actions.add(new Propose(ballot));
+        return new Propose(ballot);
     }
 
-    private void late(Late event, List<Action> actions) {
-        if (phase != Phase.ASKING || event.candidate() != candidate) {
-            return;
+    /** The time is over: nodes that have not answered this ballot count as failed in its round. */
+    List<Action> late(long ballot) {
+        if (phase != Phase.ASKING || ballot != candidate) {
+            return List.of();
         }
         for (int node = 0; node < nodes.size(); node++) {
             late[node] = votes[node] == null;
         }
-        decide(actions);
+        return decide();
     }
 
-    private void voted(Voted event, List<Action> actions) {
+    /** A node has answered: returns the actions, in this order. */
+    List<Action> voted(Vote event) {
         int node = event.node();
         estimateMicros = Math.max(estimateMicros, event.estimateMicros());
         outstanding[node]--;
@@ -191,8 +163,9 @@ final class QuorumRound {
         yes[node] |= isYes;
         unknown[node] |= reply instanceof NodeReply.Failed failed && failed.kind() == FailureKind.UNKNOWN;
         unknown[node] |= reply instanceof NodeReply.Refused refused && refused.spent();
+        List<Action> actions = new ArrayList<>(2);
         if (phase == Phase.ENDED) {
-            return;
+            return actions;
         }
         if (isYes && held) {
             actions.add(new Confirm(node, event.sentAtNanos()));
@@ -202,66 +175,58 @@ final class QuorumRound {
                 votes[node] = reply;
                 late[node] = false;
                 sentAtNanos[node] = event.sentAtNanos();
-                decide(actions);
+                actions.addAll(decide());
             }
         } else if (!held && (isYes || unknown[node])) {
-            undo(actions);
+            actions.add(undo());
         }
+        return actions;
     }
 
-    private void undo(List<Action> actions) {
+    private Action undo() {
         phase = Phase.ENDED;
-        actions.add(new Undo());
+        return new Undo();
     }
 
-    private void decide(List<Action> actions) {
+    private List<Action> decide() {
         VoteTally tally = new VoteTally(nodes, votes, late, estimateMicros, boundMicros, quarantineMillis);
         if (tally.isWon()) {
-            won(actions);
-        } else if (tally.isLost()) {
-            boolean again = stale < MAX_BALLOTS
-                    && tally.mayBeWonByAnotherBallot()
-                    && tally.floor() < TokenRange.LIMIT - ((long) reserve << (stale + 2));
-            if (again) {
-                long lead = (long) reserve << stale;
-                stale++;
-                propose(Math.max(highest, Math.max(tally.floor(), estimateMicros)) + lead, actions);
-            } else {
-                lost(tally, actions);
-            }
+            return won();
+        } else if (!tally.isLost()) {
+            return List.of();
         }
+        boolean again = stale < MAX_BALLOTS
+                && tally.mayBeWonByAnotherBallot()
+                && tally.floor() < TokenRange.LIMIT - ((long) reserve << (stale + 2));
+        if (!again) {
+            return lost(tally.verdict());
+        }
+        long lead = (long) reserve << stale;
+        stale++;
+        return List.of(propose(Math.max(highest, Math.max(tally.floor(), estimateMicros)) + lead));
     }
 
-    private void won(List<Action> actions) {
+    private List<Action> won() {
         List<Long> times = new ArrayList<>();
+        List<Action> actions = new ArrayList<>();
         for (int node = 0; node < nodes.size(); node++) {
             if (votes[node] instanceof NodeReply.Yes) {
                 times.add(sentAtNanos[node]);
+                actions.add(new Confirm(node, sentAtNanos[node]));
             }
         }
         phase = Phase.IDLE;
         held = true;
         long sentAt = Quorum.latestReachedBy(Quorum.majority(nodes.size()), times);
-        actions.add(new Finish(new RoundVerdict.Won(TokenRange.of(candidate, reserve), sentAt)));
-        for (int node = 0; node < nodes.size(); node++) {
-            if (votes[node] instanceof NodeReply.Yes) {
-                actions.add(new Confirm(node, sentAtNanos[node]));
-            }
-        }
+        actions.add(0, new Finish(new RoundVerdict.Won(TokenRange.of(candidate, reserve), sentAt)));
+        return actions;
     }
 
-    private void lost(VoteTally tally, List<Action> actions) {
+    private List<Action> lost(RoundVerdict verdict) {
         phase = Phase.IDLE;
-        if (!held) {
-            boolean left = false;
-            for (int node = 0; node < nodes.size(); node++) {
-                left |= yes[node] || unknown[node] || late[node];
-            }
-            if (left) {
-                undo(actions);
-            }
-        }
-        actions.add(new Finish(tally.verdict()));
+        Finish finish = new Finish(verdict);
+        boolean left = IntStream.range(0, nodes.size()).anyMatch(node -> yes[node] || unknown[node] || late[node]);
+        return !held && left ? List.of(undo(), finish) : List.of(finish);
     }
 
     /** Each node's answer to the last ballot. */

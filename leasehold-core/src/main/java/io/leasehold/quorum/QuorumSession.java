@@ -194,7 +194,7 @@ final class QuorumSession {
 
     private void follow(QuorumAttempt.Next next) {
         if (next instanceof QuorumAttempt.Begin begin) {
-            perform(round.on(new QuorumRound.Started(begin.candidate(), begin.reserve())));
+            perform(round.start(begin.candidate(), begin.reserve()));
         } else if (next instanceof QuorumAttempt.AskAgain again) {
             schedule(again.pauseNanos(), () -> start(List.of()));
         } else if (next instanceof QuorumAttempt.Answer last) {
@@ -213,9 +213,9 @@ final class QuorumSession {
             if (action instanceof QuorumRound.Propose propose) {
                 propose(propose.candidate());
             } else if (action instanceof QuorumRound.Undo) {
-                end(attempt.undo(), round.highest()).onOver(() -> serial.run(this::forgetIfNothingIsLeft));
+                end(attempt.undo(), round.highest()).over().thenRun(() -> serial.run(this::forgetIfNothingIsLeft));
             } else if (action instanceof QuorumRound.Confirm confirm) {
-                performRenewal(new QuorumRenewal.Confirmed(confirm.node(), confirm.sentAtNanos()));
+                renewal.confirm(confirm.node(), confirm.sentAtNanos());
             } else if (action instanceof QuorumRound.Finish finish) {
                 if (finish.verdict() instanceof RoundVerdict.Won won) {
                     won(won);
@@ -228,7 +228,7 @@ final class QuorumSession {
     private void won(RoundVerdict.Won won) {
         held = true;
         keptUntilAtNanos = won.sentAtNanos() + attempt.ttlNanos();
-        performRenewal(new QuorumRenewal.Granted(QuorumSettings.validityNanos(attempt.ttlNanos())));
+        renewal.granted(QuorumSettings.validityNanos(attempt.ttlNanos()));
         backoff.measured(attempt.spentNanos(now()));
         shared.sessions().put(nodeOwner, this);
     }
@@ -238,7 +238,7 @@ final class QuorumSession {
         Ballot ballot = attempt.ballot(nodeOwner, candidate);
         long sentAtNanos = now();
         QuorumRound asking = round;
-        schedule(attempt.nodeTimeoutNanos(sentAtNanos), () -> perform(asking.on(new QuorumRound.Late(candidate))));
+        schedule(attempt.nodeTimeoutNanos(sentAtNanos), () -> perform(asking.late(candidate)));
         for (int node = 0; node < nodes.size(); node++) {
             int voter = node;
             nodes.propose(node, ballot, Math.min(estimateMicros, candidate), attempt.floor(node))
@@ -249,8 +249,8 @@ final class QuorumSession {
     private void voted(QuorumRound asking, int node, long candidate, long sentAtNanos, NodeReply reply) {
         attempt.answered(node, reply);
         // A round whose owner token was given up has no further actions.
-        perform(asking.on(new QuorumRound.Voted(
-                node, candidate, sentAtNanos, reply, nodes.estimateMicros().orElse(0))));
+        long estimateMicros = nodes.estimateMicros().orElse(0);
+        perform(asking.voted(new QuorumRound.Vote(node, candidate, sentAtNanos, reply, estimateMicros)));
         forgetIfNothingIsLeft();
     }
 
@@ -298,19 +298,19 @@ final class QuorumSession {
                 pendingRenewal.reply().complete(new RenewReply.Failed(new StoreUnavailableException(message, null)));
             }
             pendingRenewal = new PendingRenewal(renewalRound, reply);
-            performRenewal(new QuorumRenewal.Began(renewalRound));
+            renewal.begin(renewalRound);
         });
     }
 
     /** A node has answered a renewal. */
     void renewed(long renewalRound, int node, RenewReply.Item item) {
-        serial.run(() -> performRenewal(new QuorumRenewal.Answered(node, renewalRound, item)));
+        serial.run(() -> performRenewal(renewal.answered(node, renewalRound, item, now())));
     }
 
     /** The time for answers to a renewal is over. */
     void renewalLate(long renewalRound) {
         serial.run(() -> {
-            performRenewal(new QuorumRenewal.Late(renewalRound));
+            performRenewal(renewal.late(renewalRound, now()));
             PendingRenewal waiting = pendingRenewal;
             if (waiting != null && waiting.round() == renewalRound) {
                 // Ended meanwhile: no verdict will come.
@@ -323,15 +323,14 @@ final class QuorumSession {
     void takenAt(int node, OwnerToken owner, LossCause cause) {
         serial.run(() -> {
             // Reports about an earlier owner token are ignored.
-            if (owner.equals(nodeOwner)
-                    && renewal.on(new QuorumRenewal.Taken(node), now()).contains(new QuorumRenewal.TellTaken())) {
+            if (owner.equals(nodeOwner) && renewal.taken(node, now())) {
                 shared.lost().accept(nodeOwner, cause);
             }
         });
     }
 
-    private void performRenewal(QuorumRenewal.Event event) {
-        for (QuorumRenewal.Action action : renewal.on(event, now())) {
+    private void performRenewal(List<QuorumRenewal.Action> actions) {
+        for (QuorumRenewal.Action action : actions) {
             if (action instanceof QuorumRenewal.Repair repair) {
                 repair(repair.node());
             } else if (action instanceof QuorumRenewal.Finish finish && pendingRenewal != null) {
@@ -351,7 +350,7 @@ final class QuorumSession {
         nodes.propose(node, attempt.repair(node, nodeOwner, estimateMicros), estimateMicros, attempt.floor(node))
                 .thenAccept(reply -> serial.run(() -> {
                     attempt.answered(node, reply);
-                    performRenewal(new QuorumRenewal.Repaired(node, sentAtNanos, reply));
+                    performRenewal(renewal.repaired(node, sentAtNanos, reply, now()));
                 }));
     }
 
@@ -382,15 +381,15 @@ final class QuorumSession {
         held = false;
         backoff.done(engineOwner);
         if (first) {
-            perform(round.on(new QuorumRound.Ended()));
-            performRenewal(new QuorumRenewal.Ended());
+            round.end();
+            renewal.end();
             if (asked != null) {
                 answer(failure(FailureKind.NO_EFFECT, names + " was given up", null));
             }
         }
         NodeRelease release = end(wanted.kind(), Math.max(wanted.ballot(), attempt.highest(round)));
         release.reply(wanted.timeoutNanos()).thenAccept(reply::complete);
-        release.onOver(this::forget);
+        release.over().thenRun(this::forget);
     }
 
     private NodeRelease end(ReleaseRequest.Kind kind, long ballot) {

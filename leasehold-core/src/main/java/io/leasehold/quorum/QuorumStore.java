@@ -30,8 +30,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -58,7 +57,7 @@ public final class QuorumStore implements LockStore, MemberSet {
     private final ContentionBackoff backoff;
     private final Map<OwnerToken, QuorumSession> sessions = new ConcurrentHashMap<>();
     private final QuorumSession.Shared shared;
-    private volatile @Nullable StoreSignals signals;
+    private volatile StoreSignals signals = StoreSignals.NONE;
     private final AtomicLong renewalRounds = new AtomicLong();
     /** Sessions that were never ended, because the hold expired or the thread died, are swept when their number has doubled. */
     private volatile int sweepAbove = MIN_SWEEP;
@@ -76,16 +75,9 @@ public final class QuorumStore implements LockStore, MemberSet {
         NodeSetCheck.check(names, settings).forEach(LOG::warn);
         this.nodes = new NodeSet(this.members, settings, runtime);
         this.releases = new NodeReleases(nodes);
-        this.backoff = new ContentionBackoff(runtime, name -> tell(listener -> listener.wake(name)));
+        this.backoff = new ContentionBackoff(runtime, name -> signals.wake(name));
         this.shared = new QuorumSession.Shared(
-                nodes, releases, backoff, sessions, (owner, cause) -> tell(listener -> listener.lost(owner, cause)));
-    }
-
-    private void tell(Consumer<StoreSignals> news) {
-        StoreSignals listener = signals;
-        if (listener != null) {
-            news.accept(listener);
-        }
+                nodes, releases, backoff, sessions, (owner, cause) -> signals.lost(owner, cause));
     }
 
     /**
@@ -104,11 +96,7 @@ public final class QuorumStore implements LockStore, MemberSet {
      *     {@link StoreUnavailableException} if no quorum answers within the time; a minority that does not answer is logged
      */
     public CompletableFuture<Void> checkNodes(long timeoutNanos) {
-        List<CompletableFuture<NodeReply>> probes = new ArrayList<>();
-        for (int node = 0; node < nodes.size(); node++) {
-            probes.add(nodes.probe(node, timeoutNanos));
-        }
-        return NodeAnswers.all(probes).thenAccept(this::judge);
+        return nodes.all(node -> nodes.probe(node, timeoutNanos)).thenAccept(this::judge);
     }
 
     private void judge(List<NodeReply> probes) {
@@ -118,8 +106,9 @@ public final class QuorumStore implements LockStore, MemberSet {
                 silent.add(nodes.names().get(node) + " (" + failed.error().getMessage() + ")");
                 continue;
             }
-            if (nodes.distrust(node) instanceof Distrust.SameServer same) {
-                throw new UnsafeStoreException(nodes.names().get(node) + " " + same.text(), null);
+            Distrust why = nodes.distrust(node);
+            if (why != null && why.isSameServer()) {
+                throw new UnsafeStoreException(nodes.names().get(node) + " " + why.text(), null);
             }
         }
         if (nodes.size() - silent.size() < nodes.quorum()) {
@@ -142,16 +131,14 @@ public final class QuorumStore implements LockStore, MemberSet {
     public CompletableFuture<List<NodeVote>> declareNew(long timeoutNanos) {
         return checkNodes(timeoutNanos).thenCompose(done -> {
             Birth birth = Birth.declared(nodes.configuration(), timeoutNanos);
-            List<CompletableFuture<NodeVote>> told = new ArrayList<>();
-            for (int node = 0; node < nodes.size(); node++) {
+            return nodes.all(node -> {
                 String name = nodes.names().get(node);
-                told.add(nodes.link(node)
+                return nodes.link(node)
                         .ask(target -> target.birth(birth), NodeReply.Failed::new)
                         .thenApply(reply -> reply instanceof NodeReply.Stale
                                 ? new NodeVote(name, NodeVote.Answer.GRANTED, "grants from now on")
-                                : Votes.of(name, reply)));
-            }
-            return NodeAnswers.all(told);
+                                : Votes.of(name, reply));
+            });
         });
     }
 
@@ -167,14 +154,9 @@ public final class QuorumStore implements LockStore, MemberSet {
 
     @Override
     public Guarantees guarantees() {
-        Guarantee.Exclusion exclusion = Guarantee.Exclusion.WITHIN_DRIFT;
-        Guarantee.Scope scope = Guarantee.Scope.NETWORK;
-        for (QuorumMember member : members) {
-            Guarantee.Exclusion most = member.exclusion();
-            exclusion = most.compareTo(exclusion) < 0 ? most : exclusion;
-            Guarantee.Scope reach = member.node().guarantees().scope();
-            scope = reach.compareTo(scope) < 0 ? reach : scope;
-        }
+        Guarantee.Exclusion exclusion = least(Guarantee.Exclusion.WITHIN_DRIFT, QuorumMember::exclusion);
+        Guarantee.Scope scope = least(
+                Guarantee.Scope.NETWORK, member -> member.node().guarantees().scope());
         return new Guarantees(
                 exclusion,
                 exclusion == Guarantee.Exclusion.BEST_EFFORT
@@ -182,6 +164,11 @@ public final class QuorumStore implements LockStore, MemberSet {
                         : Guarantee.Fencing.INCREASING,
                 Guarantee.Queueing.WAKE_UP,
                 scope);
+    }
+
+    /** The least that a member promises, and at most this. */
+    private <T extends Enum<T>> T least(T most, Function<QuorumMember, T> promise) {
+        return members.stream().map(promise).reduce(most, (a, b) -> a.compareTo(b) < 0 ? a : b);
     }
 
     @Override
@@ -318,7 +305,7 @@ public final class QuorumStore implements LockStore, MemberSet {
                 }
             });
         }
-        return NodeAnswers.all(replies).thenApply(told -> {
+        return NodeSet.all(replies).thenApply(told -> {
             patience.forEach(LockRuntime.Timer::cancel);
             return new RenewReply(told);
         });

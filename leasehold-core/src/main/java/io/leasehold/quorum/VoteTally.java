@@ -146,17 +146,14 @@ final class VoteTally {
     }
 
     private String reasons() {
-        StringBuilder text = new StringBuilder();
+        List<String> reasons = new ArrayList<>();
         for (int node = 0; node < nodes.size(); node++) {
             String why = refusal(votes[node]);
             if (why != null) {
-                text.append(text.isEmpty() ? "" : "; ")
-                        .append(nodes.get(node))
-                        .append(": ")
-                        .append(why);
+                reasons.add(nodes.get(node) + ": " + why);
             }
         }
-        return text.toString();
+        return String.join("; ", reasons);
     }
 
     private @Nullable String refusal(@Nullable NodeReply vote) {

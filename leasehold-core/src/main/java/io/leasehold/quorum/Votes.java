@@ -5,10 +5,10 @@ import io.leasehold.NodeVote;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiFunction;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** Nodes' answers as human-readable votes. Pure. */
@@ -57,11 +57,9 @@ final class Votes {
     /** Each node's answer, by its name. */
     static <R> List<NodeVote> of(
             List<String> nodes, @Nullable R[] replies, BiFunction<String, @Nullable R, NodeVote> vote) {
-        List<NodeVote> votes = new ArrayList<>(replies.length);
-        for (int node = 0; node < replies.length; node++) {
-            votes.add(vote.apply(nodes.get(node), replies[node]));
-        }
-        return votes;
+        return IntStream.range(0, replies.length)
+                .mapToObj(node -> vote.apply(nodes.get(node), replies[node]))
+                .toList();
     }
 
     /** Votes in one line, for messages. */

@@ -52,12 +52,7 @@ public final class OwnerToken {
 
     /** The public id of its attempt: the first 16 digits of the SHA-1 of {@link #hex()}. */
     public String attemptId() {
-        try {
-            byte[] digest = MessageDigest.getInstance("SHA-1").digest(hex.getBytes(StandardCharsets.US_ASCII));
-            return HexFormat.of().formatHex(digest, 0, ATTEMPT_ID_BYTES);
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java platform has SHA-1", e);
-        }
+        return digest("SHA-1", ATTEMPT_ID_BYTES);
     }
 
     /**
@@ -65,18 +60,16 @@ public final class OwnerToken {
      * {@link #hex()}, written like a UUID. Does not reveal the token.
      */
     public String publicId() {
+        return digest("SHA-256", PUBLIC_ID_BYTES).replaceFirst("(.{8})(.{4})(.{4})(.{4})", "$1-$2-$3-$4-");
+    }
+
+    /** The first bytes of a digest of the hexadecimal digits. */
+    private String digest(String algorithm, int bytes) {
         try {
-            byte[] digest = MessageDigest.getInstance("SHA-256").digest(hex.getBytes(StandardCharsets.US_ASCII));
-            String text = HexFormat.of().formatHex(digest, 0, PUBLIC_ID_BYTES);
-            return String.join(
-                    "-",
-                    text.substring(0, 8),
-                    text.substring(8, 12),
-                    text.substring(12, 16),
-                    text.substring(16, 20),
-                    text.substring(20));
+            byte[] digest = MessageDigest.getInstance(algorithm).digest(hex.getBytes(StandardCharsets.US_ASCII));
+            return HexFormat.of().formatHex(digest, 0, bytes);
         } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java platform has SHA-256", e);
+            throw new IllegalStateException("every Java platform has " + algorithm, e);
         }
     }
 

@@ -2,6 +2,7 @@ package io.leasehold.spi;
 
 import io.leasehold.LockStoreException;
 import io.leasehold.NodeVote;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 
@@ -15,6 +16,11 @@ public record RenewReply(List<Item> items) {
     /** Copies the items. */
     public RenewReply {
         items = List.copyOf(items);
+    }
+
+    /** The reply to a batch of which each renewal failed by this error. */
+    public static RenewReply failed(RenewBatch batch, LockStoreException error) {
+        return new RenewReply(Collections.nCopies(batch.items().size(), new Failed(error)));
     }
 
     /** The answer to one renewal. */

@@ -1,6 +1,7 @@
 package io.leasehold.spi;
 
 import io.leasehold.LockName;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import java.util.List;
 import java.util.Optional;
@@ -16,10 +17,10 @@ import org.jspecify.annotations.Nullable;
 public interface StoreAdmin {
 
     /** The holder of the lock. */
-    CompletableFuture<Optional<LockRecord>> describe(LockName name);
+    CompletableFuture<Optional<HeldLock>> describe(LockName name);
 
     /** Held locks whose names match the glob ({@code *}, {@code ?}), at most {@code limit}, sorted by name. */
-    CompletableFuture<List<LockRecord>> list(String glob, int limit);
+    CompletableFuture<List<HeldLock>> list(String glob, int limit);
 
     /** The waiters in the order of arrival, at most {@code limit}; empty where no queue is kept. */
     default CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {

@@ -64,18 +64,13 @@ public final class StoreUri {
         }
         String place = USER_INFO.matcher(text.substring(0, options)).replaceAll("//***@");
         String query = NESTED.matcher(text.substring(options)).replaceAll("$1***");
-        String safe = withoutSecrets(place + query);
+        String safe = place + query;
+        for (Pattern secrets : List.of(AFTER_AMPERSAND, AFTER_SEMICOLON, ELSEWHERE)) {
+            safe = secrets.matcher(safe).replaceAll("$1***");
+        }
         // A remaining '@' may end a password that contains a '?' or ';'.
         safe = USER_INFO.matcher(safe).replaceAll("//***@");
         return BARE_USER_INFO.matcher(safe).replaceAll("$1***@");
-    }
-
-    private static String withoutSecrets(String text) {
-        String safe = text;
-        for (Pattern place : List.of(AFTER_AMPERSAND, AFTER_SEMICOLON, ELSEWHERE)) {
-            safe = place.matcher(safe).replaceAll("$1***");
-        }
-        return safe;
     }
 
     /** The scheme in lower case. */

@@ -180,6 +180,14 @@ final class AcquireMachineTest {
     }
 
     @Test
+    void anImpatientAttemptWhoseTurnCameBeforeItKnewOfTheLineWaitsForItsRequest() {
+        machine = patient(0);
+        start();
+        assertThat(on(new AcquireMachine.Enqueued(), NOW)).isEmpty();
+        assertThat(replied(busy(), NOW + MS)).containsExactly(new Finish(new Busy(HOLDER, VOTES)));
+    }
+
+    @Test
     void onlyTheFirstRequestMayOutlastTheDeadline() {
         start();
         replied(queued(), NOW + MS);

@@ -167,9 +167,9 @@ final class CallersFramesTest {
 
     @Test
     void aFailureOfConnectThatIsMadeThereIsLeftAsItIs() {
-        Throwable thrown = catchThrowable(() -> Leasehold.builder().connect());
-        assertThat(thrown).isInstanceOf(IllegalStateException.class).hasNoSuppressedExceptions();
-        assertThat(frames(thrown)).startsWith("noStore", "open").contains("connect");
+        Throwable thrown = catchThrowable(() -> Leasehold.connect("nowhere:"));
+        assertThat(thrown).isInstanceOf(IllegalArgumentException.class).hasNoSuppressedExceptions();
+        assertThat(frames(thrown)).startsWith("provider", "open").contains("connect");
     }
 
     private static void acquireHere(LockClient client) throws InterruptedException {

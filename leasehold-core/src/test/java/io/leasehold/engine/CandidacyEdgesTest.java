@@ -9,6 +9,7 @@ import io.leasehold.Election;
 import io.leasehold.Holder;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
@@ -21,6 +22,7 @@ import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.TokenRange;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -139,6 +141,34 @@ final class CandidacyEdgesTest {
             client.close();
         });
         assertThat(log).doesNotContain("scheduler");
+    }
+
+    @Test
+    void aCandidateThatIsClosedWhileItsNextAttemptBeginsLeavesNone() {
+        runtime.passesInWaits();
+        Candidacy[] standing = new Candidacy[1];
+        LockClient client = Leasehold.builder()
+                .store(store)
+                .runtime(runtime)
+                .defaults(LockOptions.defaults().ttl(TTL))
+                .listener(new LockListener() {
+                    @Override
+                    public void attemptBegan(AttemptBegan event) {
+                        if (standing[0] != null) {
+                            standing[0].close();
+                        }
+                    }
+                })
+                .connect();
+        standing[0] = stand(client);
+        fail();
+        runtime.pass(Duration.ofSeconds(1));
+        assertThat(asked()).isEqualTo(2);
+        elect();
+        assertThat(terms).isEmpty();
+        assertThat(store.releases())
+                .extracting(ReleaseRequest::owner)
+                .contains(store.acquires().get(1).request().owner());
     }
 
     @Test

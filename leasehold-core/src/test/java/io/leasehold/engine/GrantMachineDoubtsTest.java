@@ -3,13 +3,13 @@ package io.leasehold.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LossCause;
-import io.leasehold.engine.GrantAction.ArmRenew;
-import io.leasehold.engine.GrantAction.LeaveToEnd;
-import io.leasehold.engine.GrantAction.RefuseRenewal;
-import io.leasehold.engine.GrantAction.Renew;
-import io.leasehold.engine.GrantAction.SendRelease;
-import io.leasehold.engine.GrantAction.SendUndo;
-import io.leasehold.engine.GrantAction.TellLost;
+import io.leasehold.engine.GrantMachine.ArmRenew;
+import io.leasehold.engine.GrantMachine.LeaveToEnd;
+import io.leasehold.engine.GrantMachine.RefuseRenewal;
+import io.leasehold.engine.GrantMachine.Renew;
+import io.leasehold.engine.GrantMachine.SendRelease;
+import io.leasehold.engine.GrantMachine.SendUndo;
+import io.leasehold.engine.GrantMachine.TellLost;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 @Tag("quick")
 final class GrantMachineDoubtsTest {
 
-    private static final GrantEvent.Keeping NOT_KEPT = new GrantEvent.Keeping(0, 0);
+    private static final GrantMachine.Keeping NOT_KEPT = new GrantMachine.Keeping(0, 0);
 
     private static final long MS = 1_000_000;
     private static final long ACQUIRED = 5_000 * MS;
@@ -29,9 +29,9 @@ final class GrantMachineDoubtsTest {
     /** What is left of the validity after an interval, over two tries. */
     private static final long RETRY = 400 * MS;
 
-    private static final GrantEvent SUSPENDED = new GrantEvent.Suspended();
-    private static final GrantEvent SUSPECTED = new GrantEvent.SuspectedForce();
-    private static final GrantEvent DENIED = new GrantEvent.Denied();
+    private static final GrantMachine.Event SUSPENDED = new GrantMachine.Suspended();
+    private static final GrantMachine.Event SUSPECTED = new GrantMachine.SuspectedForce();
+    private static final GrantMachine.Event DENIED = new GrantMachine.Denied();
 
     private GrantMachine machine = machine(INTERVAL, 0);
 
@@ -42,20 +42,20 @@ final class GrantMachineDoubtsTest {
     }
 
     /** At so many nanoseconds after the acquisition. */
-    private List<GrantAction> on(long afterNanos, GrantEvent event) {
+    private List<GrantMachine.Action> on(long afterNanos, GrantMachine.Event event) {
         return machine.on(event, ACQUIRED + afterNanos);
     }
 
-    private List<GrantAction> due(long afterNanos, boolean byHand) {
-        return on(afterNanos, new GrantEvent.RenewDue(byHand));
+    private List<GrantMachine.Action> due(long afterNanos, boolean byHand) {
+        return on(afterNanos, new GrantMachine.RenewDue(byHand));
     }
 
-    private List<GrantAction> renewed(long sentAfterNanos, long afterNanos) {
-        return on(afterNanos, new GrantEvent.Renewed(ACQUIRED + sentAfterNanos));
+    private List<GrantMachine.Action> renewed(long sentAfterNanos, long afterNanos) {
+        return on(afterNanos, new GrantMachine.Renewed(ACQUIRED + sentAfterNanos));
     }
 
-    private List<GrantAction> renewalFails(long afterNanos) {
-        return on(afterNanos, new GrantEvent.RenewFailed());
+    private List<GrantMachine.Action> renewalFails(long afterNanos) {
+        return on(afterNanos, new GrantMachine.RenewFailed());
     }
 
     private static ArmRenew again(long afterNanos) {
@@ -138,7 +138,7 @@ final class GrantMachineDoubtsTest {
     @Test
     void whatItsHolderHasLeftIsNotConfirmedAndWhoAsksIsRefused() {
         due(INTERVAL, true);
-        on(INTERVAL, new GrantEvent.Abandoned(LossCause.LEAKED));
+        on(INTERVAL, new GrantMachine.Abandoned(LossCause.LEAKED));
         on(INTERVAL + 1, SUSPENDED);
         assertThat(renewed(INTERVAL, INTERVAL + 2)).containsExactly(new RefuseRenewal(LossCause.LEAKED));
         assertThat(due(INTERVAL + 3, true)).containsExactly(new RefuseRenewal(LossCause.LEAKED));
@@ -151,12 +151,12 @@ final class GrantMachineDoubtsTest {
     void whatIsAnsweredAfterTheEndIsNothing() {
         due(INTERVAL, false);
         on(INTERVAL, SUSPENDED);
-        on(INTERVAL, new GrantEvent.ReleaseCalled(NOT_KEPT));
+        on(INTERVAL, new GrantMachine.ReleaseCalled(NOT_KEPT));
         assertThat(machine.isUnconfirmed()).isFalse();
         assertThat(renewed(INTERVAL + 1, INTERVAL + 2)).isEmpty();
         assertThat(on(INTERVAL + 3, SUSPENDED)).isEmpty();
         assertThat(on(INTERVAL + 4, SUSPECTED)).isEmpty();
-        assertThat(on(INTERVAL + 5, new GrantEvent.EndDue())).isEmpty();
+        assertThat(on(INTERVAL + 5, new GrantMachine.EndDue())).isEmpty();
         assertThat(machine.remainingNanos(ACQUIRED + INTERVAL + 6)).isZero();
     }
 
@@ -241,7 +241,7 @@ final class GrantMachineDoubtsTest {
 
     @Test
     void whatItsHolderHasLeftIsNotAskedAbout() {
-        on(1, new GrantEvent.Abandoned(LossCause.LEAKED));
+        on(1, new GrantMachine.Abandoned(LossCause.LEAKED));
         assertThat(on(2, SUSPECTED)).isEmpty();
         assertThat(due(3, false)).doesNotContain(new Renew(false));
     }
@@ -282,24 +282,24 @@ final class GrantMachineDoubtsTest {
         assertThat(ended(LossCause.CLIENT_CLOSED, false)).isEqualTo(new LeaveToEnd());
     }
 
-    private GrantAction ended(LossCause cause, boolean byHolder) {
+    private GrantMachine.Action ended(LossCause cause, boolean byHolder) {
         machine = machine(INTERVAL, 60_000 * MS);
-        on(1, new GrantEvent.TakenAway(cause));
+        on(1, new GrantMachine.TakenAway(cause));
         assertThat(machine.isReleased()).isFalse();
-        List<GrantAction> end =
-                on(2, byHolder ? new GrantEvent.ReleaseCalled(NOT_KEPT) : new GrantEvent.Deserted(NOT_KEPT));
+        List<GrantMachine.Action> end =
+                on(2, byHolder ? new GrantMachine.ReleaseCalled(NOT_KEPT) : new GrantMachine.Deserted(NOT_KEPT));
         assertThat(end).hasSize(1);
         assertThat(machine.isReleased()).isTrue();
-        assertThat(on(3, new GrantEvent.Deserted(NOT_KEPT))).as("once").isEmpty();
+        assertThat(on(3, new GrantMachine.Deserted(NOT_KEPT))).as("once").isEmpty();
         return end.get(0);
     }
 
     @Test
     void withoutALockDelayWhatIsLeftIsEnded() {
-        on(1, new GrantEvent.TakenAway(LossCause.CLIENT_CLOSED));
-        assertThat(on(2, new GrantEvent.Deserted(NOT_KEPT))).containsExactly(new SendUndo());
+        on(1, new GrantMachine.TakenAway(LossCause.CLIENT_CLOSED));
+        assertThat(on(2, new GrantMachine.Deserted(NOT_KEPT))).containsExactly(new SendUndo());
         machine = machine(INTERVAL, 60_000 * MS);
-        assertThat(on(1, new GrantEvent.Deserted(NOT_KEPT)))
+        assertThat(on(1, new GrantMachine.Deserted(NOT_KEPT)))
                 .as("held until now")
                 .containsExactly(new SendRelease());
     }

@@ -20,67 +20,67 @@ class GrantMachineEndTest {
     private static final long KEPT = 500 * MS;
     private static final Timings TIMINGS = Timings.of(LockOptions.defaults(), false);
 
-    private static final GrantEvent.Keeping NOT_KEPT = new GrantEvent.Keeping(0, 0);
-    private static final GrantEvent.Keeping KEPT_FOR_HALF_A_SECOND = new GrantEvent.Keeping(0, KEPT);
+    private static final GrantMachine.Keeping NOT_KEPT = new GrantMachine.Keeping(0, 0);
+    private static final GrantMachine.Keeping KEPT_FOR_HALF_A_SECOND = new GrantMachine.Keeping(0, KEPT);
 
     private final GrantMachine machine = new GrantMachine(TIMINGS, 0, 0);
 
-    private List<GrantAction> givenBack(GrantEvent.Keeping keeping, long atNanos) {
-        return machine.on(new GrantEvent.ReleaseCalled(keeping), atNanos);
+    private List<GrantMachine.Action> givenBack(GrantMachine.Keeping keeping, long atNanos) {
+        return machine.on(new GrantMachine.ReleaseCalled(keeping), atNanos);
     }
 
     private void lost(LossCause cause) {
-        machine.on(new GrantEvent.TakenAway(cause), 1);
+        machine.on(new GrantMachine.TakenAway(cause), 1);
     }
 
     @Test
     void whatIsHeldIsReleasedAlsoWhileItsLockIsKept() {
         // The shell keeps it first; what comes here is over.
-        assertThat(givenBack(KEPT_FOR_HALF_A_SECOND, KEPT)).containsExactly(new GrantAction.SendRelease());
+        assertThat(givenBack(KEPT_FOR_HALF_A_SECOND, KEPT)).containsExactly(new GrantMachine.SendRelease());
     }
 
     @Test
     void whatWasLostIsFreed() {
         lost(LossCause.EXPIRED);
-        assertThat(givenBack(NOT_KEPT, 2)).containsExactly(new GrantAction.SendUndo());
+        assertThat(givenBack(NOT_KEPT, 2)).containsExactly(new GrantMachine.SendUndo());
     }
 
     @Test
     void whatTheStoreHasDeniedIsNotAskedForAgain() {
-        machine.on(new GrantEvent.Denied(), 1);
-        assertThat(givenBack(NOT_KEPT, 2)).containsExactly(new GrantAction.LeaveToEnd());
+        machine.on(new GrantMachine.Denied(), 1);
+        assertThat(givenBack(NOT_KEPT, 2)).containsExactly(new GrantMachine.LeaveToEnd());
     }
 
     @Test
     void whatWasLostStaysTakenWhileItsLockIsKept() {
         lost(LossCause.EXPIRED);
-        assertThat(givenBack(KEPT_FOR_HALF_A_SECOND, KEPT - 1)).containsExactly(new GrantAction.LeaveToEnd());
+        assertThat(givenBack(KEPT_FOR_HALF_A_SECOND, KEPT - 1)).containsExactly(new GrantMachine.LeaveToEnd());
     }
 
     @Test
     void itIsFreedOnceThatIsOver() {
         lost(LossCause.EXPIRED);
-        assertThat(givenBack(KEPT_FOR_HALF_A_SECOND, KEPT)).containsExactly(new GrantAction.SendUndo());
+        assertThat(givenBack(KEPT_FOR_HALF_A_SECOND, KEPT)).containsExactly(new GrantMachine.SendUndo());
     }
 
     @Test
     void whatAnOperatorHasEndedIsFree() {
         lost(LossCause.FORCE_RELEASED);
-        assertThat(givenBack(KEPT_FOR_HALF_A_SECOND, 2)).containsExactly(new GrantAction.SendUndo());
+        assertThat(givenBack(KEPT_FOR_HALF_A_SECOND, 2)).containsExactly(new GrantMachine.SendUndo());
     }
 
     /** Where the monotonic clock goes back, a lock that is kept for no time would seem to be kept. */
     @Test
     void withoutAKeepingItIsFreedAlsoWhereTheClockHasGoneBack() {
         lost(LossCause.EXPIRED);
-        assertThat(givenBack(new GrantEvent.Keeping(5_000 * MS, 0), 2)).containsExactly(new GrantAction.SendUndo());
+        assertThat(givenBack(new GrantMachine.Keeping(5_000 * MS, 0), 2)).containsExactly(new GrantMachine.SendUndo());
     }
 
     @Test
     void aDesertedGrantEndsByTheSameRules() {
         lost(LossCause.EXPIRED);
-        assertThat(machine.on(new GrantEvent.Deserted(KEPT_FOR_HALF_A_SECOND), KEPT - 1))
-                .containsExactly(new GrantAction.LeaveToEnd());
+        assertThat(machine.on(new GrantMachine.Deserted(KEPT_FOR_HALF_A_SECOND), KEPT - 1))
+                .containsExactly(new GrantMachine.LeaveToEnd());
     }
 
     @Test

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 @Tag("quick")
 final class GrantMachineExhaustiveTest {
 
-    private static final GrantEvent.Keeping NOT_KEPT = new GrantEvent.Keeping(0, 0);
+    private static final GrantMachine.Keeping NOT_KEPT = new GrantMachine.Keeping(0, 0);
 
     private static final int DEPTH = 6;
     private static final int DEPTH_OF_FIXED = 5;
@@ -95,7 +95,7 @@ final class GrantMachineExhaustiveTest {
             switch (step) {
                 case RENEW_DUE -> {
                     armed = false;
-                    on(new GrantEvent.RenewDue(false));
+                    on(new GrantMachine.RenewDue(false));
                 }
                 case RENEWED, RENEW_FAILED -> {
                     if (!renewing || sending) {
@@ -103,13 +103,13 @@ final class GrantMachineExhaustiveTest {
                     }
                     renewing = false;
                     suspected &= step == Step.RENEW_FAILED || !answersTheSuspicion;
-                    on(step == Step.RENEWED ? new GrantEvent.Renewed(renewalSentAt) : new GrantEvent.RenewFailed());
+                    on(step == Step.RENEWED ? new GrantMachine.Renewed(renewalSentAt) : new GrantMachine.RenewFailed());
                 }
-                case END_DUE -> on(new GrantEvent.EndDue());
-                case TAKEN_AWAY -> on(new GrantEvent.TakenAway(LossCause.NOT_OURS));
+                case END_DUE -> on(new GrantMachine.EndDue());
+                case TAKEN_AWAY -> on(new GrantMachine.TakenAway(LossCause.NOT_OURS));
                 case RELEASE -> {
                     released = true;
-                    on(new GrantEvent.ReleaseCalled(NOT_KEPT));
+                    on(new GrantMachine.ReleaseCalled(NOT_KEPT));
                 }
                 case SENDING -> {
                     if (!renewing || sending) {
@@ -125,19 +125,19 @@ final class GrantMachineExhaustiveTest {
                         return false;
                     }
                     sending = false;
-                    on(new GrantEvent.RenewalSent());
+                    on(new GrantMachine.RenewalSent());
                 }
                 case ABANDONED -> {
                     abandoned = true;
-                    on(new GrantEvent.Abandoned(LossCause.LEAKED));
+                    on(new GrantMachine.Abandoned(LossCause.LEAKED));
                 }
-                case SUSPENDED -> on(new GrantEvent.Suspended());
+                case SUSPENDED -> on(new GrantMachine.Suspended());
                 case SUSPECTED -> {
                     suspected = true;
                     answersTheSuspicion = false;
-                    on(new GrantEvent.SuspectedForce());
+                    on(new GrantMachine.SuspectedForce());
                 }
-                case CONTACT_LOST -> on(new GrantEvent.ContactLost());
+                case CONTACT_LOST -> on(new GrantMachine.ContactLost());
                 case A_WHILE -> now += 350 * MS;
                 default -> now += 1_000 * MS;
             }
@@ -159,9 +159,9 @@ final class GrantMachineExhaustiveTest {
             return machine.remainingNanos(now) > 0;
         }
 
-        private void on(GrantEvent event) {
-            for (GrantAction action : machine.on(event, now)) {
-                if (action instanceof GrantAction.Renew) {
+        private void on(GrantMachine.Event event) {
+            for (GrantMachine.Action action : machine.on(event, now)) {
+                if (action instanceof GrantMachine.Renew) {
                     assertThat(renewing).as("one renewal in flight: %s", taken).isFalse();
                     assertThat(lost || released || abandoned)
                             .as("no renewal when over: %s", taken)
@@ -169,23 +169,23 @@ final class GrantMachineExhaustiveTest {
                     renewing = true;
                     answersTheSuspicion = suspected;
                     renewalSentAt = now;
-                } else if (action instanceof GrantAction.ArmRenew) {
+                } else if (action instanceof GrantMachine.ArmRenew) {
                     armed = true;
-                } else if (action instanceof GrantAction.TellLost) {
+                } else if (action instanceof GrantMachine.TellLost) {
                     assertThat(lost || releaseSent)
                             .as("lost once, and not after a release: %s", taken)
                             .isFalse();
                     lost = true;
-                } else if (action instanceof GrantAction.End end) {
+                } else if (action instanceof GrantMachine.End end) {
                     assertThat(releaseSent).as("released once: %s", taken).isFalse();
                     assertThat(sending)
                             .as("no release while a renewal is leaving: %s", taken)
                             .isFalse();
-                    assertThat(end instanceof GrantAction.SendRelease)
+                    assertThat(end instanceof GrantMachine.SendRelease)
                             .as("released only if it was not lost: %s", taken)
                             .isEqualTo(!lost);
                     releaseSent = true;
-                } else if (action instanceof GrantAction.ArmEnd arm) {
+                } else if (action instanceof GrantMachine.ArmEnd arm) {
                     assertThat(arm.atNanos() - now)
                             .as("the end is ahead: %s", taken)
                             .isPositive();
@@ -197,17 +197,17 @@ final class GrantMachineExhaustiveTest {
     @Test
     void aRenewalMovesTheEndByItsOwnSending() {
         GrantMachine machine = new GrantMachine(Timings.of(OPTIONS, false), 0, 0);
-        machine.on(new GrantEvent.RenewDue(false), 300 * MS);
-        machine.on(new GrantEvent.Renewed(300 * MS), 350 * MS);
+        machine.on(new GrantMachine.RenewDue(false), 300 * MS);
+        machine.on(new GrantMachine.Renewed(300 * MS), 350 * MS);
         assertThat(machine.validUntilAtNanos()).isEqualTo(300 * MS + 988 * MS);
     }
 
     @Test
     void aLateSuccessDoesNotUndoALoss() {
         GrantMachine machine = new GrantMachine(Timings.of(OPTIONS, false), 0, 0);
-        machine.on(new GrantEvent.RenewDue(false), 300 * MS);
-        List<GrantAction> actions = machine.on(new GrantEvent.Renewed(300 * MS), 988 * MS);
-        assertThat(actions).containsExactly(new GrantAction.TellLost(LossCause.EXPIRED));
+        machine.on(new GrantMachine.RenewDue(false), 300 * MS);
+        List<GrantMachine.Action> actions = machine.on(new GrantMachine.Renewed(300 * MS), 988 * MS);
+        assertThat(actions).containsExactly(new GrantMachine.TellLost(LossCause.EXPIRED));
         assertThat(machine.remainingNanos(988 * MS)).isZero();
     }
 
@@ -218,14 +218,14 @@ final class GrantMachineExhaustiveTest {
         long sentAt = 0;
         while (now < 4_000 * MS) {
             now += 300 * MS;
-            List<GrantAction> actions = machine.on(new GrantEvent.RenewDue(false), now);
-            if (actions.contains(new GrantAction.TellLost(LossCause.MAX_HOLD))) {
+            List<GrantMachine.Action> actions = machine.on(new GrantMachine.RenewDue(false), now);
+            if (actions.contains(new GrantMachine.TellLost(LossCause.MAX_HOLD))) {
                 assertThat(now).isLessThanOrEqualTo(3_000 * MS + 300 * MS);
                 return;
             }
-            if (actions.contains(new GrantAction.Renew(false))) {
+            if (actions.contains(new GrantMachine.Renew(false))) {
                 sentAt = now;
-                machine.on(new GrantEvent.Renewed(sentAt), now);
+                machine.on(new GrantMachine.Renewed(sentAt), now);
             }
         }
         throw new AssertionError("it was held for longer than maxHold; last renewal sent at " + sentAt / MS + " ms");

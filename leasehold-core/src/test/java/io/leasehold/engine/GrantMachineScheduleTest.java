@@ -3,14 +3,14 @@ package io.leasehold.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LossCause;
-import io.leasehold.engine.GrantAction.ArmEnd;
-import io.leasehold.engine.GrantAction.ArmRenew;
-import io.leasehold.engine.GrantAction.LeaveToEnd;
-import io.leasehold.engine.GrantAction.RefuseRenewal;
-import io.leasehold.engine.GrantAction.Renew;
-import io.leasehold.engine.GrantAction.SendRelease;
-import io.leasehold.engine.GrantAction.TellAtRisk;
-import io.leasehold.engine.GrantAction.TellLost;
+import io.leasehold.engine.GrantMachine.ArmEnd;
+import io.leasehold.engine.GrantMachine.ArmRenew;
+import io.leasehold.engine.GrantMachine.LeaveToEnd;
+import io.leasehold.engine.GrantMachine.RefuseRenewal;
+import io.leasehold.engine.GrantMachine.Renew;
+import io.leasehold.engine.GrantMachine.SendRelease;
+import io.leasehold.engine.GrantMachine.TellAtRisk;
+import io.leasehold.engine.GrantMachine.TellLost;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 @Tag("quick")
 final class GrantMachineScheduleTest {
 
-    private static final GrantEvent.Keeping NOT_KEPT = new GrantEvent.Keeping(0, 0);
+    private static final GrantMachine.Keeping NOT_KEPT = new GrantMachine.Keeping(0, 0);
 
     private static final long MS = 1_000_000;
     private static final long ACQUIRED = 5_000 * MS;
@@ -42,24 +42,24 @@ final class GrantMachineScheduleTest {
     }
 
     /** At so many nanoseconds after the acquisition. */
-    private List<GrantAction> on(long afterNanos, GrantEvent event) {
+    private List<GrantMachine.Action> on(long afterNanos, GrantMachine.Event event) {
         return machine.on(event, ACQUIRED + afterNanos);
     }
 
-    private List<GrantAction> due(long afterNanos) {
-        return on(afterNanos, new GrantEvent.RenewDue(false));
+    private List<GrantMachine.Action> due(long afterNanos) {
+        return on(afterNanos, new GrantMachine.RenewDue(false));
     }
 
-    private List<GrantAction> dueByHand(long afterNanos) {
-        return on(afterNanos, new GrantEvent.RenewDue(true));
+    private List<GrantMachine.Action> dueByHand(long afterNanos) {
+        return on(afterNanos, new GrantMachine.RenewDue(true));
     }
 
-    private List<GrantAction> renewed(long sentAfterNanos, long afterNanos) {
-        return on(afterNanos, new GrantEvent.Renewed(ACQUIRED + sentAfterNanos));
+    private List<GrantMachine.Action> renewed(long sentAfterNanos, long afterNanos) {
+        return on(afterNanos, new GrantMachine.Renewed(ACQUIRED + sentAfterNanos));
     }
 
-    private List<GrantAction> renewalFails(long afterNanos) {
-        return on(afterNanos, new GrantEvent.RenewFailed());
+    private List<GrantMachine.Action> renewalFails(long afterNanos) {
+        return on(afterNanos, new GrantMachine.RenewFailed());
     }
 
     private static ArmRenew again(long afterNanos) {
@@ -154,7 +154,7 @@ final class GrantMachineScheduleTest {
     @Test
     void theFailureOfARenewalOfALostLeaseIsNothing() {
         due(INTERVAL);
-        assertThat(on(INTERVAL, new GrantEvent.TakenAway(LossCause.NOT_OURS)))
+        assertThat(on(INTERVAL, new GrantMachine.TakenAway(LossCause.NOT_OURS)))
                 .containsExactly(new TellLost(LossCause.NOT_OURS));
         assertThat(renewalFails(INTERVAL + 1)).isEmpty();
         assertThat(due(INTERVAL + 2)).isEmpty();
@@ -178,7 +178,7 @@ final class GrantMachineScheduleTest {
         assertThat(due(stop)).containsExactly(again(stop + RETRY));
         assertThat(due(stop + RETRY)).containsExactly(new TellAtRisk(VALIDITY - 1 - RETRY));
         assertThat(due(stop + RETRY + 1)).isEmpty();
-        assertThat(on(MAX_HOLD, new GrantEvent.EndDue())).containsExactly(new TellLost(LossCause.MAX_HOLD));
+        assertThat(on(MAX_HOLD, new GrantMachine.EndDue())).containsExactly(new TellLost(LossCause.MAX_HOLD));
     }
 
     private void keepUntil(long lastAfterNanos) {
@@ -192,26 +192,26 @@ final class GrantMachineScheduleTest {
     void whyRenewalsStoppedFirstIsWhyItEnds() {
         keepUntil(MAX_HOLD - VALIDITY);
         due(MAX_HOLD - VALIDITY);
-        on(MAX_HOLD - VALIDITY, new GrantEvent.Abandoned(LossCause.LEAKED));
+        on(MAX_HOLD - VALIDITY, new GrantMachine.Abandoned(LossCause.LEAKED));
         renewed(MAX_HOLD - VALIDITY + 1, MAX_HOLD - VALIDITY + 2);
         assertThat(machine.validUntilAtNanos()).as("the cap holds all the same").isEqualTo(ACQUIRED + MAX_HOLD);
         assertThat(dueByHand(MAX_HOLD - VALIDITY + 3)).containsExactly(new RefuseRenewal(LossCause.LEAKED));
-        assertThat(on(MAX_HOLD, new GrantEvent.EndDue())).containsExactly(new TellLost(LossCause.LEAKED));
+        assertThat(on(MAX_HOLD, new GrantMachine.EndDue())).containsExactly(new TellLost(LossCause.LEAKED));
     }
 
     @Test
     void anEndThatIsNotYetDueIsArmedAgain() {
-        assertThat(on(VALIDITY - 1, new GrantEvent.EndDue())).containsExactly(new ArmEnd(ACQUIRED + VALIDITY));
+        assertThat(on(VALIDITY - 1, new GrantMachine.EndDue())).containsExactly(new ArmEnd(ACQUIRED + VALIDITY));
         assertThat(machine.isHeld()).isTrue();
         assertThat(machine.remainingNanos(ACQUIRED + VALIDITY - 1)).isEqualTo(1);
-        assertThat(on(VALIDITY, new GrantEvent.EndDue())).containsExactly(new TellLost(LossCause.EXPIRED));
+        assertThat(on(VALIDITY, new GrantMachine.EndDue())).containsExactly(new TellLost(LossCause.EXPIRED));
         assertThat(machine.isHeld()).isFalse();
-        assertThat(on(VALIDITY + 1, new GrantEvent.EndDue())).isEmpty();
+        assertThat(on(VALIDITY + 1, new GrantMachine.EndDue())).isEmpty();
     }
 
     @Test
     void aRenewalFromBeforeASuspensionIsFollowedByAnotherAfterAPause() {
-        on(100 * MS, new GrantEvent.Suspended());
+        on(100 * MS, new GrantMachine.Suspended());
         assertThat(renewed(99 * MS, 150 * MS)).containsExactly(again(250 * MS));
         assertThat(renewed(99 * MS, 250 * MS)).as("twice as long").containsExactly(again(450 * MS));
         assertThat(machine.remainingNanos(ACQUIRED + 150 * MS)).isZero();
@@ -221,18 +221,18 @@ final class GrantMachineScheduleTest {
 
     @Test
     void nothingIsConfirmedForAHolderThatIsGone() {
-        on(1, new GrantEvent.Abandoned(LossCause.LEAKED));
-        assertThat(on(2, new GrantEvent.Suspended())).isEmpty();
+        on(1, new GrantMachine.Abandoned(LossCause.LEAKED));
+        assertThat(on(2, new GrantMachine.Suspended())).isEmpty();
         assertThat(machine.remainingNanos(ACQUIRED + 2)).isZero();
     }
 
     @Test
     void thatItsHolderIsGoneIsToldOnceAndOfWhatIsHeld() {
-        GrantEvent leaked = new GrantEvent.Abandoned(LossCause.LEAKED);
-        GrantEvent died = new GrantEvent.Abandoned(LossCause.THREAD_DIED);
-        assertThat(on(1, died)).containsExactly(new GrantAction.TellAbandoned(LossCause.THREAD_DIED));
+        GrantMachine.Event leaked = new GrantMachine.Abandoned(LossCause.LEAKED);
+        GrantMachine.Event died = new GrantMachine.Abandoned(LossCause.THREAD_DIED);
+        assertThat(on(1, died)).containsExactly(new GrantMachine.TellAbandoned(LossCause.THREAD_DIED));
         assertThat(on(2, leaked)).isEmpty();
-        assertThat(on(VALIDITY, new GrantEvent.EndDue())).containsExactly(new TellLost(LossCause.THREAD_DIED));
+        assertThat(on(VALIDITY, new GrantMachine.EndDue())).containsExactly(new TellLost(LossCause.THREAD_DIED));
         assertThat(on(VALIDITY, leaked)).isEmpty();
     }
 
@@ -240,10 +240,10 @@ final class GrantMachineScheduleTest {
     void aReleaseWaitsForARenewalThatIsLeaving() {
         due(INTERVAL);
         assertThat(machine.beginSending()).isTrue();
-        assertThat(on(INTERVAL, new GrantEvent.ReleaseCalled(NOT_KEPT))).isEmpty();
+        assertThat(on(INTERVAL, new GrantMachine.ReleaseCalled(NOT_KEPT))).isEmpty();
         assertThat(machine.isHeld()).isFalse();
-        assertThat(on(INTERVAL, new GrantEvent.RenewalSent())).containsExactly(new SendRelease());
-        assertThat(on(INTERVAL, new GrantEvent.RenewalSent())).isEmpty();
+        assertThat(on(INTERVAL, new GrantMachine.RenewalSent())).containsExactly(new SendRelease());
+        assertThat(on(INTERVAL, new GrantMachine.RenewalSent())).isEmpty();
         assertThat(machine.beginSending()).isFalse();
     }
 
@@ -251,9 +251,9 @@ final class GrantMachineScheduleTest {
     void aReleaseAfterARenewalHasLeftWaitsForNothing() {
         due(INTERVAL);
         machine.beginSending();
-        assertThat(on(INTERVAL, new GrantEvent.RenewalSent())).isEmpty();
-        assertThat(on(INTERVAL, new GrantEvent.ReleaseCalled(NOT_KEPT))).containsExactly(new SendRelease());
-        assertThat(on(INTERVAL, new GrantEvent.ReleaseCalled(NOT_KEPT)))
+        assertThat(on(INTERVAL, new GrantMachine.RenewalSent())).isEmpty();
+        assertThat(on(INTERVAL, new GrantMachine.ReleaseCalled(NOT_KEPT))).containsExactly(new SendRelease());
+        assertThat(on(INTERVAL, new GrantMachine.ReleaseCalled(NOT_KEPT)))
                 .as("once")
                 .isEmpty();
     }
@@ -261,11 +261,11 @@ final class GrantMachineScheduleTest {
     @Test
     void whyItWasLostIsKnownAlsoAfterItsRelease() {
         assertThat(machine.cause()).isNull();
-        on(1, new GrantEvent.TakenAway(LossCause.NOT_OURS));
-        assertThat(on(2, new GrantEvent.TakenAway(LossCause.EXPIRED)))
+        on(1, new GrantMachine.TakenAway(LossCause.NOT_OURS));
+        assertThat(on(2, new GrantMachine.TakenAway(LossCause.EXPIRED)))
                 .as("lost once")
                 .isEmpty();
-        assertThat(on(3, new GrantEvent.ReleaseCalled(NOT_KEPT))).containsExactly(new LeaveToEnd());
+        assertThat(on(3, new GrantMachine.ReleaseCalled(NOT_KEPT))).containsExactly(new LeaveToEnd());
         assertThat(machine.cause()).isEqualTo(LossCause.NOT_OURS);
     }
 

@@ -108,7 +108,7 @@ final class GrantRulesTest {
         Workshop shop = new Workshop(runtime, store);
         HeldGrant keeper = shop.keeper();
         LeaseHandle lease = keeper.begin(shop.context.suspensions().mark(), null);
-        keeper.on(new GrantEvent.TakenAway(LossCause.SESSION_LOST));
+        keeper.on(new GrantMachine.TakenAway(LossCause.SESSION_LOST));
         assertThat(shop.holds.isEmpty()).isTrue();
         assertThat(shop.queues.isEmpty()).isTrue();
         runtime.pass(Duration.ofSeconds(2));
@@ -244,7 +244,7 @@ final class GrantRulesTest {
                 });
                 try {
                     if (lost) {
-                        keeper.on(new GrantEvent.TakenAway(LossCause.SESSION_LOST));
+                        keeper.on(new GrantMachine.TakenAway(LossCause.SESSION_LOST));
                     } else {
                         lease.releaseAsync();
                     }

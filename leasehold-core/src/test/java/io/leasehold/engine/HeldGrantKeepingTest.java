@@ -162,13 +162,7 @@ final class HeldGrantKeepingTest {
         }
 
         @Override
-        public void start() {}
-
-        @Override
-        public void enqueued() {}
-
-        @Override
-        public void woken() {}
+        public void on(AcquireMachine.Event event) {}
 
         @Override
         public void handedOver(HandOver handOver) {}
@@ -248,7 +242,7 @@ final class HeldGrantKeepingTest {
         lease.state().interruptOnLoss(wanted);
         lease.releaseAsync();
         assertThat(store.releases()).as("it is kept").isEmpty();
-        keeper.on(new GrantEvent.TakenAway(LossCause.SESSION_LOST));
+        keeper.on(new GrantMachine.TakenAway(LossCause.SESSION_LOST));
         assertThat(shop.holds.isEmpty()).as("it is lost").isTrue();
         assertThat(Thread.interrupted()).isFalse();
         wanted.callOff();

@@ -76,7 +76,7 @@ final class LeaseStepsTest {
         assertThat(released.state().cause()).isNull();
         assertThat(store.releases()).hasSize(1);
         LeaseHandle lost = lease();
-        lost.state().owner().on(new GrantEvent.TakenAway(LossCause.FORCE_RELEASED));
+        lost.state().owner().on(new GrantMachine.TakenAway(LossCause.FORCE_RELEASED));
         lost.loseUnconfirmed();
         assertThat(lost.state().cause()).isEqualTo(LossCause.FORCE_RELEASED);
         assertThat(lost.state().isUnreleased()).isTrue();
@@ -122,7 +122,7 @@ final class LeaseStepsTest {
         lease.whenEnded().thenAccept(told::add);
         assertThat(told).hasSize(3).allMatch(HoldEnd.Released.class::isInstance);
         assertThat(news).containsExactly("released");
-        lease.state().owner().on(new GrantEvent.TakenAway(LossCause.FORCE_RELEASED));
+        lease.state().owner().on(new GrantMachine.TakenAway(LossCause.FORCE_RELEASED));
         assertThat(news).as("its end was told").containsExactly("released");
     }
 
@@ -165,7 +165,7 @@ final class LeaseStepsTest {
     private static HoldTable.Held grant(String name) {
         return new HoldTable.Held() {
             @Override
-            public void on(GrantEvent event) {}
+            public void on(GrantMachine.Event event) {}
 
             @Override
             public void noticeSuspension() {}

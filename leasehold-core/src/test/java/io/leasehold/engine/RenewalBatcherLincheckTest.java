@@ -116,12 +116,12 @@ public final class RenewalBatcherLincheckTest {
         }
 
         @Override
-        public CompletableFuture<java.util.Optional<io.leasehold.spi.LockRecord>> describe(LockName name) {
+        public CompletableFuture<java.util.Optional<io.leasehold.admin.LockAdmin.HeldLock>> describe(LockName name) {
             return rest.describe(name);
         }
 
         @Override
-        public CompletableFuture<List<io.leasehold.spi.LockRecord>> list(String glob, int limit) {
+        public CompletableFuture<List<io.leasehold.admin.LockAdmin.HeldLock>> list(String glob, int limit) {
             return rest.list(glob, limit);
         }
 
@@ -137,7 +137,7 @@ public final class RenewalBatcherLincheckTest {
     /** A renewal that may wait for others to share its request. */
     @Operation
     public void renewSoon(@Param(name = "grant") int grant) {
-        grants[grant].on(new GrantEvent.Suspended());
+        grants[grant].on(new GrantMachine.Suspended());
     }
 
     /** A renewal that is sent at once. */

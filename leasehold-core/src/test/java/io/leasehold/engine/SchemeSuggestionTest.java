@@ -1,7 +1,9 @@
 package io.leasehold.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.spi.StoreUri;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -55,7 +57,9 @@ final class SchemeSuggestionTest {
 
     @Test
     void theQuestionNamesWhatTheClassPathKnows() {
-        assertThat(SchemeSuggestion.after("memroy")).isEqualTo("; did you mean memory:?");
-        assertThat(SchemeSuggestion.after("nowhere")).isEmpty();
+        assertThatThrownBy(() -> StoreLookup.provider(StoreUri.parse("memroy:")))
+                .hasMessageEndingWith("is not known; did you mean memory:?");
+        assertThatThrownBy(() -> StoreLookup.provider(StoreUri.parse("nowhere:")))
+                .hasMessageEndingWith("is not known");
     }
 }

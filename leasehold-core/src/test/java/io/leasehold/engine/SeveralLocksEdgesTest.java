@@ -101,7 +101,6 @@ final class SeveralLocksEdgesTest {
     @Test
     void aWithdrawalIsOverWhenItsUndoIsAnswered() {
         PendingAttempt<MultiLease> pending = wanted(OPTIONS, FOR_EVER);
-        assertThat(pending.undoPatienceNanos()).isEqualTo(Duration.ofSeconds(2).toNanos());
         store.answersReleases(unanswered());
         CompletableFuture<?> left = pending.giveUp();
         assertThat(pending.result()).isCompletedExceptionally();

@@ -287,8 +287,6 @@ final class ShellStepsTest {
         assertThat(closed.result().handle((attempt, error) -> error).join())
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("closed");
-        assertThat(closed.undoPatienceNanos())
-                .isEqualTo(shop.settings.options().nodeTimeout().toNanos());
     }
 
     @Test

@@ -5,9 +5,9 @@ import io.leasehold.Guarantees;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
@@ -48,7 +48,7 @@ final class SilentStore implements LockStore, StoreAdmin {
     private final List<Asked<AcquireRequest, AcquireReply>> acquires = new ArrayList<>();
     private final List<Asked<RenewBatch, RenewReply>> renewals = new ArrayList<>();
     private final List<ReleaseRequest> releases = new ArrayList<>();
-    private final Map<LockName, LockRecord> records = new TreeMap<>();
+    private final Map<LockName, HeldLock> records = new TreeMap<>();
     private StoreOperations operations = StoreOperations.none();
     private Function<AcquireRequest, AcquireReply> atOnce;
     private ReleaseReply toReleases = new ReleaseReply.Released();
@@ -113,7 +113,7 @@ final class SilentStore implements LockStore, StoreAdmin {
         if (holder == null) {
             records.remove(name);
         } else {
-            records.put(name, new LockRecord(name, holder));
+            records.put(name, new HeldLock(name, holder));
         }
     }
 
@@ -191,7 +191,7 @@ final class SilentStore implements LockStore, StoreAdmin {
     }
 
     @Override
-    public synchronized CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+    public synchronized CompletableFuture<Optional<HeldLock>> describe(LockName name) {
         if (showsNothing) {
             return CompletableFuture.failedFuture(new StoreUnavailableException("made by the test", null));
         }
@@ -199,7 +199,7 @@ final class SilentStore implements LockStore, StoreAdmin {
     }
 
     @Override
-    public synchronized CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+    public synchronized CompletableFuture<List<HeldLock>> list(String glob, int limit) {
         return CompletableFuture.completedFuture(
                 records.values().stream().limit(limit).toList());
     }

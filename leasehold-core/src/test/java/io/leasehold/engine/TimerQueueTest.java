@@ -3,10 +3,12 @@ package io.leasehold.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.spi.LockRuntime;
+import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
@@ -108,6 +110,20 @@ final class TimerQueueTest {
         assertThat(runtime.timers()).isEqualTo(1);
         runtime.pass(Duration.ofMillis(10));
         assertThat(runtime.timers()).isZero();
+    }
+
+    /** Behind an entry that waits, as past leases are behind one that is held. */
+    @Test
+    void ofAThousandThatAreTakenBackHardlyAnyIsKept() throws ReflectiveOperationException {
+        due(0, 1);
+        for (int id = 1; id <= 1_000; id++) {
+            due(id, 1_000_000).timer().cancel();
+        }
+        Field heap = TimerQueue.class.getDeclaredField("heap");
+        heap.setAccessible(true);
+        assertThat((Collection<?>) heap.get(timeline)).hasSizeLessThan(50);
+        runtime.pass(Duration.ofMillis(1));
+        assertThat(ran).containsExactly(0);
     }
 
     @Test

@@ -8,6 +8,7 @@ import io.leasehold.Guarantee;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.Birth;
@@ -17,7 +18,6 @@ import io.leasehold.quorum.HandClock;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.HandOver;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
@@ -200,7 +200,7 @@ final class InMemoryNodeRulesTest {
         ask(owner, micros());
         pass(Duration.ofNanos(TTL - 1));
         assertThat(node.admin().describe(NAME).join())
-                .contains(new LockRecord(
+                .contains(new HeldLock(
                         NAME,
                         new Holder("host/1/x", Duration.ofNanos(1), OptionalLong.of(micros() - TTL / 1_000 + 1))));
         assertThat(renew(owner, TTL)).isEqualTo(new RenewReply.Renewed(clock.nanoTime()));

@@ -13,10 +13,10 @@ final class DistrustTest {
 
     @Test
     void aClockAsideIsToldWithItsSideAndWithWholeSecondsThatAreLeft() {
-        assertThat(new Distrust.Skewed(2_500_000, 2 * SECOND_NANOS).text())
+        assertThat(Distrust.skewed(2_500_000, 2 * SECOND_NANOS).text())
                 .isEqualTo("its clock is +2.5 s from the median of all nodes; excluded for 2 s more");
-        assertThat(new Distrust.Skewed(-2_500_000, 2 * SECOND_NANOS + 1).text())
+        assertThat(Distrust.skewed(-2_500_000, 2 * SECOND_NANOS + 1).text())
                 .isEqualTo("its clock is -2.5 s from the median of all nodes; excluded for 3 s more");
-        assertThat(new Distrust.Skewed(1, 0).text()).endsWith("excluded for 1 s more");
+        assertThat(Distrust.skewed(1, 0).text()).endsWith("excluded for 1 s more");
     }
 }

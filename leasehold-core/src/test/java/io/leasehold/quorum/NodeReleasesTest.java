@@ -60,7 +60,9 @@ final class NodeReleasesTest {
         NodeReleases releases = new NodeReleases(new NodeSet(members, QuorumSettings.standard(), clock));
         OwnerToken owner = OwnerToken.draw(clock);
         List<String> over = new ArrayList<>();
-        releases.end(NAMES, owner, 7, ReleaseRequest.Kind.SUPERSEDED, SECOND).onOver(() -> over.add("superseded"));
+        releases.end(NAMES, owner, 7, ReleaseRequest.Kind.SUPERSEDED, SECOND)
+                .over()
+                .thenRun(() -> over.add("superseded"));
         assertThat(releases.isUnderWay(owner)).isTrue();
 
         NodeRelease undo = releases.end(NAMES, owner, 5, ReleaseRequest.Kind.UNDO, SECOND);

@@ -68,9 +68,7 @@ final class NodeSetCheckTest {
     }
 
     private static String refuse(long ttlNanos, long ownTimeoutNanos, QuorumSettings settings) {
-        return NodeSetCheck.unfit(ttlNanos, ownTimeoutNanos, settings)
-                .map(NodeSetCheck.UnfitTtl::text)
-                .orElse("");
+        return NodeSetCheck.unfit(ttlNanos, ownTimeoutNanos, settings).orElse("");
     }
 
     @Test

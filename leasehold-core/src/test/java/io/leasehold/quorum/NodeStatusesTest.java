@@ -93,7 +93,7 @@ final class NodeStatusesTest {
     @Test
     void theAnswerOfOneNodeMayExcludeAnother() {
         statuses.listen(told::add);
-        distrusted[1] = new Distrust.SameServer("a");
+        distrusted[1] = Distrust.sameServer("a");
         vote(0, YES);
         assertThat(news())
                 .containsExactly(

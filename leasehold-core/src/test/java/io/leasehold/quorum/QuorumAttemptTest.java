@@ -47,7 +47,7 @@ final class QuorumAttemptTest {
         assertThat(attempt.begin(round, OptionalLong.of(200), List.of())).isEqualTo(new QuorumAttempt.Begin(200, 4));
         attempt.asked(request().seenToken(100).ballotSoFar(300), 0, 0);
         assertThat(attempt.begin(round, OptionalLong.of(200), List.of())).isEqualTo(new QuorumAttempt.Begin(301, 1));
-        round.on(new QuorumRound.Started(400, 5));
+        round.start(400, 5);
         assertThat(attempt.begin(round, OptionalLong.of(200), List.of())).isEqualTo(new QuorumAttempt.Begin(405, 1));
     }
 

@@ -31,9 +31,9 @@ final class QuorumRenewalTest {
             names.add("n" + node);
         }
         QuorumRenewal renewal = new QuorumRenewal(names);
-        renewal.on(new QuorumRenewal.Granted(VALIDITY), 0);
+        renewal.granted(VALIDITY);
         for (int node = 0; node < n; node++) {
-            renewal.on(new QuorumRenewal.Confirmed(node, sentAtNanos), 0);
+            renewal.confirm(node, sentAtNanos);
         }
         return renewal;
     }
@@ -72,7 +72,7 @@ final class QuorumRenewalTest {
 
     private static void play(int n, int code, List<Integer> order) {
         QuorumRenewal renewal = held(n, 10);
-        renewal.on(new QuorumRenewal.Began(1), 0);
+        renewal.begin(1);
         int quorum = n / 2 + 1;
         int yes = 0;
         int gone = 0;
@@ -84,7 +84,7 @@ final class QuorumRenewalTest {
             yes += reply instanceof RenewReply.Renewed ? 1 : 0;
             gone += reply instanceof RenewReply.NotOurs ? 1 : 0;
             left--;
-            for (QuorumRenewal.Action action : renewal.on(new QuorumRenewal.Answered(node, 1, reply), 0)) {
+            for (QuorumRenewal.Action action : renewal.answered(node, 1, reply, 0)) {
                 if (action instanceof QuorumRenewal.Finish finish) {
                     assertThat(verdict).isNull();
                     verdict = finish.verdict();
@@ -115,18 +115,18 @@ final class QuorumRenewalTest {
     @Test
     void repairsCountFromTheirOwnSending() {
         QuorumRenewal renewal = held(3, 10);
-        renewal.on(new QuorumRenewal.Began(1), 0);
-        renewal.on(new QuorumRenewal.Answered(0, 1, NOT_OURS), 0);
-        renewal.on(new QuorumRenewal.Answered(1, 1, new RenewReply.Renewed(100)), 0);
-        assertThat(renewal.on(new QuorumRenewal.Answered(2, 1, new RenewReply.Renewed(100)), 0))
+        renewal.begin(1);
+        renewal.answered(0, 1, NOT_OURS, 0);
+        renewal.answered(1, 1, new RenewReply.Renewed(100), 0);
+        assertThat(renewal.answered(2, 1, new RenewReply.Renewed(100), 0))
                 .containsExactly(new QuorumRenewal.Finish(QuorumRenewal.Verdict.KEPT), new QuorumRenewal.Repair(0));
-        assertThat(renewal.on(new QuorumRenewal.Repaired(0, 120, YES), 0)).isEmpty();
-        renewal.on(new QuorumRenewal.Began(2), 0);
-        renewal.on(new QuorumRenewal.Answered(1, 2, new RenewReply.Renewed(200)), 0);
+        assertThat(renewal.repaired(0, 120, YES, 0)).isEmpty();
+        renewal.begin(2);
+        renewal.answered(1, 2, new RenewReply.Renewed(200), 0);
         // The second latest of 120, 200 and 100.
         assertThat(renewal.keptFromNanos()).isEqualTo(120);
-        renewal.on(new QuorumRenewal.Ended(), 0);
-        assertThat(renewal.on(new QuorumRenewal.Answered(0, 2, NOT_OURS), 0)).isEmpty();
+        renewal.end();
+        assertThat(renewal.answered(0, 2, NOT_OURS, 0)).isEmpty();
     }
 
     /** Whatever comes in whatever order, what is kept never begins later than what a quorum confirmed. */
@@ -141,18 +141,15 @@ final class QuorumRenewalTest {
             for (int step = 1; step < 30; step++) {
                 int node = random.nextInt(n);
                 switch (random.nextInt(4)) {
-                    case 0 -> renewal.on(new QuorumRenewal.Began(++round), 0);
+                    case 0 -> renewal.begin(++round);
                     case 1 -> {
-                        renewal.on(
-                                new QuorumRenewal.Answered(
-                                        node, random.nextLong(round + 1), new RenewReply.Renewed(step)),
-                                0);
+                        renewal.answered(node, random.nextLong(round + 1), new RenewReply.Renewed(step), 0);
                         latest[node] = step;
                     }
-                    case 2 -> renewal.on(new QuorumRenewal.Answered(node, round, NOT_OURS), 0);
+                    case 2 -> renewal.answered(node, round, NOT_OURS, 0);
                     default -> {
                         long sent = random.nextInt(step + 1);
-                        renewal.on(new QuorumRenewal.Repaired(node, sent, YES), 0);
+                        renewal.repaired(node, sent, YES, 0);
                         latest[node] = Math.max(latest[node], sent);
                     }
                 }
@@ -167,53 +164,50 @@ final class QuorumRenewalTest {
     @Test
     void itIsKeptFromTheQuorumThConfirmation() {
         QuorumRenewal renewal = new QuorumRenewal(List.of("a", "b", "c"));
-        renewal.on(new QuorumRenewal.Confirmed(0, 10), 0);
+        renewal.confirm(0, 10);
         assertThatThrownBy(renewal::keptFromNanos)
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("only 1 of 3 nodes");
-        renewal.on(new QuorumRenewal.Confirmed(1, 20), 0);
+        renewal.confirm(1, 20);
         assertThat(renewal.keptFromNanos()).isEqualTo(10);
     }
 
     @Test
     void aConfirmationThatWasSentBeforeAnotherTakesNothingBack() {
         QuorumRenewal renewal = held(1, 100);
-        renewal.on(new QuorumRenewal.Confirmed(0, 50), 0);
+        renewal.confirm(0, 50);
         assertThat(renewal.keptFromNanos()).isEqualTo(100);
     }
 
     @Test
     void eachRenewalIsJudgedByItsOwnAnswers() {
         QuorumRenewal renewal = held(3, 10);
-        renewal.on(new QuorumRenewal.Began(1), 0);
+        renewal.begin(1);
         for (int node = 0; node < 3; node++) {
-            renewal.on(new QuorumRenewal.Answered(node, 1, RENEWED), 0);
+            renewal.answered(node, 1, RENEWED, 0);
         }
-        renewal.on(new QuorumRenewal.Began(2), 0);
-        renewal.on(new QuorumRenewal.Answered(0, 2, NOT_OURS), 0);
-        assertThat(renewal.on(new QuorumRenewal.Answered(1, 2, NOT_OURS), 0))
+        renewal.begin(2);
+        renewal.answered(0, 2, NOT_OURS, 0);
+        assertThat(renewal.answered(1, 2, NOT_OURS, 0))
                 .containsExactly(new QuorumRenewal.Finish(QuorumRenewal.Verdict.LOST));
     }
 
     @Test
     void whoIsLateInThisRenewalIsWaitedForNoLonger() {
         QuorumRenewal renewal = held(3, 10);
-        renewal.on(new QuorumRenewal.Began(2), 0);
-        assertThat(renewal.on(new QuorumRenewal.Answered(0, 2, RENEWED), 0)).isEmpty();
-        assertThat(renewal.on(new QuorumRenewal.Late(1), 0))
-                .as("another renewal")
-                .isEmpty();
-        assertThat(renewal.on(new QuorumRenewal.Late(2), 0))
-                .containsExactly(new QuorumRenewal.Finish(QuorumRenewal.Verdict.UNKNOWN));
-        assertThat(renewal.on(new QuorumRenewal.Late(2), 0)).as("it is over").isEmpty();
+        renewal.begin(2);
+        assertThat(renewal.answered(0, 2, RENEWED, 0)).isEmpty();
+        assertThat(renewal.late(1, 0)).as("another renewal").isEmpty();
+        assertThat(renewal.late(2, 0)).containsExactly(new QuorumRenewal.Finish(QuorumRenewal.Verdict.UNKNOWN));
+        assertThat(renewal.late(2, 0)).as("it is over").isEmpty();
     }
 
     @Test
     void eachNodesAnswerIsToldUnderItsName() {
         QuorumRenewal renewal = held(3, 10);
-        renewal.on(new QuorumRenewal.Began(1), 0);
-        renewal.on(new QuorumRenewal.Answered(0, 1, RENEWED), 0);
-        renewal.on(new QuorumRenewal.Answered(1, 1, NOT_OURS), 0);
+        renewal.begin(1);
+        renewal.answered(0, 1, RENEWED, 0);
+        renewal.answered(1, 1, NOT_OURS, 0);
         assertThat(renewal.votes())
                 .containsExactly(
                         new NodeVote("n0", NodeVote.Answer.GRANTED, ""),
@@ -226,11 +220,9 @@ final class QuorumRenewalTest {
     void aRepairCountsIfItWasSentSinceTheNews() {
         for (long sentAtNanos : new long[] {49, 50, 51}) {
             QuorumRenewal renewal = held(3, 10);
-            assertThat(renewal.on(new QuorumRenewal.Taken(0), 50)).isEmpty();
-            renewal.on(new QuorumRenewal.Repaired(0, sentAtNanos, YES), 0);
-            assertThat(renewal.on(new QuorumRenewal.Taken(1), 60))
-                    .as("sent at %d", sentAtNanos)
-                    .hasSize(sentAtNanos < 50 ? 1 : 0);
+            assertThat(renewal.taken(0, 50)).isFalse();
+            renewal.repaired(0, sentAtNanos, YES, 0);
+            assertThat(renewal.taken(1, 60)).as("sent at %d", sentAtNanos).isEqualTo(sentAtNanos < 50);
         }
     }
 
@@ -238,19 +230,19 @@ final class QuorumRenewalTest {
     @Test
     void aNodeAnswersOnce() {
         QuorumRenewal renewal = held(3, 10);
-        renewal.on(new QuorumRenewal.Began(2), 0);
-        assertThat(renewal.on(new QuorumRenewal.Answered(0, 2, NOT_OURS), 0)).isEmpty();
-        assertThat(renewal.on(new QuorumRenewal.Answered(0, 2, RENEWED), 0)).isEmpty();
-        assertThat(renewal.on(new QuorumRenewal.Answered(1, 1, NOT_OURS), 0)).isEmpty();
-        assertThat(renewal.on(new QuorumRenewal.Answered(1, 2, NOT_OURS), 0))
+        renewal.begin(2);
+        assertThat(renewal.answered(0, 2, NOT_OURS, 0)).isEmpty();
+        assertThat(renewal.answered(0, 2, RENEWED, 0)).isEmpty();
+        assertThat(renewal.answered(1, 1, NOT_OURS, 0)).isEmpty();
+        assertThat(renewal.answered(1, 2, NOT_OURS, 0))
                 .containsExactly(new QuorumRenewal.Finish(QuorumRenewal.Verdict.LOST));
     }
 
     private static List<QuorumRenewal.Action> keptBySecondAndThird(QuorumRenewal renewal, long round, long nowNanos) {
-        renewal.on(new QuorumRenewal.Began(round), nowNanos);
-        renewal.on(new QuorumRenewal.Answered(0, round, NOT_OURS), nowNanos);
-        renewal.on(new QuorumRenewal.Answered(1, round, RENEWED), nowNanos);
-        return renewal.on(new QuorumRenewal.Answered(2, round, RENEWED), nowNanos);
+        renewal.begin(round);
+        renewal.answered(0, round, NOT_OURS, nowNanos);
+        renewal.answered(1, round, RENEWED, nowNanos);
+        return renewal.answered(2, round, RENEWED, nowNanos);
     }
 
     @Test
@@ -259,16 +251,13 @@ final class QuorumRenewalTest {
         QuorumRenewal.Action repair = new QuorumRenewal.Repair(0);
         for (long round = 1; round <= 2; round++) {
             assertThat(keptBySecondAndThird(renewal, round, 200)).contains(repair);
-            assertThat(renewal.on(new QuorumRenewal.Repaired(0, 200, STALE), 200))
-                    .containsExactly(repair);
+            assertThat(renewal.repaired(0, 200, STALE, 200)).containsExactly(repair);
             assertThat(keptBySecondAndThird(renewal, 10 * round, 200))
                     .as("it is under way")
                     .doesNotContain(repair);
-            assertThat(renewal.on(new QuorumRenewal.Repaired(0, 200, STALE), 200))
-                    .containsExactly(repair);
-            assertThat(renewal.on(new QuorumRenewal.Repaired(0, 200, STALE), 200))
-                    .isEmpty();
-            assertThat(renewal.on(new QuorumRenewal.Repaired(0, 200, STALE), 200))
+            assertThat(renewal.repaired(0, 200, STALE, 200)).containsExactly(repair);
+            assertThat(renewal.repaired(0, 200, STALE, 200)).isEmpty();
+            assertThat(renewal.repaired(0, 200, STALE, 200))
                     .as("none is under way")
                     .isEmpty();
         }
@@ -281,8 +270,7 @@ final class QuorumRenewalTest {
         assertThat(keptBySecondAndThird(held(3, 10), 1, 100 + VALIDITY)).hasSize(1);
         QuorumRenewal late = held(3, 10);
         keptBySecondAndThird(late, 1, 200);
-        assertThat(late.on(new QuorumRenewal.Repaired(0, 200, STALE), 100 + VALIDITY))
-                .isEmpty();
+        assertThat(late.repaired(0, 200, STALE, 100 + VALIDITY)).isEmpty();
         assertThat(keptBySecondAndThird(new QuorumRenewal(List.of("a", "b", "c")), 1, 100))
                 .as("it was not granted here")
                 .hasSize(1);

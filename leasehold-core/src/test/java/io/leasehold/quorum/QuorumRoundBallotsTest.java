@@ -30,11 +30,11 @@ final class QuorumRoundBallotsTest {
     private final QuorumRound round = new QuorumRound(List.of("a", "b", "c"), BOUND_MICROS, 1_000);
 
     private List<QuorumRound.Action> start() {
-        return round.on(new QuorumRound.Started(FIRST, RESERVE));
+        return round.start(FIRST, RESERVE);
     }
 
     private List<QuorumRound.Action> voted(int node, long candidate, NodeReply reply) {
-        return round.on(new QuorumRound.Voted(node, candidate, 1, reply, 0));
+        return round.voted(new QuorumRound.Vote(node, candidate, 1, reply, 0));
     }
 
     private List<QuorumRound.Action> overtaken(long candidate, long floor) {
@@ -104,9 +104,9 @@ final class QuorumRoundBallotsTest {
         assertThat(proposes(overtaken(FIRST, TokenRange.LIMIT - clear - 1))).isTrue();
 
         QuorumRound other = new QuorumRound(List.of("a"), BOUND_MICROS, 1_000);
-        other.on(new QuorumRound.Started(FIRST, RESERVE));
+        other.start(FIRST, RESERVE);
         NodeReply tooHigh = new NodeReply.Stale(TokenRange.LIMIT - clear, LIFE, 0);
-        assertThat(proposes(other.on(new QuorumRound.Voted(0, FIRST, 1, tooHigh, 0))))
+        assertThat(proposes(other.voted(new QuorumRound.Vote(0, FIRST, 1, tooHigh, 0))))
                 .isFalse();
     }
 
@@ -114,8 +114,8 @@ final class QuorumRoundBallotsTest {
     void aFloorIsBelievedUpToTheBound() {
         start();
         NodeReply atTheBound = new NodeReply.Stale(9_000 + BOUND_MICROS, LIFE, 0);
-        round.on(new QuorumRound.Voted(0, FIRST, 1, atTheBound, 9_000));
-        assertThat(round.on(new QuorumRound.Voted(1, FIRST, 1, atTheBound, 9_000)))
+        round.voted(new QuorumRound.Vote(0, FIRST, 1, atTheBound, 9_000));
+        assertThat(round.voted(new QuorumRound.Vote(1, FIRST, 1, atTheBound, 9_000)))
                 .containsExactly(new QuorumRound.Propose(9_000 + BOUND_MICROS + RESERVE));
     }
 
@@ -128,18 +128,17 @@ final class QuorumRoundBallotsTest {
     @Test
     void aRoundBeginsAboveWhatWasReserved() {
         start();
-        assertThatThrownBy(() -> round.on(new QuorumRound.Started(5_000, RESERVE)))
+        assertThatThrownBy(() -> round.start(5_000, RESERVE))
                 .as("while a round is under way")
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("ASKING");
         voted(0, FIRST, HELD);
         voted(1, FIRST, HELD);
         long highest = round.highest();
-        assertThatThrownBy(() -> round.on(new QuorumRound.Started(highest, RESERVE)))
+        assertThatThrownBy(() -> round.start(highest, RESERVE))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("ballot " + highest + " after " + highest);
-        assertThat(round.on(new QuorumRound.Started(highest + 1, RESERVE)))
-                .containsExactly(new QuorumRound.Propose(highest + 1));
+        assertThat(round.start(highest + 1, RESERVE)).containsExactly(new QuorumRound.Propose(highest + 1));
     }
 
     @Test
@@ -178,10 +177,10 @@ final class QuorumRoundBallotsTest {
     void whatANodeMayKeepIsNotForgotten() {
         for (NodeReply left : List.of(YES, UNKNOWN)) {
             QuorumRound other = new QuorumRound(List.of("a", "b", "c"), BOUND_MICROS, 1_000);
-            other.on(new QuorumRound.Started(FIRST, RESERVE));
-            other.on(new QuorumRound.Voted(0, FIRST, 1, left, 0));
-            other.on(new QuorumRound.Voted(1, FIRST, 1, HELD, 0));
-            other.on(new QuorumRound.Voted(2, FIRST, 1, HELD, 0));
+            other.start(FIRST, RESERVE);
+            other.voted(new QuorumRound.Vote(0, FIRST, 1, left, 0));
+            other.voted(new QuorumRound.Vote(1, FIRST, 1, HELD, 0));
+            other.voted(new QuorumRound.Vote(2, FIRST, 1, HELD, 0));
             assertThat(other.isForgotten()).as("after %s", left).isFalse();
             assertThat(other.isEnded()).as("after %s", left).isTrue();
         }
@@ -204,16 +203,15 @@ final class QuorumRoundBallotsTest {
         assertThat(round.isForgotten()).isFalse();
         assertThat(round.isEnded()).isFalse();
 
-        assertThat(round.on(new QuorumRound.Ended())).isEmpty();
+        round.end();
 
         assertThat(round.isEnded()).isTrue();
         assertThat(voted(2, FIRST, YES))
                 .as("nothing joins a grant that is over")
                 .isEmpty();
-        assertThat(round.on(new QuorumRound.Ended())).isEmpty();
+        round.end();
         assertThat(round.isEnded()).isTrue();
-        assertThatThrownBy(() -> round.on(new QuorumRound.Started(5_000, RESERVE)))
-                .hasMessageContaining("ENDED");
+        assertThatThrownBy(() -> round.start(5_000, RESERVE)).hasMessageContaining("ENDED");
     }
 
     /** A round while the lock is held (a waiter that asks again) leaves what it holds alone if it is lost. */
@@ -222,7 +220,7 @@ final class QuorumRoundBallotsTest {
         start();
         voted(0, FIRST, YES);
         voted(1, FIRST, YES);
-        round.on(new QuorumRound.Started(5_000, RESERVE));
+        round.start(5_000, RESERVE);
         voted(0, 5_000, UNKNOWN);
         assertThat(voted(1, 5_000, UNKNOWN)).containsExactly(new QuorumRound.Finish(new RoundVerdict.NoQuorum(false)));
         assertThat(voted(2, FIRST, YES)).containsExactly(new QuorumRound.Confirm(2, 1));
@@ -241,9 +239,9 @@ final class QuorumRoundBallotsTest {
     @Test
     void theTimeOfAnotherBallotIsNotThisOnes() {
         start();
-        assertThat(round.on(new QuorumRound.Late(FIRST + 1))).isEmpty();
+        assertThat(round.late(FIRST + 1)).isEmpty();
         voted(0, FIRST, YES);
-        assertThat(round.on(new QuorumRound.Late(FIRST)))
+        assertThat(round.late(FIRST))
                 .containsExactly(new QuorumRound.Undo(), new QuorumRound.Finish(new RoundVerdict.NoQuorum(false)));
     }
 }

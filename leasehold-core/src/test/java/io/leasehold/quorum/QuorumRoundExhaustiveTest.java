@@ -200,7 +200,7 @@ final class QuorumRoundExhaustiveTest {
         }
         QuorumRound round = new QuorumRound(names, 1_000_000, 1_000);
         Observed observed = new Observed(n);
-        observed.take(round.on(new QuorumRound.Started(FIRST, 1)), "start");
+        observed.take(round.start(FIRST, 1), "start");
         for (int i = 0; i < steps.size(); i++) {
             Step step = steps.get(i);
             String history = n + " nodes, " + steps;
@@ -208,14 +208,13 @@ final class QuorumRoundExhaustiveTest {
             int ballotsBefore = observed.candidates.size();
             boolean answersLast = step.ballot() == ballotsBefore - 1;
             long candidate = observed.candidates.get(step.ballot());
-            QuorumRound.Event event = step.node() < 0
-                    ? new QuorumRound.Late(candidate)
-                    : new QuorumRound.Voted(
-                            step.node(), candidate, 10L * step.ballot() + step.node(), step.kind().reply, FIRST);
             observed.know(step);
             int yes = observed.yesToLast.size();
             int pending = n - observed.decidedForLast.size();
-            observed.take(round.on(event), history);
+            List<QuorumRound.Action> actions = step.node() < 0
+                    ? round.late(candidate)
+                    : round.voted(vote(step.node(), candidate, 10L * step.ballot() + step.node(), step.kind()));
+            observed.take(actions, history);
             if (observed.candidates.size() > ballotsBefore) {
                 isAboveTheFloorsTold(observed, ballotsBefore - 1, steps.subList(0, i + 1), history);
             }
@@ -265,27 +264,27 @@ final class QuorumRoundExhaustiveTest {
     @Test
     void votesForDifferentBallotsMakeNoQuorum() {
         QuorumRound round = new QuorumRound(List.of("a", "b", "c"), 1_000_000, 1_000);
-        round.on(new QuorumRound.Started(FIRST, 1));
-        round.on(vote(0, FIRST, 1, Kind.STALE));
-        List<QuorumRound.Action> second = round.on(vote(1, FIRST, 1, Kind.STALE));
+        round.start(FIRST, 1);
+        round.voted(vote(0, FIRST, 1, Kind.STALE));
+        List<QuorumRound.Action> second = round.voted(vote(1, FIRST, 1, Kind.STALE));
         assertThat(second).singleElement().isInstanceOf(QuorumRound.Propose.class);
         long next = ((QuorumRound.Propose) second.get(0)).candidate();
-        assertThat(round.on(vote(2, FIRST, 1, Kind.YES))).isEmpty();
-        assertThat(round.on(vote(0, next, 2, Kind.YES))).isEmpty();
-        assertThat(round.on(vote(1, next, 3, Kind.YES)).get(0))
+        assertThat(round.voted(vote(2, FIRST, 1, Kind.YES))).isEmpty();
+        assertThat(round.voted(vote(0, next, 2, Kind.YES))).isEmpty();
+        assertThat(round.voted(vote(1, next, 3, Kind.YES)).get(0))
                 .isEqualTo(new QuorumRound.Finish(new RoundVerdict.Won(io.leasehold.spi.TokenRange.of(next, 1), 2)));
-        assertThat(round.on(vote(2, next, 2, Kind.YES))).containsExactly(new QuorumRound.Confirm(2, 2));
+        assertThat(round.voted(vote(2, next, 2, Kind.YES))).containsExactly(new QuorumRound.Confirm(2, 2));
     }
 
     /** The validity counts from the quorum-th latest vote, also where nanoTime overflows in between. */
     @Test
     void validityCountsFromTheQuorumThLatestVote() {
         QuorumRound round = new QuorumRound(List.of("a", "b", "c", "d", "e"), 1_000_000, 1_000);
-        round.on(new QuorumRound.Started(FIRST, 1));
-        round.on(vote(0, FIRST, Long.MAX_VALUE - 1, Kind.YES));
-        round.on(vote(1, FIRST, Long.MIN_VALUE + 5, Kind.YES));
+        round.start(FIRST, 1);
+        round.voted(vote(0, FIRST, Long.MAX_VALUE - 1, Kind.YES));
+        round.voted(vote(1, FIRST, Long.MIN_VALUE + 5, Kind.YES));
         QuorumRound.Finish end = (QuorumRound.Finish)
-                round.on(vote(2, FIRST, Long.MAX_VALUE, Kind.YES)).get(0);
+                round.voted(vote(2, FIRST, Long.MAX_VALUE, Kind.YES)).get(0);
         assertThat(((RoundVerdict.Won) end.verdict()).sentAtNanos()).isEqualTo(Long.MAX_VALUE - 1);
     }
 
@@ -293,10 +292,10 @@ final class QuorumRoundExhaustiveTest {
     @Test
     void furtherBallotsAreNotBehindTheClock() {
         QuorumRound round = new QuorumRound(List.of("a", "b", "c"), 1_000_000, 1_000);
-        round.on(new QuorumRound.Started(FIRST, 1));
+        round.start(FIRST, 1);
         NodeReply stale = Kind.STALE.reply;
-        round.on(new QuorumRound.Voted(0, FIRST, 1, stale, FIRST + 700));
-        List<QuorumRound.Action> second = round.on(new QuorumRound.Voted(1, FIRST, 1, stale, FIRST + 600));
+        round.voted(new QuorumRound.Vote(0, FIRST, 1, stale, FIRST + 700));
+        List<QuorumRound.Action> second = round.voted(new QuorumRound.Vote(1, FIRST, 1, stale, FIRST + 600));
         assertThat(((QuorumRound.Propose) second.get(0)).candidate()).isGreaterThan(FIRST + 700);
     }
 
@@ -304,15 +303,15 @@ final class QuorumRoundExhaustiveTest {
     @Test
     void absurdFloorsAreNotBelieved() {
         QuorumRound round = new QuorumRound(List.of("a", "b", "c"), 1_000, 1_000);
-        round.on(new QuorumRound.Started(FIRST, 1));
+        round.start(FIRST, 1);
         NodeReply absurd = new NodeReply.Stale(1L << 50, LIFE, 0);
-        round.on(new QuorumRound.Voted(0, FIRST, 1, absurd, FIRST));
-        List<QuorumRound.Action> end = round.on(new QuorumRound.Voted(1, FIRST, 1, absurd, FIRST));
+        round.voted(new QuorumRound.Vote(0, FIRST, 1, absurd, FIRST));
+        List<QuorumRound.Action> end = round.voted(new QuorumRound.Vote(1, FIRST, 1, absurd, FIRST));
         assertThat(((QuorumRound.Finish) end.get(0)).verdict()).isInstanceOf(RoundVerdict.Refused.class);
         assertThat(round.highest()).isEqualTo(FIRST);
     }
 
-    private static QuorumRound.Voted vote(int node, long candidate, long sentAtNanos, Kind kind) {
-        return new QuorumRound.Voted(node, candidate, sentAtNanos, kind.reply, FIRST);
+    private static QuorumRound.Vote vote(int node, long candidate, long sentAtNanos, Kind kind) {
+        return new QuorumRound.Vote(node, candidate, sentAtNanos, kind.reply, FIRST);
     }
 }

@@ -59,17 +59,17 @@ final class QuorumRoundVerdictTest {
     /** Nodes a, b, … answer in this order; a set clock of zero is one that is not known. */
     private static QuorumRound asked(List<String> nodes, long estimateMicros, NodeReply... replies) {
         QuorumRound round = new QuorumRound(nodes, 1_000, QUARANTINE_MILLIS);
-        round.on(new QuorumRound.Started(CANDIDATE, 1));
+        round.start(CANDIDATE, 1);
         for (int node = 0; node < replies.length - 1; node++) {
-            assertThat(round.on(vote(node, replies[node], estimateMicros)))
+            assertThat(round.voted(vote(node, replies[node], estimateMicros)))
                     .as("nothing is decided before the last of these answers")
                     .isEmpty();
         }
         return round;
     }
 
-    private static QuorumRound.Voted vote(int node, NodeReply reply, long estimateMicros) {
-        return new QuorumRound.Voted(node, CANDIDATE, 1, reply, estimateMicros);
+    private static QuorumRound.Vote vote(int node, NodeReply reply, long estimateMicros) {
+        return new QuorumRound.Vote(node, CANDIDATE, 1, reply, estimateMicros);
     }
 
     private static RoundVerdict verdict(List<String> nodes, NodeReply... replies) {
@@ -79,13 +79,13 @@ final class QuorumRoundVerdictTest {
     private static RoundVerdict verdictAt(List<String> nodes, long estimateMicros, NodeReply... replies) {
         int last = replies.length - 1;
         QuorumRound round = asked(nodes, estimateMicros, replies);
-        return only(round.on(vote(last, replies[last], estimateMicros)));
+        return only(round.voted(vote(last, replies[last], estimateMicros)));
     }
 
     /** The same, where the nodes that have not answered are waited for no longer. */
     private static RoundVerdict verdictWhenLate(List<String> nodes, NodeReply... replies) {
         NodeReply[] andNoMore = java.util.Arrays.copyOf(replies, replies.length + 1);
-        return only(asked(nodes, 0, andNoMore).on(new QuorumRound.Late(CANDIDATE)));
+        return only(asked(nodes, 0, andNoMore).late(CANDIDATE));
     }
 
     private static RoundVerdict only(List<QuorumRound.Action> actions) {
@@ -232,13 +232,13 @@ final class QuorumRoundVerdictTest {
                         new NodeVote("c", NodeVote.Answer.FAILED, "has not answered in time"));
     }
 
-    private static QuorumRound.Voted sent(int node, long sentAtNanos, NodeReply reply) {
-        return new QuorumRound.Voted(node, CANDIDATE, sentAtNanos, reply, 0);
+    private static QuorumRound.Vote sent(int node, long sentAtNanos, NodeReply reply) {
+        return new QuorumRound.Vote(node, CANDIDATE, sentAtNanos, reply, 0);
     }
 
     private static QuorumRound begun(List<String> nodes) {
         QuorumRound round = new QuorumRound(nodes, 1_000, QUARANTINE_MILLIS);
-        round.on(new QuorumRound.Started(CANDIDATE, 1));
+        round.start(CANDIDATE, 1);
         return round;
     }
 
@@ -246,53 +246,53 @@ final class QuorumRoundVerdictTest {
     @Test
     void aRoundIsWonFromTheMomentThatAQuorumHasReachedAndConfirmedToThoseThatSaidYes() {
         QuorumRound round = begun(FIVE);
-        round.on(sent(0, 50, YES));
-        round.on(sent(1, 70, HELD));
-        round.on(sent(2, 10, YES));
-        assertThat(round.on(sent(4, 30, YES)))
+        round.voted(sent(0, 50, YES));
+        round.voted(sent(1, 70, HELD));
+        round.voted(sent(2, 10, YES));
+        assertThat(round.voted(sent(4, 30, YES)))
                 .containsExactly(
                         new QuorumRound.Finish(new RoundVerdict.Won(TokenRange.of(CANDIDATE, 1), 10)),
                         new QuorumRound.Confirm(0, 50),
                         new QuorumRound.Confirm(2, 10),
                         new QuorumRound.Confirm(4, 30));
-        assertThat(round.on(sent(3, 60, YES))).containsExactly(new QuorumRound.Confirm(3, 60));
+        assertThat(round.voted(sent(3, 60, YES))).containsExactly(new QuorumRound.Confirm(3, 60));
     }
 
     @Test
     void whatIsHeldIsNotUndoneByALateAnswerAndWhatIsNotIs() {
         NodeReply unknown = failed(FailureKind.UNKNOWN);
         QuorumRound won = begun(THREE);
-        won.on(sent(0, 1, YES));
-        won.on(sent(1, 1, YES));
-        assertThat(won.on(sent(2, 1, unknown))).isEmpty();
+        won.voted(sent(0, 1, YES));
+        won.voted(sent(1, 1, YES));
+        assertThat(won.voted(sent(2, 1, unknown))).isEmpty();
         for (NodeReply late : List.of(YES, unknown)) {
             QuorumRound lost = begun(THREE);
-            lost.on(sent(0, 1, HELD));
-            assertThat(lost.on(sent(1, 1, HELD))).hasSize(1);
-            assertThat(lost.on(sent(2, 1, late))).containsExactly(new QuorumRound.Undo());
+            lost.voted(sent(0, 1, HELD));
+            assertThat(lost.voted(sent(1, 1, HELD))).hasSize(1);
+            assertThat(lost.voted(sent(2, 1, late))).containsExactly(new QuorumRound.Undo());
         }
         QuorumRound lost = begun(THREE);
-        lost.on(sent(0, 1, HELD));
-        lost.on(sent(1, 1, HELD));
-        assertThat(lost.on(sent(2, 1, HELD))).isEmpty();
+        lost.voted(sent(0, 1, HELD));
+        lost.voted(sent(1, 1, HELD));
+        assertThat(lost.voted(sent(2, 1, HELD))).isEmpty();
     }
 
     @Test
     void aNodeThatWasLateForOneBallotIsWaitedForAtTheNext() {
         QuorumRound round = begun(FIVE);
-        round.on(sent(0, 1, YES));
-        round.on(sent(1, 1, stale(CANDIDATE + 5)));
-        assertThat(round.on(sent(2, 1, stale(CANDIDATE + 5)))).isEmpty();
-        long next = round.on(new QuorumRound.Late(CANDIDATE)).stream()
+        round.voted(sent(0, 1, YES));
+        round.voted(sent(1, 1, stale(CANDIDATE + 5)));
+        assertThat(round.voted(sent(2, 1, stale(CANDIDATE + 5)))).isEmpty();
+        long next = round.late(CANDIDATE).stream()
                 .map(action -> ((QuorumRound.Propose) action).candidate())
                 .findFirst()
                 .orElseThrow();
-        assertThat(round.on(new QuorumRound.Voted(0, next, 2, YES, 0))).isEmpty();
-        assertThat(round.on(new QuorumRound.Voted(1, next, 2, HELD, 0))).isEmpty();
-        assertThat(round.on(new QuorumRound.Voted(2, next, 2, HELD, 0)))
+        assertThat(round.voted(new QuorumRound.Vote(0, next, 2, YES, 0))).isEmpty();
+        assertThat(round.voted(new QuorumRound.Vote(1, next, 2, HELD, 0))).isEmpty();
+        assertThat(round.voted(new QuorumRound.Vote(2, next, 2, HELD, 0)))
                 .as("two others may say yes")
                 .isEmpty();
-        round.on(new QuorumRound.Voted(3, next, 2, YES, 0));
-        assertThat(only(round.on(new QuorumRound.Voted(4, next, 3, YES, 0)))).isInstanceOf(RoundVerdict.Won.class);
+        round.voted(new QuorumRound.Vote(3, next, 2, YES, 0));
+        assertThat(only(round.voted(new QuorumRound.Vote(4, next, 3, YES, 0)))).isInstanceOf(RoundVerdict.Won.class);
     }
 }

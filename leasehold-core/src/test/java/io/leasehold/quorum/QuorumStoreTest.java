@@ -18,6 +18,7 @@ import io.leasehold.UnsafeStoreException;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.Finding;
 import io.leasehold.admin.Leak;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
 import io.leasehold.quorum.QuorumAdmin.Probe;
@@ -26,7 +27,6 @@ import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.StoreOperations;
 import java.time.Duration;
@@ -175,7 +175,7 @@ final class QuorumStoreTest {
     void aNodeThatDoesNotAnswerIsWaitedForFiveSeconds() {
         set.granted();
         set.nodes.get(0).answers("describe", ScriptedNode.SILENCE);
-        CompletableFuture<Optional<LockRecord>> asked = set.store.admin().describe(NAME);
+        CompletableFuture<Optional<HeldLock>> asked = set.store.admin().describe(NAME);
         set.pass(4_999);
         assertThat(asked).isNotDone();
         set.pass(1);
@@ -185,8 +185,8 @@ final class QuorumStoreTest {
         assertThat(set.clock.armed()).as("no patience is left behind").isZero();
     }
 
-    private static LockRecord record(String name, String holder) {
-        return new LockRecord(LockName.exactly(name), new Holder(holder, null, OptionalLong.empty()));
+    private static HeldLock record(String name, String holder) {
+        return new HeldLock(LockName.exactly(name), new Holder(holder, null, OptionalLong.empty()));
     }
 
     @Test
@@ -195,7 +195,7 @@ final class QuorumStoreTest {
         set.nodes.get(1).answers("list", List.of(record("a", "x"), record("c", "x"), record("d", "y")));
         set.nodes.get(2).answers("list", List.of(record("b", "x"), record("c", "x"), record("d", "z")));
         assertThat(set.store.admin().list("*", 10).join())
-                .extracting(LockRecord::name)
+                .extracting(HeldLock::name)
                 .containsExactly(LockName.exactly("a"), LockName.exactly("b"), LockName.exactly("c"));
         assertThat(set.store.admin().list("*", 2).join()).hasSize(2);
     }

@@ -2,13 +2,13 @@ package io.leasehold.quorum;
 
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.Birth;
 import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
@@ -150,12 +150,12 @@ final class ScriptedNode implements LockNode, StoreAdmin {
     }
 
     @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+    public CompletableFuture<Optional<HeldLock>> describe(LockName name) {
         return answer("describe", () -> memory.describe(name));
     }
 
     @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+    public CompletableFuture<List<HeldLock>> list(String glob, int limit) {
         return answer("list", () -> memory.list(glob, limit));
     }
 

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Locale;
 
 /** Five common hand-made locks, each made to fail, and ours in the same situation. */
-final class BrokenDemo implements Scenario {
+final class BrokenDemo {
 
     private static final Duration SHORT = Duration.ofMillis(1500);
     /** For a holder whose lease must be valid at its check, and over soon after. */
@@ -18,26 +18,10 @@ final class BrokenDemo implements Scenario {
 
     private static final String[] NAMES = {"w1", "w2", "w3"};
 
-    @Override
-    public String name() {
-        return "broken";
-    }
-
-    @Override
-    public String summary() {
-        return "five hand-made locks fail, and ours holds in the same situation";
-    }
-
-    /** A slower beat, since there is much to see. */
-    @Override
-    public Duration beat() {
-        return Duration.ofMillis(60);
-    }
-
     private record Outcome(Scheme scheme, String finding, boolean held, boolean oursHeld) {}
 
-    @Override
-    public boolean play(Play play) throws DemoFailure, IOException, InterruptedException {
+    /** Whether the histories prove that the promises were kept. */
+    boolean play(Play play) throws DemoFailure, IOException, InterruptedException {
         play.say(Ink.BOLD, "Five common hand-made locks on one Redis, and the moment at which each of them fails.");
         RedisServer server = play.stage().startRedis();
         play.say(Ink.DIM, "Started: Redis " + server.version() + " on 127.0.0.1:" + server.port());

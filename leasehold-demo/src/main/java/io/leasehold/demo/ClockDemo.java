@@ -4,31 +4,19 @@ import java.io.IOException;
 import java.time.Duration;
 
 /** The clock of one of three Redlock nodes jumps, and its keys end early. */
-final class ClockDemo implements Scenario {
+final class ClockDemo {
 
     /** Renewed every third of it; a machine that stalls this long loses the lease, and the verdict still holds. */
     private static final Duration TTL = Duration.ofSeconds(6);
 
     private static final Duration JUMP = Duration.ofHours(1);
 
-    @Override
-    public String name() {
-        return "clock";
-    }
-
-    @Override
-    public String summary() {
-        return "the clock of a Redlock node jumps, and its keys end early";
-    }
-
-    @Override
-    public boolean play(Play play) throws DemoFailure, IOException, InterruptedException {
-        play.say(Ink.BOLD, "Three Redis servers; two of them make a lock. The clock of one jumps forwards by an hour.");
-        play.say(
-                play.naive() ? Ink.YELLOW : Ink.PLAIN,
-                play.naive()
-                        ? "This time with Redlock AS PUBLISHED: a lock that was made by two nodes stays at two."
-                        : "Leasehold gives a node whose clock has jumped no vote, and brings the lock to every node that lacks it.");
+    /** Whether the histories prove that the promises were kept. */
+    boolean play(Play play) throws DemoFailure, IOException, InterruptedException {
+        play.introduce(
+                "Three Redis servers; two of them make a lock. The clock of one jumps forwards by an hour.",
+                "This time with Redlock AS PUBLISHED: a lock that was made by two nodes stays at two.",
+                "Leasehold gives a node whose clock has jumped no vote, and brings the lock to every node that lacks it.");
         Nodes nodes = Nodes.startWithClocks(play, 3);
         SecondQuorum quorums = new SecondQuorum(play, nodes);
         quorums.firstHoldsAtOneAndTwo(TTL);
@@ -45,7 +33,7 @@ final class ClockDemo implements Scenario {
         } else {
             playOurs(play);
         }
-        return quorums.judge(name(), "the node whose clock jumped made no second quorum.");
+        return quorums.judge("clock", "the node whose clock jumped made no second quorum.");
     }
 
     private static void playOurs(Play play) throws DemoFailure, IOException, InterruptedException {

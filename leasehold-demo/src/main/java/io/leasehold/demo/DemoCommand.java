@@ -22,10 +22,8 @@ import picocli.CommandLine.Spec;
 /** {@code leasehold demo}: demonstrates in seconds the purpose of a lock across processes. */
 @Command(
         name = "demo",
-        description = {
-            "Shows what can go wrong with a lock, and what comes of it. Starts real",
-            "servers and processes of its own, and leaves nothing behind.%n"
-        },
+        header = "Shows what can go wrong with a lock, and the outcome.",
+        description = "Starts real servers and processes of its own, and leaves nothing behind.%n",
         footer = {
             "%nWithout a scenario, four processes fight for one lock and one that holds it",
             "is killed. The others, one hazard each (what they show: demo --list):",

@@ -10,29 +10,16 @@ import java.util.List;
 import java.util.Set;
 
 /** The primary grants a lock, dies before it has replicated it, and the replica takes its place. */
-final class FailoverDemo implements Scenario {
+final class FailoverDemo {
 
     private static final Duration TTL = Duration.ofSeconds(8);
 
-    @Override
-    public String name() {
-        return "failover";
-    }
-
-    @Override
-    public String summary() {
-        return "a replica that never received the lock becomes the primary";
-    }
-
-    @Override
-    public boolean play(Play play) throws DemoFailure, IOException, InterruptedException {
-        play.say(
-                Ink.BOLD, "A Redis and its replica. The primary grants a lock, dies, and the replica takes its place.");
-        play.say(
-                play.naive() ? Ink.YELLOW : Ink.PLAIN,
-                play.naive()
-                        ? "The counter is NAIVE: it accepts every write."
-                        : "The counter CHECKS the fencing token: it refuses one that is older than any it has seen.");
+    /** Whether the histories prove that the promises were kept. */
+    boolean play(Play play) throws DemoFailure, IOException, InterruptedException {
+        play.introduce(
+                "A Redis and its replica. The primary grants a lock, dies, and the replica takes its place.",
+                "The counter is NAIVE: it accepts every write.",
+                "The counter CHECKS the fencing token: it refuses one that is older than any it has seen.");
         RedisReplicated group = play.stage().startReplicated();
         RedisServer primary = group.primary();
         RedisServer replica = group.replicas().get(0);

@@ -8,30 +8,16 @@ import java.time.Duration;
 import java.util.List;
 
 /** The holder is stopped beyond its lease, after it has checked it and before it writes. */
-final class PauseDemo implements Scenario {
+final class PauseDemo {
 
     private static final Duration TTL = Duration.ofSeconds(3);
 
-    @Override
-    public String name() {
-        return "pause";
-    }
-
-    @Override
-    public String summary() {
-        return "a holder sleeps beyond its lease, and writes when it wakes";
-    }
-
-    @Override
-    public boolean play(Play play) throws DemoFailure, IOException, InterruptedException {
-        play.say(
-                Ink.BOLD,
-                "w1 holds the lock, checks it, and is stopped before it writes: a long collection, a suspended machine.");
-        play.say(
-                play.naive() ? Ink.YELLOW : Ink.PLAIN,
-                play.naive()
-                        ? "The counter is NAIVE: it accepts every write. No lock can help it."
-                        : "The counter CHECKS the fencing token: it refuses one that is older than any it has seen.");
+    /** Whether the histories prove that the promises were kept. */
+    boolean play(Play play) throws DemoFailure, IOException, InterruptedException {
+        play.introduce(
+                "w1 holds the lock, checks it, and is stopped before it writes: a long collection, a suspended machine.",
+                "The counter is NAIVE: it accepts every write. No lock can help it.",
+                "The counter CHECKS the fencing token: it refuses one that is older than any it has seen.");
         RedisServer redis = play.stage().startRedis();
         play.say(Ink.DIM, "Started: Redis " + redis.version() + " on 127.0.0.1:" + redis.port());
         play.cast("w1", "w2");

@@ -65,6 +65,12 @@ final class Play {
         return naive;
     }
 
+    /** Shows the hazard, and how it is played: as Leasehold does it, or naively. */
+    void introduce(String what, String naively, String ours) {
+        say(Ink.BOLD, what);
+        say(naive() ? Ink.YELLOW : Ink.PLAIN, naive() ? naively : ours);
+    }
+
     /** Shows a line above the timeline. */
     void say(Ink ink, String text) {
         timeline.text(ink, text);

@@ -8,24 +8,14 @@ import java.time.Duration;
 import java.util.List;
 
 /** Two of five nodes freeze, and the users of the lock do not notice. */
-final class RedlockDemo implements Scenario {
+final class RedlockDemo {
 
     private static final Duration TTL = Duration.ofSeconds(30);
     private static final int TURNS = 5;
     private static final List<String> NAMES = List.of("w1", "w2", "w3");
 
-    @Override
-    public String name() {
-        return "redlock";
-    }
-
-    @Override
-    public String summary() {
-        return "two of five nodes freeze, and no client notices";
-    }
-
-    @Override
-    public boolean play(Play play) throws DemoFailure, IOException, InterruptedException {
+    /** Whether the histories prove that the promises were kept. */
+    boolean play(Play play) throws DemoFailure, IOException, InterruptedException {
         Scheme scheme = play.naive() ? Scheme.NONE : Scheme.LEASEHOLD;
         play.say(
                 Ink.BOLD,

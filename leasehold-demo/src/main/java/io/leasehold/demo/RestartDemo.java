@@ -4,28 +4,16 @@ import java.io.IOException;
 import java.time.Duration;
 
 /** One of three Redlock nodes restarts without its memory, and makes a second quorum possible. */
-final class RestartDemo implements Scenario {
+final class RestartDemo {
 
     private static final Duration TTL = Duration.ofSeconds(3);
 
-    @Override
-    public String name() {
-        return "restart";
-    }
-
-    @Override
-    public String summary() {
-        return "a Redlock node restarts and forgets what it granted";
-    }
-
-    @Override
-    public boolean play(Play play) throws DemoFailure, IOException, InterruptedException {
-        play.say(Ink.BOLD, "Three Redis servers, no persistence; two of them make a lock. One that made it restarts.");
-        play.say(
-                play.naive() ? Ink.YELLOW : Ink.PLAIN,
-                play.naive()
-                        ? "This time with Redlock AS PUBLISHED: a node that is back is trusted."
-                        : "Leasehold does not trust a node that may have forgotten, until all that it can have granted is over.");
+    /** Whether the histories prove that the promises were kept. */
+    boolean play(Play play) throws DemoFailure, IOException, InterruptedException {
+        play.introduce(
+                "Three Redis servers, no persistence; two of them make a lock. One that made it restarts.",
+                "This time with Redlock AS PUBLISHED: a node that is back is trusted.",
+                "Leasehold does not trust a node that may have forgotten, until all that it can have granted is over.");
         Nodes nodes = Nodes.start(play, 3);
         SecondQuorum quorums = new SecondQuorum(play, nodes);
         quorums.firstHoldsAtOneAndTwo(TTL);
@@ -37,7 +25,7 @@ final class RestartDemo implements Scenario {
         } else {
             playOurs(play);
         }
-        return quorums.judge(name(), "a node without its memory had no vote, so there was no second quorum.");
+        return quorums.judge("restart", "a node without its memory had no vote, so there was no second quorum.");
     }
 
     private static void playOurs(Play play) throws DemoFailure, IOException, InterruptedException {

@@ -3,24 +3,28 @@ package io.leasehold.demo;
 import java.io.IOException;
 import java.time.Duration;
 
-/** A demonstration of one hazard, which it causes instead of waiting for it, so that it is the same on every machine. */
-interface Scenario {
+/**
+ * A demonstration of one hazard, which it causes instead of waiting for it, so that it is the same on every machine.
+ *
+ * @param name the name on the command line
+ * @param summary a short summary
+ * @param beat how long each line is shown
+ * @param plot what happens
+ */
+record Scenario(String name, String summary, Duration beat, Plot plot) {
 
-    /** The name on the command line. */
-    String name();
-
-    /** A short summary. */
-    String summary();
-
-    /** How long each line is shown. */
-    default Duration beat() {
-        return Duration.ofMillis(300);
+    Scenario(String name, String summary, Plot plot) {
+        this(name, summary, Duration.ofMillis(300), plot);
     }
 
-    /**
-     * Plays it.
-     *
-     * @return whether the histories prove that the promises were kept
-     */
-    boolean play(Play play) throws DemoFailure, IOException, InterruptedException;
+    /** The course of a demonstration. */
+    interface Plot {
+
+        /**
+         * Plays it.
+         *
+         * @return whether the histories prove that the promises were kept
+         */
+        boolean play(Play play) throws DemoFailure, IOException, InterruptedException;
+    }
 }

@@ -11,13 +11,20 @@ import java.util.Map;
 public final class Scenarios {
 
     private static final List<Scenario> ALL = List.of(
-            new PauseDemo(),
-            new ClockDemo(),
-            new RestartDemo(),
-            new FailoverDemo(),
-            new RedlockDemo(),
-            new TokensDemo(),
-            new BrokenDemo());
+            new Scenario("pause", "a holder sleeps beyond its lease, and writes when it wakes", new PauseDemo()::play),
+            new Scenario("clock", "the clock of a Redlock node jumps, and its keys end early", new ClockDemo()::play),
+            new Scenario("restart", "a Redlock node restarts and forgets what it granted", new RestartDemo()::play),
+            new Scenario(
+                    "failover", "a replica that never received the lock becomes the primary", new FailoverDemo()::play),
+            new Scenario("redlock", "two of five nodes freeze, and no client notices", new RedlockDemo()::play),
+            new Scenario(
+                    "tokens", "counters over a quorum give a later holder a smaller token", new TokensDemo()::play),
+            // There is much to see.
+            new Scenario(
+                    "broken",
+                    "five hand-made locks fail, and ours holds in the same situation",
+                    Duration.ofMillis(60),
+                    new BrokenDemo()::play));
 
     private static final long SIGNAL_MILLIS = 300;
 
@@ -53,7 +60,7 @@ public final class Scenarios {
                         names -> new Timeline(terminal, colourful, names),
                         naive,
                         quick ? Duration.ZERO : scenario.beat());
-                return scenario.play(play);
+                return scenario.plot().play(play);
             } catch (DemoFailure | IOException | RuntimeException e) {
                 // Ctrl-C in a terminal reaches the processes, too, perhaps before this one has begun to end.
                 Thread.sleep(SIGNAL_MILLIS);

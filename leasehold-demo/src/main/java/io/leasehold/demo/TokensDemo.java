@@ -7,33 +7,19 @@ import java.time.Duration;
 import java.util.List;
 
 /** Counters at the nodes of a quorum are not fencing tokens: failed attempts count, too, and not everywhere. */
-final class TokensDemo implements Scenario {
+final class TokensDemo {
 
     private static final Duration TTL = Duration.ofSeconds(5);
     private static final int FAILURES = 3;
 
-    @Override
-    public String name() {
-        return "tokens";
-    }
-
-    @Override
-    public String summary() {
-        return "counters over a quorum give a later holder a smaller token";
-    }
-
-    @Override
-    public boolean play(Play play) throws DemoFailure, IOException, InterruptedException {
+    /** Whether the histories prove that the promises were kept. */
+    boolean play(Play play) throws DemoFailure, IOException, InterruptedException {
         Scheme scheme = play.naive() ? Scheme.REDLOCK_AS_PUBLISHED : Scheme.LEASEHOLD;
         Duration ttl = play.naive() ? Play.ENDLESS : TTL;
-        play.say(
-                Ink.BOLD,
-                "Five Redis servers; three of them make a lock and its fencing token. Which number is larger?");
-        play.say(
-                play.naive() ? Ink.YELLOW : Ink.PLAIN,
-                play.naive()
-                        ? "This time each node counts with INCR, and the largest count is the token."
-                        : "Leasehold's token is a ballot: proposed by the client, granted by a node only above all it knows.");
+        play.introduce(
+                "Five Redis servers; three of them make a lock and its fencing token. Which number is larger?",
+                "This time each node counts with INCR, and the largest count is the token.",
+                "Leasehold's token is a ballot: proposed by the client, granted by a node only above all it knows.");
         Nodes nodes = Nodes.start(play, 5);
         if (!play.naive()) {
             nodes.declareNew(TTL);

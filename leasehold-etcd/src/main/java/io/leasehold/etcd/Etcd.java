@@ -42,6 +42,8 @@ final class Etcd implements EtcdCalls {
     private static final long ANSWER_NANOS = 3_000_000_000L;
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
 
+    private static final GetOption FIRST = inOrder(1, 0);
+
     private final Client client;
 
     /**
@@ -147,18 +149,9 @@ final class Etcd implements EtcdCalls {
     public CompletableFuture<Optional<Leased>> keepAlive(long lease) {
         return client.getLeaseClient()
                 .keepAliveOnce(lease)
-                .handle((kept, error) -> {
-                    if (error == null) {
-                        return CompletableFuture.completedFuture(
-                                kept.getTTL() > 0
-                                        ? Optional.of(new Leased(lease, kept.getTTL() * NANOS_PER_SECOND))
-                                        : Optional.<Leased>empty());
-                    }
-                    return Failures.isLeaseGone(error)
-                            ? CompletableFuture.completedFuture(Optional.<Leased>empty())
-                            : CompletableFuture.<Optional<Leased>>failedFuture(error);
-                })
-                .thenCompose(next -> next);
+                .thenApply(kept -> Optional.of(new Leased(lease, kept.getTTL() * NANOS_PER_SECOND))
+                        .filter(leased -> leased.ttlNanos() > 0))
+                .exceptionallyCompose(error -> ifGone(error, Optional.empty()));
     }
 
     @Override
@@ -173,15 +166,14 @@ final class Etcd implements EtcdCalls {
     public CompletableFuture<Boolean> revoke(long lease) {
         return client.getLeaseClient()
                 .revoke(lease)
-                .handle((revoked, error) -> {
-                    if (error == null) {
-                        return CompletableFuture.completedFuture(true);
-                    }
-                    return Failures.isLeaseGone(error)
-                            ? CompletableFuture.completedFuture(false)
-                            : CompletableFuture.<Boolean>failedFuture(error);
-                })
-                .thenCompose(next -> next);
+                .thenApply(revoked -> true)
+                .exceptionallyCompose(error -> ifGone(error, false));
+    }
+
+    private static <T> CompletableFuture<T> ifGone(Throwable error, T answer) {
+        return Failures.isLeaseGone(error)
+                ? CompletableFuture.completedFuture(answer)
+                : CompletableFuture.failedFuture(error);
     }
 
     // ---- keys
@@ -201,11 +193,7 @@ final class Etcd implements EtcdCalls {
 
     @Override
     public CompletableFuture<Optional<KeyValue>> first(ByteSequence queue) {
-        return kv().get(queue, first()).thenApply(Etcd::only);
-    }
-
-    private static GetOption first() {
-        return inOrder(1, 0);
+        return kv().get(queue, FIRST).thenApply(Etcd::only);
     }
 
     /** Those whose keys begin so, first come first, from this create revision on. */
@@ -252,8 +240,8 @@ final class Etcd implements EtcdCalls {
         PutOption leased = PutOption.builder().withLeaseId(lease).build();
         return kv().txn()
                 .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.version(0)))
-                .Then(Op.put(key, value, leased), Op.get(key, GetOption.DEFAULT), Op.get(queue, first()))
-                .Else(Op.get(key, GetOption.DEFAULT), Op.get(queue, first()))
+                .Then(Op.put(key, value, leased), Op.get(key, GetOption.DEFAULT), Op.get(queue, FIRST))
+                .Else(Op.get(key, GetOption.DEFAULT), Op.get(queue, FIRST))
                 .commit()
                 .thenApply(made -> new Made(
                         only(made.getGetResponses().get(0)),
@@ -263,7 +251,7 @@ final class Etcd implements EtcdCalls {
 
     @Override
     public CompletableFuture<Looked> look(ByteSequence key, long revision, ByteSequence queue) {
-        return whileItIs(key, revision, Op.get(queue, first()));
+        return whileItIs(key, revision, Op.get(queue, FIRST));
     }
 
     @Override

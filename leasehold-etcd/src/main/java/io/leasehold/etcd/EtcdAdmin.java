@@ -3,8 +3,8 @@ package io.leasehold.etcd;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.leasehold.LockName;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreAdmin;
@@ -109,26 +109,26 @@ final class EtcdAdmin implements StoreAdmin {
     // ---- looking
 
     @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+    public CompletableFuture<Optional<HeldLock>> describe(LockName name) {
         return replies.orFail("inspection of \"" + name + "\"", LIMIT_NANOS, () -> head(name));
     }
 
-    private CompletableFuture<Optional<LockRecord>> head(LockName name) {
+    private CompletableFuture<Optional<HeldLock>> head(LockName name) {
         return first(name)
                 .thenCompose(first -> first.isEmpty()
                         ? CompletableFuture.completedFuture(Optional.empty())
                         : record(name, first.get()));
     }
 
-    private CompletableFuture<Optional<LockRecord>> record(LockName name, KeyValue head) {
+    private CompletableFuture<Optional<HeldLock>> record(LockName name, KeyValue head) {
         return heads.withTime(head)
                 .thenCompose(holder -> holder.isPresent()
-                        ? CompletableFuture.completedFuture(Optional.of(new LockRecord(name, holder.get())))
+                        ? CompletableFuture.completedFuture(Optional.of(new HeldLock(name, holder.get())))
                         : recordBehind(name, head));
     }
 
     /** The next one holds where the head has just ended; nobody does while a key outlives its lease. */
-    private CompletableFuture<Optional<LockRecord>> recordBehind(LockName name, KeyValue ended) {
+    private CompletableFuture<Optional<HeldLock>> recordBehind(LockName name, KeyValue ended) {
         return first(name)
                 .thenCompose(first -> first.filter(head -> head.getCreateRevision() != ended.getCreateRevision())
                         .map(head -> record(name, head))
@@ -165,7 +165,7 @@ final class EtcdAdmin implements StoreAdmin {
      * order of their keys.
      */
     @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+    public CompletableFuture<List<HeldLock>> list(String glob, int limit) {
         Glob wanted = Glob.of(glob);
         return replies.orFail(
                 "list of locks",

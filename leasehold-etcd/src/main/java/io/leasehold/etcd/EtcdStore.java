@@ -2,7 +2,6 @@ package io.leasehold.etcd;
 
 import io.grpc.ClientInterceptor;
 import io.leasehold.CredentialsProvider;
-import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.LossCause;
 import io.leasehold.spi.AcquireReply;
@@ -18,6 +17,7 @@ import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.toolkit.CredentialsDesk;
+import io.leasehold.spi.toolkit.QueuePlace;
 import io.leasehold.spi.toolkit.TimedReplies;
 import java.util.List;
 import java.util.Map;
@@ -106,17 +106,28 @@ final class EtcdStore implements LockStore {
     }
 
     @Override
+    public void close() {
+        etcd.close();
+    }
+
+    @Override
+    public StoreAdmin admin() {
+        return admin;
+    }
+
+    @Override
+    public StoreOperations operations() {
+        return new EtcdOperations(uri, etcd, runtime);
+    }
+
+    @Override
     public String description() {
         return uri.toString();
     }
 
     @Override
     public Guarantees guarantees() {
-        return new Guarantees(
-                Guarantee.Exclusion.BY_STORE,
-                Guarantee.Fencing.INCREASING,
-                Guarantee.Queueing.FIFO,
-                Guarantee.Scope.NETWORK);
+        return QueuePlace.GUARANTEES;
     }
 
     @Override
@@ -157,26 +168,8 @@ final class EtcdStore implements LockStore {
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
-        return replies.release(request, () -> end(request));
-    }
-
-    private CompletableFuture<Boolean> end(ReleaseRequest request) {
         QueueEntry place = byOwner.get(request.owner());
-        return place != null ? place.end() : admin.removeOwner(request.names(), request.owner());
-    }
-
-    @Override
-    public StoreAdmin admin() {
-        return admin;
-    }
-
-    @Override
-    public StoreOperations operations() {
-        return new EtcdOperations(uri, etcd, runtime);
-    }
-
-    @Override
-    public void close() {
-        etcd.close();
+        return replies.release(
+                request, () -> place != null ? place.end() : admin.removeOwner(request.names(), request.owner()));
     }
 }

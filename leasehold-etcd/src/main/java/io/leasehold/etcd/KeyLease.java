@@ -1,7 +1,7 @@
 package io.leasehold.etcd;
 
 import io.leasehold.spi.LockRuntime;
-import java.util.Optional;
+import io.leasehold.spi.toolkit.TimeLimit;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -86,7 +86,7 @@ final class KeyLease {
             return CompletableFuture.completedFuture(false);
         }
         long sentAtNanos = extending(leased);
-        return keptAlive(leased).thenApply(kept -> {
+        return TimeLimit.start(() -> etcd.keepAlive(leased.id())).thenApply(kept -> {
             synchronized (this) {
                 kept.ifPresent(one -> mayLive(one, sentAtNanos));
                 if (current != null && current.id() == leased.id()) {
@@ -96,15 +96,6 @@ final class KeyLease {
                 return current != null;
             }
         });
-    }
-
-    /** Turns an exception or an Error of the driver into an answer, so that its waiter goes on. */
-    private CompletableFuture<Optional<EtcdCalls.Leased>> keptAlive(EtcdCalls.Leased leased) {
-        try {
-            return etcd.keepAlive(leased.id());
-        } catch (RuntimeException | Error e) {
-            return CompletableFuture.failedFuture(e);
-        }
     }
 
     /**

@@ -8,8 +8,8 @@ import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.virtual.VirtualRuntime;
@@ -48,7 +48,7 @@ final class AdminStepsTest {
         return future.join();
     }
 
-    private static List<String> names(List<LockRecord> records) {
+    private static List<String> names(List<HeldLock> records) {
         return records.stream().map(record -> record.name().text()).toList();
     }
 
@@ -118,8 +118,8 @@ final class AdminStepsTest {
         ByteSequence head = put(LOCK, "host/1/x", etcd.newLease(60));
         put(LOCK, "host/2/y", etcd.newLease(60));
         etcd.withhold("first");
-        CompletableFuture<Optional<LockRecord>> described = store.admin().describe(LOCK);
-        CompletableFuture<List<LockRecord>> listed = store.admin().list("*", 5);
+        CompletableFuture<Optional<HeldLock>> described = store.admin().describe(LOCK);
+        CompletableFuture<List<HeldLock>> listed = store.admin().list("*", 5);
         etcd.leases.remove(1L);
         etcd.removeUnheard(head);
         etcd.answer("first");
@@ -208,7 +208,7 @@ final class AdminStepsTest {
         for (int i = 0; i < 501; i++) {
             put(LockName.exactly("lock-%03d".formatted(i)), "host/1/x", etcd.newLease(60));
         }
-        List<LockRecord> all = now(store.admin().list("*", 1_000));
+        List<HeldLock> all = now(store.admin().list("*", 1_000));
         assertThat(all).hasSize(501);
         assertThat(names(all)).isSorted().doesNotHaveDuplicates();
         assertThat(etcd.asked.stream().filter(call -> call.startsWith("keysUntil")))

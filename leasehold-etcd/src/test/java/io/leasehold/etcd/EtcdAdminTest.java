@@ -13,12 +13,12 @@ import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.servers.EtcdServer;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
@@ -220,13 +220,13 @@ class EtcdAdminTest {
         held(ONE);
         queued(ONE, "waiter");
         assertThat(answer(store.admin().list("*", 9)))
-                .extracting(LockRecord::name)
+                .extracting(HeldLock::name)
                 .containsExactly(ONE, TWO);
         assertThat(answer(store.admin().list("*", 1)))
-                .extracting(LockRecord::name)
+                .extracting(HeldLock::name)
                 .containsExactly(ONE);
         assertThat(answer(store.admin().list("t*", 9)))
-                .extracting(LockRecord::name)
+                .extracting(HeldLock::name)
                 .containsExactly(TWO);
         assertThat(answer(store.admin().list("*", 9)).get(0).holder().id()).isEqualTo("holder");
     }

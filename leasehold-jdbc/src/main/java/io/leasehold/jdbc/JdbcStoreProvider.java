@@ -4,6 +4,7 @@ import io.leasehold.CredentialsProvider;
 import io.leasehold.jdbc.dialect.DialectProvider;
 import io.leasehold.jdbc.sqlite.FileSystems;
 import io.leasehold.jdbc.sqlite.Synchronous;
+import io.leasehold.jdbc.store.StoreSettings;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreProvider;
@@ -128,10 +129,8 @@ public final class JdbcStoreProvider implements StoreProvider {
                                     + "\"; there is synchronous=normal, synchronous=full and create=false");
             }
         }
-        Path file = path(uri, path);
-        return create
-                ? SqliteStore.open(file, synchronous, FileSystems.real(), runtime)
-                : SqliteStore.openExisting(file, synchronous, runtime);
+        return SqliteStore.open(
+                path(uri, path), synchronous, FileSystems.real(), runtime, StoreSettings.RETENTION, create);
     }
 
     private static Path path(StoreUri uri, String text) {

@@ -86,24 +86,13 @@ public final class JdbcStores {
         Objects.requireNonNull(dataSource, "dataSource");
         Objects.requireNonNull(dialect, "dialect");
         Objects.requireNonNull(runtime, "runtime");
-        DatabaseClock clock = clock(dialect, runtime);
         String where = dialect.database() + " data source";
-        SchemaCheck schema = new SchemaCheck(dialect, runtime, clock.kind(), where);
-        StoreSettings.Spare connections = discreet(dataSource::getConnection);
-        Tables tables = new Tables(connections, dialect, schema, where, null, true);
+        Tables tables = new Tables(discreet(dataSource::getConnection), dialect, where, null, true, runtime);
         try {
             KeptConnection connection =
                     KeptConnection.borrowed(new ServerOpener(runtime, tables), patience(dialect), runtime);
-            return connection.orClose(() -> start(
-                    described(tables.url, where),
-                    dialect,
-                    tables.url,
-                    clock,
-                    schema,
-                    connection,
-                    connections,
-                    retention,
-                    runtime));
+            return connection.orClose(
+                    () -> tables.start(connection, described(tables.url, where), tables.url, retention));
         } catch (SQLException e) {
             throw refusal(dialect, where, e);
         }
@@ -144,17 +133,14 @@ public final class JdbcStores {
             @Nullable CredentialsProvider credentials,
             LockRuntime runtime,
             Duration retention) {
-        DatabaseClock clock = clock(dialect, runtime);
-        SchemaCheck schema = new SchemaCheck(dialect, runtime, clock.kind(), redacted);
         refuseWithoutDriver(dialect, url, redacted);
         CredentialsDesk desk = credentials == null ? null : new CredentialsDesk(credentials, redacted, runtime);
         StoreSettings.Spare opener = discreet(() -> DriverManager.getConnection(url, properties(dialect, url, desk)));
-        Tables tables = new Tables(
-                opener, dialect, schema, redacted, dialect.connecting().begin(), desk != null);
+        Tables tables =
+                new Tables(opener, dialect, redacted, dialect.connecting().begin(), desk != null, runtime);
         try {
             KeptConnection connection = KeptConnection.own(new ServerOpener(runtime, tables), patience(dialect));
-            return connection.orClose(
-                    () -> start(redacted, dialect, url, clock, schema, connection, opener, retention, runtime));
+            return connection.orClose(() -> tables.start(connection, redacted, url, retention));
         } catch (SQLException e) {
             throw refusal(dialect, redacted, e);
         }
@@ -197,39 +183,41 @@ public final class JdbcStores {
                 return connections.open();
             } catch (SQLException e) {
                 throw DriverWords.withoutUrl(e);
-            } catch (LockStoreException e) {
-                // In our own words: what names the store does so without secrets.
-                throw e;
             } catch (RuntimeException e) {
-                throw DriverWords.withoutUrl(e);
+                // Our own words name the store without secrets.
+                throw e instanceof LockStoreException ? e : DriverWords.withoutUrl(e);
             }
         };
     }
 
-    /** Opens connections and looks at the tables at their other end. */
+    /** Opens connections, looks at the tables at their other end, and starts a store over them. */
     private static final class Tables implements ServerOpener.Source {
 
         private final StoreSettings.Spare connections;
         private final Dialect dialect;
+        private final DatabaseClock clock;
         private final SchemaCheck schema;
         private final String where;
         private final @Nullable String begin;
         private final boolean loginMayChange;
+        private final LockRuntime runtime;
         private volatile String url = "";
 
         Tables(
                 StoreSettings.Spare connections,
                 Dialect dialect,
-                SchemaCheck schema,
                 String where,
                 @Nullable String begin,
-                boolean loginMayChange) {
-            this.loginMayChange = loginMayChange;
+                boolean loginMayChange,
+                LockRuntime runtime) {
             this.connections = connections;
             this.dialect = dialect;
-            this.schema = schema;
+            this.clock = clock(dialect, runtime);
+            this.schema = new SchemaCheck(dialect, runtime, clock.kind(), where);
             this.where = where;
             this.begin = begin;
+            this.loginMayChange = loginMayChange;
+            this.runtime = runtime;
         }
 
         @Override
@@ -240,46 +228,59 @@ public final class JdbcStores {
         @Override
         public LeaseTable open() throws SQLException {
             Loan loan = Loan.begin(connections.open(), dialect.tuning());
-            boolean fit = false;
             try {
                 loan.answerWithin(OPENING_NANOS);
                 url = String.valueOf(loan.connection().getMetaData().getURL());
-                Incarnation found = prepared(loan.connection(), dialect, schema, where);
+                Incarnation found = prepared(loan.connection());
                 if (begin != null) {
                     try (Statement statement = loan.connection().createStatement()) {
                         statement.execute(begin);
                     }
                 }
-                LeaseTable table = new LeaseTable(loan, dialect, found);
-                fit = true;
-                return table;
-            } finally {
-                if (!fit) {
-                    loan.giveBack();
+                return new LeaseTable(loan, dialect, found);
+            } catch (Throwable e) {
+                // Of any kind: a wrapper of a driver may throw what no interface declares.
+                loan.giveBack();
+                throw e;
+            }
+        }
+
+        /** Two clients that make the tables at the same time get into each other's way, and may do so again. */
+        private Incarnation prepared(Connection connection) throws SQLException {
+            refuseStrangers(connection, dialect, where);
+            for (int tries = 1; ; tries++) {
+                try {
+                    Incarnation found = schema.findOrMake(connection);
+                    schema.refuseLookAlikes(connection);
+                    schema.findOrMakeClients(connection);
+                    return found;
+                } catch (SQLException e) {
+                    if (tries >= MAX_TRIES || dialect.troubles().apply(e) != SqlTrouble.CONTENTION) {
+                        throw e;
+                    }
                 }
             }
         }
-    }
 
-    private static LockStore start(
-            String description,
-            Dialect dialect,
-            String url,
-            DatabaseClock clock,
-            SchemaCheck schema,
-            KeptConnection connection,
-            StoreSettings.Spare spare,
-            Duration retention,
-            LockRuntime runtime) {
-        Guarantees guarantees = new Guarantees(
-                Guarantee.Exclusion.WITHIN_DRIFT,
-                Guarantee.Fencing.INCREASING,
-                Guarantee.Queueing.POLLING,
-                dialect.scope().apply(url));
-        return LeaseTableStore.start(
-                new StoreSettings(
-                        description, dialect, guarantees, clock, schema, connection, spare, Lives.UNKNOWN, retention),
-                runtime);
+        LockStore start(KeptConnection connection, String description, String ofUrl, Duration retention) {
+            Guarantees guarantees = new Guarantees(
+                    Guarantee.Exclusion.WITHIN_DRIFT,
+                    Guarantee.Fencing.INCREASING,
+                    Guarantee.Queueing.POLLING,
+                    dialect.scope().apply(ofUrl));
+            return LeaseTableStore.start(
+                    new StoreSettings(
+                            description,
+                            dialect,
+                            guarantees,
+                            clock,
+                            schema,
+                            connection,
+                            connections,
+                            Lives.UNKNOWN,
+                            retention),
+                    runtime);
+        }
     }
 
     private static DatabaseClock clock(Dialect dialect, LockRuntime runtime) {
@@ -300,24 +301,6 @@ public final class JdbcStores {
             end++;
         }
         return shown.substring(0, end);
-    }
-
-    /** Two clients that make the tables at the same time get into each other's way, and may do so again. */
-    private static Incarnation prepared(Connection connection, Dialect dialect, SchemaCheck schema, String where)
-            throws SQLException {
-        refuseStrangers(connection, dialect, where);
-        for (int tries = 1; ; tries++) {
-            try {
-                Incarnation found = schema.findOrMake(connection);
-                schema.refuseLookAlikes(connection);
-                schema.findOrMakeClients(connection);
-                return found;
-            } catch (SQLException e) {
-                if (tries >= MAX_TRIES || dialect.troubles().apply(e) != SqlTrouble.CONTENTION) {
-                    throw e;
-                }
-            }
-        }
     }
 
     private static void refuseStrangers(Connection connection, Dialect dialect, String where) throws SQLException {

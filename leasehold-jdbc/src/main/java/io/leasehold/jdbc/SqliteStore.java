@@ -64,7 +64,7 @@ public final class SqliteStore {
      * @throws LockStoreException if the file cannot be opened, or is not safe to use: the message says which and why
      */
     public static LockStore open(Path path, LockRuntime runtime) {
-        return open(path, Synchronous.NORMAL, FileSystems.real(), runtime);
+        return open(path, Synchronous.NORMAL, FileSystems.real(), runtime, StoreSettings.RETENTION, true);
     }
 
     /**
@@ -76,21 +76,13 @@ public final class SqliteStore {
         return runtime -> open(path, runtime);
     }
 
-    static LockStore open(Path path, Synchronous synchronous, FileSystems fileSystems, LockRuntime runtime) {
-        return open(path, synchronous, fileSystems, runtime, StoreSettings.RETENTION);
-    }
-
-    /** As {@link #open(Path, LockRuntime)}, but makes neither a file nor a directory nor a table. */
-    static LockStore openExisting(Path path, Synchronous synchronous, LockRuntime runtime) {
-        return open(path, synchronous, FileSystems.real(), runtime, StoreSettings.RETENTION, false);
-    }
-
+    /**
+     * As {@link #open(Path, LockRuntime)}.
+     *
+     * @param retention see {@link StoreSettings}
+     * @param create if not, makes neither a file nor a directory nor a table
+     */
     static LockStore open(
-            Path path, Synchronous synchronous, FileSystems fileSystems, LockRuntime runtime, Duration retention) {
-        return open(path, synchronous, fileSystems, runtime, retention, true);
-    }
-
-    private static LockStore open(
             Path path,
             Synchronous synchronous,
             FileSystems fileSystems,

@@ -12,6 +12,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.jdbc.sqlite.FileSystems;
 import io.leasehold.jdbc.sqlite.Synchronous;
+import io.leasehold.jdbc.store.StoreSettings;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
@@ -234,8 +235,8 @@ class SqliteFileTest {
     void sharedFileSystemsAreRefusedBeforeAnythingIsMadeThere(String type) {
         Path file = directory.resolve("locks.db");
         FileSystems mounted = existing -> type;
-        assertThatThrownBy(
-                        () -> LeaseClient.open(runtime -> SqliteStore.open(file, Synchronous.NORMAL, mounted, runtime)))
+        assertThatThrownBy(() -> LeaseClient.open(runtime ->
+                        SqliteStore.open(file, Synchronous.NORMAL, mounted, runtime, StoreSettings.RETENTION, true)))
                 .isInstanceOf(UnsafeStoreException.class)
                 .hasMessageContainingAll(file.toString(), type, "local disk");
         assertThat(file).doesNotExist();
@@ -267,8 +268,8 @@ class SqliteFileTest {
         Path link = Files.createSymbolicLink(directory.resolve("locks.db"), elsewhere.resolve("real.db"));
         Files.createFile(elsewhere.resolve("real.db"));
         FileSystems mounted = existing -> existing.startsWith(elsewhere) ? "nfs4" : "ext4";
-        assertThatThrownBy(
-                        () -> LeaseClient.open(runtime -> SqliteStore.open(link, Synchronous.NORMAL, mounted, runtime)))
+        assertThatThrownBy(() -> LeaseClient.open(runtime ->
+                        SqliteStore.open(link, Synchronous.NORMAL, mounted, runtime, StoreSettings.RETENTION, true)))
                 .isInstanceOf(UnsafeStoreException.class)
                 .hasMessageContainingAll(link.toString(), "nfs4");
     }
@@ -414,8 +415,8 @@ class SqliteFileTest {
     @Test
     void fullSynchronousIsAnOption() {
         Path file = directory.resolve("full.db");
-        try (LeaseClient client =
-                LeaseClient.open(runtime -> SqliteStore.open(file, Synchronous.FULL, FileSystems.real(), runtime))) {
+        try (LeaseClient client = LeaseClient.open(runtime ->
+                SqliteStore.open(file, Synchronous.FULL, FileSystems.real(), runtime, StoreSettings.RETENTION, true))) {
             assertUsable(client, "x");
         }
     }

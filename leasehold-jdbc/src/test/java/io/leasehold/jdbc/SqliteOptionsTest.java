@@ -72,7 +72,7 @@ class SqliteOptionsTest {
     @Test
     void rowsAreKeptForAsLongAsWasAskedFor() throws Exception {
         try (LockStore store =
-                SqliteStore.open(file(), Synchronous.NORMAL, FileSystems.real(), runtime, Duration.ofHours(1))) {
+                SqliteStore.open(file(), Synchronous.NORMAL, FileSystems.real(), runtime, Duration.ofHours(1), true)) {
             OwnerToken owner = OwnerToken.draw(runtime);
             acquire(store, "old", owner);
             CompletableFuture<?> released = store.release(LeaseClient.releaseRequest("old", owner, 0));

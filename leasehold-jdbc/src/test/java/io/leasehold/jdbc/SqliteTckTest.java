@@ -33,7 +33,7 @@ class SqliteTckTest implements BackendTck {
 
             @Override
             public LockStore openForgetful(LockRuntime runtime) {
-                return SqliteStore.open(file(), Synchronous.NORMAL, FileSystems.real(), runtime, Duration.ZERO);
+                return SqliteStore.open(file(), Synchronous.NORMAL, FileSystems.real(), runtime, Duration.ZERO, true);
             }
 
             @Override

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.testkit.virtual.VirtualRuntime;
@@ -102,7 +102,7 @@ class TableAdminTest {
         assertThat(list("*", 10)).containsExactly("a", "ab", "b");
         assertThat(list("a*", 10)).containsExactly("a", "ab");
         assertThat(list("*", 2)).containsExactly("a", "ab");
-        LockRecord record =
+        HeldLock record =
                 get(client.store.admin().describe(LockName.exactly("b"))).orElseThrow();
         assertThat(record.name()).isEqualTo(LockName.exactly("b"));
         assertThat(record.toString()).contains("holder of b");

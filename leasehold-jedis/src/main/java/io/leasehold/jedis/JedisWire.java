@@ -125,7 +125,7 @@ final class JedisWire {
                 threads.start("ends", this::disconnect);
             } catch (Error e) {
                 // The system has no more threads.
-                LOG.debug("a connection is ended by who asks for it", e);
+                LOG.debug("a connection is ended by the caller that asked for it", e);
                 disconnect();
             }
         }

@@ -86,8 +86,9 @@ final class JedisLeftoversTest {
             } catch (InterruptedException e) {
                 throw new JedisConnectionException(e);
             }
-            late.add(new ScriptedConnection());
-            return late.get(late.size() - 1);
+            ScriptedConnection one = new ScriptedConnection();
+            late.add(one);
+            return one;
         });
         CompletableFuture<RedisConnection> connection = slow.connect(HERE);
         CompletableFuture<PushConnection> pushes = slow.connectForPushes(HERE);

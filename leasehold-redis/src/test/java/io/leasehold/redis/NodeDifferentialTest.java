@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.memory.InMemoryNode;
@@ -21,7 +22,6 @@ import io.leasehold.redis.topology.DriverThreads;
 import io.leasehold.redis.topology.LettuceDriver;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.HandOver;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
@@ -362,7 +362,7 @@ class NodeDifferentialTest {
         /** The holder and its token. */
         private String holder(Subject subject) {
             Holder holder = NodeBench.answer(subject.node.admin().describe(name))
-                    .map(LockRecord::holder)
+                    .map(HeldLock::holder)
                     .orElse(null);
             if (holder == null) {
                 return "free";

@@ -12,12 +12,12 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.node.NodeReply;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.simulator.proxy.TcpProxy;
 import io.leasehold.spi.FailureKind;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
@@ -163,7 +163,7 @@ class RedisAccessTest {
             assertThat(bench.acquireWaiting(waiter)).isInstanceOf(NodeReply.Yes.class);
             assertThat(NodeBench.answer(bench.node.admin().describe(NAME))).isPresent();
             assertThat(NodeBench.answer(bench.node.admin().list("*", 10)))
-                    .extracting(LockRecord::name)
+                    .extracting(HeldLock::name)
                     .containsExactly(NAME);
             assertThat(NodeBench.answer(bench.node.admin().forceRelease(NAME, null)))
                     .isTrue();

@@ -2,7 +2,7 @@ package io.leasehold.simulator;
 
 import io.leasehold.Attempt;
 import io.leasehold.Lease;
-import io.leasehold.spi.LockRecord;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.testkit.virtual.VirtualWorld;
 import java.time.Duration;
 import java.util.List;
@@ -47,7 +47,7 @@ final class Aftermath {
             world.runFor(ClientOptions.TTL.multipliedBy(2));
         }
         for (SimulatedNode node : simulation.nodes) {
-            List<LockRecord> left = left(node);
+            List<HeldLock> left = left(node);
             if (!left.isEmpty()) {
                 simulation.log.problem("orphan: left behind at " + node.description() + ": " + left);
             }
@@ -68,7 +68,7 @@ final class Aftermath {
         }
     }
 
-    private static List<LockRecord> left(SimulatedNode node) {
+    private static List<HeldLock> left(SimulatedNode node) {
         return node.admin().list("*", 10).join();
     }
 

@@ -3,6 +3,7 @@ package io.leasehold.simulator;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.memory.NodeImage;
@@ -12,7 +13,6 @@ import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.HandOver;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
@@ -367,12 +367,12 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     }
 
     @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+    public CompletableFuture<Optional<HeldLock>> describe(LockName name) {
         return down ? new CompletableFuture<>() : node.admin().describe(name);
     }
 
     @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+    public CompletableFuture<List<HeldLock>> list(String glob, int limit) {
         return down ? new CompletableFuture<>() : node.admin().list(glob, limit);
     }
 

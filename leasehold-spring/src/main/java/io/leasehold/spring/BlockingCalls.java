@@ -3,6 +3,8 @@ package io.leasehold.spring;
 import io.leasehold.Attempt;
 import io.leasehold.Hold;
 import io.leasehold.LeaseLostException;
+import io.leasehold.spi.method.LeaseScope;
+import io.leasehold.spi.method.LossInterrupt;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -15,8 +17,8 @@ final class BlockingCalls {
     private BlockingCalls() {}
 
     static @Nullable Object run(LockCall call) throws Throwable {
-        LeaseScope around = LeaseScope.current();
-        LeaseScope.refuseHeld(around, call.client(), call.names());
+        LeaseScope around = InheritedScope.current();
+        LeaseScope.refuseHeld(around, call.asked());
         boolean outer = ThreadTransactions.isActive();
         if (outer && call.outerTransaction() == OuterTransaction.FAIL) {
             throw call.refusedInTransaction();

@@ -1,5 +1,6 @@
 package io.leasehold.spring;
 
+import io.leasehold.spi.method.LeaseScope;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 
@@ -11,7 +12,7 @@ final class CommitGuard implements TransactionExecutionListener {
 
     @Override
     public void beforeCommit(TransactionExecution transaction) {
-        LeaseScope scope = LeaseScope.current();
+        LeaseScope scope = InheritedScope.current();
         if (scope != null) {
             scope.checkCommit();
         }

@@ -1,5 +1,7 @@
 package io.leasehold.spring;
 
+import io.leasehold.spi.method.LeaseScope;
+
 /**
  * A body that a transaction keeps the lease of, and what gives that back.
  *

@@ -1,5 +1,6 @@
 package io.leasehold.spring;
 
+import io.leasehold.spi.method.LeaseScope;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
@@ -15,8 +16,13 @@ final class InheritedScope {
 
     private InheritedScope() {}
 
-    /** The scope that this thread inherits or runs in; null where there is none. */
+    /** The innermost body of this thread, or the one that it inherits; null where there is none. */
     static @Nullable LeaseScope current() {
+        LeaseScope own = LeaseScope.current();
+        return own != null ? own : inherited();
+    }
+
+    private static @Nullable LeaseScope inherited() {
         Handles handles = HANDLES;
         try {
             return handles != null && (boolean) handles.isBound.invokeExact(handles.value)

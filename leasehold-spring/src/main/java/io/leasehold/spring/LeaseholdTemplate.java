@@ -7,6 +7,8 @@ import io.leasehold.LockBusyException;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
+import io.leasehold.spi.method.AskedLocks;
+import io.leasehold.spi.method.ClientLocks;
 import io.micrometer.observation.ObservationRegistry;
 import java.time.Duration;
 import java.util.List;
@@ -100,11 +102,10 @@ public final class LeaseholdTemplate {
         Objects.requireNonNull(whenBusy, "whenBusy");
         DistributedLock lock = client.named(name).with(change);
         LockCall call = new LockCall(
-                List.of(name),
-                client,
+                new AskedLocks(client.holderId(), List.of(name), false),
                 lock,
                 maxWait,
-                MethodLocks.defaultGuard(lock.options()),
+                ClientLocks.defaultGuard(lock.options()),
                 onLoss,
                 settings.outerTransaction(),
                 hold -> work.run((Lease) hold),

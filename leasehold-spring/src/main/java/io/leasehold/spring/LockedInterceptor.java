@@ -1,11 +1,13 @@
 package io.leasehold.spring;
 
+import io.leasehold.Acquirable;
 import io.leasehold.Attempt;
 import io.leasehold.Hold;
-import io.leasehold.Lease;
 import io.leasehold.LockBusyException;
 import io.leasehold.LockName;
-import io.leasehold.spring.LockedMethod.Slots;
+import io.leasehold.MultiLock;
+import io.leasehold.spi.method.AskedLocks;
+import io.leasehold.spi.method.LeaseSlots;
 import io.leasehold.spring.LockedMethod.Style;
 import java.lang.reflect.Method;
 import java.util.Arrays;
@@ -42,10 +44,10 @@ final class LockedInterceptor implements MethodInterceptor {
         }
         MethodLocks locks = clients.of(locked);
         List<LockName> names = locked.naming().of(target, invocation.getArguments());
+        Acquirable<? extends Hold> lock = locks.of(names);
         LockCall call = new LockCall(
-                names,
-                locks.client(),
-                locks.of(names),
+                new AskedLocks(locks.holderId(), names, lock instanceof MultiLock),
+                lock,
                 locks.maxWait(),
                 locks.commitGuard(),
                 locked.onLoss(),
@@ -77,7 +79,7 @@ final class LockedInterceptor implements MethodInterceptor {
         if (locked.style() == Style.BLOCKING) {
             return hold -> {
                 if (invocation instanceof ProxyMethodInvocation proxied) {
-                    proxied.setArguments(filled(locked.slots(), invocation.getArguments(), hold));
+                    proxied.setArguments(locked.slots().filled(invocation.getArguments(), hold));
                 }
                 return invocation.proceed();
             };
@@ -88,11 +90,11 @@ final class LockedInterceptor implements MethodInterceptor {
     }
 
     /** An invocation that begins when its lock is held, as often as it is acquired. */
-    private record Later(ProxyMethodInvocation kept, Slots slots) {
+    private record Later(ProxyMethodInvocation kept, LeaseSlots slots) {
 
         @Nullable
         Object proceed(Hold hold) throws Throwable {
-            return proceed(filled(slots, kept.getArguments(), hold));
+            return proceed(slots.filled(kept.getArguments(), hold));
         }
 
         @Nullable
@@ -110,23 +112,9 @@ final class LockedInterceptor implements MethodInterceptor {
 
         @Override
         public @Nullable Object run(Hold hold, Inside inside) throws Throwable {
-            Object[] arguments = filled(later.slots(), later.kept().getArguments(), hold);
+            Object[] arguments = later.slots().filled(later.kept().getArguments(), hold);
             return later.proceed(Coroutines.watched(arguments, inside));
         }
-    }
-
-    private static Object[] filled(Slots slots, Object[] arguments, Hold hold) {
-        Object[] filled = arguments.clone();
-        if (slots.lease() >= 0) {
-            filled[slots.lease()] = hold;
-        }
-        if (slots.multiLease() >= 0) {
-            filled[slots.multiLease()] = hold;
-        }
-        if (slots.token() >= 0) {
-            filled[slots.token()] = ((Lease) hold).fencingToken();
-        }
-        return filled;
     }
 
     private static @Nullable Object whenBusy(LockedMethod locked, MethodInvocation invocation, Attempt.Busy<?> busy)

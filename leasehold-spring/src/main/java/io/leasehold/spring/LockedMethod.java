@@ -1,9 +1,7 @@
 package io.leasehold.spring;
 
-import io.leasehold.Fairness;
-import io.leasehold.Lease;
-import io.leasehold.LockOptions;
-import io.leasehold.MultiLease;
+import io.leasehold.spi.method.LeaseSlots;
+import io.leasehold.spi.method.OptionChanges;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -27,9 +25,9 @@ record LockedMethod(
         Method method,
         Style style,
         LockNaming naming,
-        Slots slots,
+        LeaseSlots slots,
         @Nullable Duration maxWait,
-        Changes changes,
+        OptionChanges changes,
         OnBusy onBusy,
         @Nullable Method fallback,
         OnLoss onLoss,
@@ -46,48 +44,5 @@ record LockedMethod(
         PUBLISHER,
         /** It runs as a coroutine, of which Spring makes a publisher, and has ended with it. */
         SUSPENDING
-    }
-
-    /**
-     * Where the parameters stand that are filled; −1 for none.
-     *
-     * @param lease of type {@link Lease}
-     * @param multiLease of type {@link MultiLease}
-     * @param token of type long
-     */
-    record Slots(int lease, int multiLease, int token) {
-
-        boolean wantOne() {
-            return lease >= 0 || token >= 0;
-        }
-    }
-
-    /**
-     * Options that a method sets; null where it leaves them to the client.
-     *
-     * @param ttl see {@link LockOptions}
-     * @param maxHold see {@link LockOptions}
-     * @param atLeast see {@link LockOptions}
-     * @param fairness see {@link LockOptions}
-     */
-    record Changes(
-            @Nullable Duration ttl,
-            @Nullable Duration maxHold,
-            @Nullable Duration atLeast,
-            @Nullable Fairness fairness) {
-
-        LockOptions of(LockOptions options) {
-            LockOptions changed = options;
-            if (ttl != null) {
-                changed = changed.ttl(ttl);
-            }
-            if (maxHold != null) {
-                changed = changed.maxHold(maxHold);
-            }
-            if (atLeast != null) {
-                changed = changed.atLeast(atLeast);
-            }
-            return fairness == null ? changed : changed.fairness(fairness);
-        }
     }
 }

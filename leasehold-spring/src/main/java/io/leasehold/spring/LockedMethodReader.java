@@ -3,8 +3,8 @@ package io.leasehold.spring;
 import io.leasehold.Attempt;
 import io.leasehold.Lease;
 import io.leasehold.MultiLease;
-import io.leasehold.spring.LockedMethod.Changes;
-import io.leasehold.spring.LockedMethod.Slots;
+import io.leasehold.spi.method.LeaseSlots;
+import io.leasehold.spi.method.OptionChanges;
 import io.leasehold.spring.LockedMethod.Style;
 import java.lang.reflect.Method;
 import java.lang.reflect.Parameter;
@@ -85,7 +85,7 @@ final class LockedMethodReader {
                 naming,
                 slots(method, naming),
                 maxWait == null && scheduled ? Duration.ZERO : maxWait,
-                new Changes(
+                new OptionChanges(
                         duration(method, "ttl", locked.ttl()),
                         duration(method, "maxHold", locked.maxHold()),
                         duration(method, "atLeast", locked.atLeast()),
@@ -155,7 +155,7 @@ final class LockedMethodReader {
                 cure);
     }
 
-    private static Slots slots(Method method, LockNaming naming) {
+    private static LeaseSlots slots(Method method, LockNaming naming) {
         int lease = -1;
         int multiLease = -1;
         int token = -1;
@@ -174,7 +174,7 @@ final class LockedMethodReader {
                 token = i;
             }
         }
-        Slots slots = new Slots(lease, multiLease, token);
+        LeaseSlots slots = new LeaseSlots(lease, multiLease, token);
         if (slots.wantOne() && (multiLease >= 0 || naming.isAlwaysSeveral())) {
             throw LintFinding.refusal(
                     method,

@@ -3,6 +3,7 @@ package io.leasehold.spring;
 import io.leasehold.Hold;
 import io.leasehold.Lease;
 import io.leasehold.MultiLease;
+import io.leasehold.spi.method.LeaseScope;
 
 /**
  * The lease under which the calling code runs: that of the innermost {@link Locked} method or {@link LeaseholdTemplate} of this
@@ -42,7 +43,7 @@ public final class Locks {
     }
 
     private static Hold innermost() {
-        LeaseScope scope = LeaseScope.current();
+        LeaseScope scope = InheritedScope.current();
         if (scope == null) {
             throw new IllegalStateException(
                     "no locked body runs on this thread: call this inside a @Locked method, on its thread");

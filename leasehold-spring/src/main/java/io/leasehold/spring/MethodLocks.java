@@ -1,12 +1,10 @@
 package io.leasehold.spring;
 
 import io.leasehold.Acquirable;
-import io.leasehold.DistributedLock;
 import io.leasehold.Hold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
-import io.leasehold.LockOptions;
-import io.leasehold.MultiLock;
+import io.leasehold.spi.method.ClientLocks;
 import io.micrometer.observation.ObservationRegistry;
 import java.time.Duration;
 import java.util.List;
@@ -20,11 +18,8 @@ import org.jspecify.annotations.Nullable;
 final class MethodLocks {
 
     private final LockedMethod locked;
-    private final LockClient client;
-    private final LockOptions options;
-    private final boolean changed;
+    private final ClientLocks locks;
     private final Duration maxWait;
-    private final Duration commitGuard;
     private final OuterTransaction outerTransaction;
     private final ObservationRegistry observations;
     /** Where the name does not depend on the call: made once, since making it costs more than acquiring allocates. */
@@ -33,7 +28,6 @@ final class MethodLocks {
     /** @throws LockedUsageException if the method has no patience, or the client cannot do what it asks for */
     MethodLocks(LockedMethod locked, LockClient client, LeaseholdSettings settings, ObservationRegistry observations) {
         this.locked = locked;
-        this.client = client;
         this.observations = observations;
         this.outerTransaction = settings.outerTransaction();
         Duration patience = locked.maxWait() != null ? locked.maxWait() : settings.maxWait(locked.client());
@@ -44,51 +38,17 @@ final class MethodLocks {
                     "Write maxWait = \"3s\", or 0 for one try, or set a default in LeaseholdSettings");
         }
         this.maxWait = patience;
-        LockOptions given = client.named("options").options();
-        try {
-            this.options = locked.changes().of(given);
-        } catch (IllegalArgumentException e) {
-            throw LintFinding.refusal(locked.method(), "has unsafe timings: " + e.getMessage(), "Change them");
-        }
-        Duration ttl = options.ttl().plus(options.lockDelay());
-        if (ttl.compareTo(client.maxTtl()) > 0) {
-            throw LintFinding.refusal(
-                    locked.method(),
-                    "has a ttl of " + ttl + ", and " + client.storeDescription() + " accepts at most "
-                            + client.maxTtl(),
-                    "Write a shorter ttl: a held lock renews itself");
-        }
-        this.changed = !options.equals(given);
-        this.commitGuard = commitGuard(locked, options);
+        this.locks = new ClientLocks(
+                client,
+                locked.changes(),
+                locked.commitGuard(),
+                (problem, cure) -> LintFinding.refusal(locked.method(), problem, cure));
         List<LockName> constant = locked.naming().constant();
         this.constant = constant == null ? null : made(constant);
     }
 
-    private static Duration commitGuard(LockedMethod locked, LockOptions options) {
-        Duration most = options.longestCheckable();
-        Duration asked = locked.commitGuard();
-        if (asked == null) {
-            return defaultGuard(options);
-        }
-        if (asked.compareTo(most) > 0) {
-            throw LintFinding.refusal(
-                    locked.method(),
-                    "has a commitGuard of " + asked + ", and a healthy lease with a ttl of " + options.ttl()
-                            + " is only sure to have " + most + " left",
-                    "Write a shorter commitGuard or a longer ttl");
-        }
-        return asked;
-    }
-
-    /** 2 × node timeout, and never more than a healthy lease has. */
-    static Duration defaultGuard(LockOptions options) {
-        Duration most = options.longestCheckable();
-        Duration guard = options.nodeTimeout().multipliedBy(2);
-        return guard.compareTo(most) <= 0 ? guard : most.isNegative() ? Duration.ZERO : most;
-    }
-
-    LockClient client() {
-        return client;
+    String holderId() {
+        return locks.holderId();
     }
 
     Duration maxWait() {
@@ -96,7 +56,7 @@ final class MethodLocks {
     }
 
     Duration commitGuard() {
-        return commitGuard;
+        return locks.commitGuard();
     }
 
     ObservationRegistry observations() {
@@ -120,15 +80,10 @@ final class MethodLocks {
         boolean one = names.size() == 1
                 && locked.slots().multiLease() < 0
                 && !locked.naming().isAlwaysSeveral();
-        if (one) {
-            DistributedLock lock = client.named(names.get(0));
-            return changed ? lock.with(standard -> options) : lock;
-        }
-        if (locked.slots().wantOne()) {
+        if (!one && locked.slots().wantOne()) {
             throw new IllegalArgumentException(LintFinding.shown(locked.method()) + ": the key has " + names.size()
                     + " values, and the method takes the lease of one lock; take a MultiLease");
         }
-        MultiLock several = client.all(names.toArray(LockName[]::new));
-        return changed ? several.with(standard -> options) : several;
+        return one ? locks.one(names.get(0)) : locks.all(names);
     }
 }

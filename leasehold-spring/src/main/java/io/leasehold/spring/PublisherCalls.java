@@ -5,10 +5,12 @@ import io.leasehold.Hold;
 import io.leasehold.LeaseLostException;
 import io.leasehold.LockBusyException;
 import io.leasehold.ReleaseOutcome;
+import io.leasehold.spi.method.LeaseScope;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.contextpropagation.ObservationThreadLocalAccessor;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.slf4j.Logger;
@@ -84,15 +86,24 @@ final class PublisherCalls {
         }
 
         Flux<Object> flux() {
+            return locked(this::inside);
+        }
+
+        /** Its value comes when the lease has been given back, so that a subscriber that needs no more cancels no body. */
+        Mono<Object> mono() {
+            return locked(this::only).singleOrEmpty();
+        }
+
+        private Flux<Object> locked(Function<LeaseScope, Publisher<Object>> body) {
             if (kept != null) {
                 handedOver = true;
-                return shared(kept).flatMapMany(this::inside);
+                return shared(kept).flatMapMany(body);
             }
             return Flux.usingWhen(
                             attempt(),
                             attempt -> attempt instanceof Attempt.Busy<?> busy
-                                    ? Flux.from(busy(busy))
-                                    : begun(attempt.orElseThrow()).flatMapMany(this::inside),
+                                    ? busy(busy)
+                                    : begun(attempt.orElseThrow()).flatMapMany(body),
                             attempt -> released(),
                             (attempt, error) -> released(),
                             attempt -> cancelled())
@@ -105,22 +116,6 @@ final class PublisherCalls {
                     .onErrorMap(error -> told(scope, error))
                     .concatWith(Mono.defer(() -> endOf(scope)))
                     .contextWrite(context -> ReactiveLocks.with(context, scope, held));
-        }
-
-        Mono<Object> mono() {
-            if (kept != null) {
-                handedOver = true;
-                return shared(kept).flatMap(this::only);
-            }
-            return Mono.usingWhen(
-                            attempt(),
-                            attempt -> attempt instanceof Attempt.Busy<?> busy
-                                    ? Mono.from(busy(busy))
-                                    : begun(attempt.orElseThrow()).flatMap(this::only),
-                            attempt -> released(),
-                            (attempt, error) -> released(),
-                            attempt -> cancelled())
-                    .doFinally(signal -> end());
         }
 
         private Mono<Object> only(LeaseScope scope) {
@@ -141,7 +136,7 @@ final class PublisherCalls {
 
         private Mono<Attempt<? extends Hold>> attempt() {
             return Mono.create(sink -> {
-                LeaseScope.refuseHeld(around, call.client(), call.names());
+                LeaseScope.refuseHeld(around, call.asked());
                 if (outer && call.outerTransaction() == OuterTransaction.FAIL) {
                     throw call.refusedInTransaction();
                 }

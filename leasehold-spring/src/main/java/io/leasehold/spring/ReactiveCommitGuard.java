@@ -1,5 +1,6 @@
 package io.leasehold.spring;
 
+import io.leasehold.spi.method.LeaseScope;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;

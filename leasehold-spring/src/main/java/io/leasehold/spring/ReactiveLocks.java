@@ -3,6 +3,7 @@ package io.leasehold.spring;
 import io.leasehold.Hold;
 import io.leasehold.Lease;
 import io.leasehold.MultiLease;
+import io.leasehold.spi.method.LeaseScope;
 import reactor.core.publisher.Mono;
 import reactor.util.context.Context;
 

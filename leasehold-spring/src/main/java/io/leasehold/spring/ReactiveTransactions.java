@@ -1,5 +1,6 @@
 package io.leasehold.spring;
 
+import io.leasehold.spi.method.LeaseScope;
 import java.util.List;
 import org.springframework.core.Ordered;
 import org.springframework.transaction.NoTransactionException;
@@ -54,11 +55,7 @@ final class ReactiveTransactions {
                         .filter(ReleasedWithTransaction.class::isInstance)
                         .map(one -> ((ReleasedWithTransaction) one).kept())
                         .toList();
-                LeaseScope kept = call.keptBy(all.stream().map(HeldScope::scope));
-                return all.stream()
-                        .filter(one -> one.scope() == kept)
-                        .findFirst()
-                        .orElse(null);
+                return call.asked().keptAmong(all, HeldScope::scope);
             });
         }
 

@@ -3,6 +3,7 @@ package io.leasehold.spring;
 import io.leasehold.Attempt;
 import io.leasehold.Hold;
 import io.leasehold.LockBusyException;
+import io.leasehold.spi.method.LeaseScope;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -15,7 +16,7 @@ final class StageCalls {
     private StageCalls() {}
 
     static CompletableFuture<Object> run(LockCall call) {
-        LeaseScope.refuseHeld(LeaseScope.current(), call.client(), call.names());
+        LeaseScope.refuseHeld(InheritedScope.current(), call.asked());
         if (ThreadTransactions.isActive() && call.outerTransaction() == OuterTransaction.FAIL) {
             throw call.refusedInTransaction();
         }

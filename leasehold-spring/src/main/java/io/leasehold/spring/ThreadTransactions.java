@@ -1,6 +1,7 @@
 package io.leasehold.spring;
 
 import io.leasehold.LeaseLostException;
+import io.leasehold.spi.method.LeaseScope;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.Ordered;
 import org.springframework.transaction.support.TransactionSynchronization;
@@ -47,9 +48,14 @@ final class ThreadTransactions {
         }
 
         static @Nullable LeaseScope kept(LockCall call) {
-            return call.keptBy(TransactionSynchronizationManager.getSynchronizations().stream()
-                    .filter(ReleasedWithTransaction.class::isInstance)
-                    .map(one -> ((ReleasedWithTransaction) one).scope()));
+            ReleasedWithTransaction kept = call.asked()
+                    .keptAmong(
+                            TransactionSynchronizationManager.getSynchronizations().stream()
+                                    .filter(ReleasedWithTransaction.class::isInstance)
+                                    .map(ReleasedWithTransaction.class::cast)
+                                    .toList(),
+                            ReleasedWithTransaction::scope);
+            return kept == null ? null : kept.scope();
         }
 
         static void checkToo(LeaseScope scope) {

@@ -14,6 +14,7 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.MultiLease;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.method.AskedLocks;
 import io.micrometer.observation.ObservationRegistry;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
@@ -267,8 +268,7 @@ class BodiesInTroubleTest {
 
     private LockCall call(Throwable failureOfTheRelease, LockCall.Body body) {
         return new LockCall(
-                List.of(LockName.of("x")),
-                locks,
+                new AskedLocks(locks.holderId(), List.of(LockName.of("x")), false),
                 released(failureOfTheRelease),
                 PATIENCE,
                 Duration.ZERO,
@@ -320,8 +320,7 @@ class BodiesInTroubleTest {
         WaitObservationTest.Ended ended = new WaitObservationTest.Ended();
         registry.observationConfig().observationHandler(ended);
         LockCall call = new LockCall(
-                List.of(LockName.of("x"), LockName.of("y")),
-                locks,
+                new AskedLocks(locks.holderId(), List.of(LockName.of("x"), LockName.of("y")), true),
                 broken,
                 PATIENCE,
                 Duration.ZERO,

@@ -88,7 +88,7 @@ class LockedOnNewJdkTest {
                     .isEqualTo(true);
             return null;
         });
-        assertThat(LeaseScope.current()).isNull();
+        assertThat(InheritedScope.current()).isNull();
     }
 
     @Test

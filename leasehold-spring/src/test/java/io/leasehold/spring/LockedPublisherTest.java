@@ -137,6 +137,11 @@ class LockedPublisherTest {
         assertThat(orders.mono("1", Mono.just("value").doOnCancel(() -> cancelled.set(true)))
                         .block(PATIENCE))
                 .isEqualTo("value");
+        assertThat(orders.mono("1", Mono.just("value").doOnCancel(() -> cancelled.set(true)))
+                        .flux()
+                        .next()
+                        .block(PATIENCE))
+                .isEqualTo("value");
         assertThat(cancelled).isFalse();
     }
 

@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
@@ -55,25 +56,17 @@ final class Driver implements SessionCalls.Opener {
         config.setProperty(ZKClientConfig.SECURE_CLIENT, "true");
         config.setProperty(ZKClientConfig.ZOOKEEPER_CLIENT_CNXN_SOCKET, "org.apache.zookeeper.ClientCnxnSocketNetty");
         try (ClientX509Util names = new ClientX509Util()) {
-            ZooKeeperUri.KeyFile ca = uri.keyFile("ca");
-            if (ca != null) {
-                config.setProperty(
-                        names.getSslTruststoreLocationProperty(), ca.path().toString());
-                set(config, names.getSslTruststorePasswdProperty(), ca.password());
-            }
-            ZooKeeperUri.KeyFile identity = uri.keyFile("identity");
-            if (identity != null) {
-                config.setProperty(
-                        names.getSslKeystoreLocationProperty(), identity.path().toString());
-                set(config, names.getSslKeystorePasswdProperty(), identity.password());
-            }
+            set(config, names.getSslTruststoreLocationProperty(), uri.file("ca"));
+            set(config, names.getSslTruststorePasswdProperty(), uri.passwordOf("ca"));
+            set(config, names.getSslKeystoreLocationProperty(), uri.file("identity"));
+            set(config, names.getSslKeystorePasswdProperty(), uri.passwordOf("identity"));
         }
         return config;
     }
 
-    private static void set(ZKClientConfig config, String property, @Nullable String value) {
+    private static void set(ZKClientConfig config, String property, @Nullable Object value) {
         if (value != null) {
-            config.setProperty(property, value);
+            config.setProperty(property, value.toString());
         }
     }
 
@@ -120,73 +113,69 @@ final class Driver implements SessionCalls.Opener {
             return handle.getSessionTimeout();
         }
 
+        private static <T> CompletableFuture<T> answer(Consumer<CompletableFuture<T>> request) {
+            CompletableFuture<T> answer = new CompletableFuture<>();
+            request.accept(answer);
+            return answer;
+        }
+
         @Override
         public CompletableFuture<Created> create(String path, byte[] data, CreateMode mode) {
-            CompletableFuture<Created> future = new CompletableFuture<>();
-            handle.create(
+            return answer(made -> handle.create(
                     path,
                     data,
                     acl,
                     mode,
                     (rc, asked, context, name, stat) ->
-                            complete(future, rc, asked, () -> new Created(name, stat.getCzxid())),
-                    null);
-            return future;
+                            complete(made, rc, asked, () -> new Created(name, stat.getCzxid())),
+                    null));
         }
 
         @Override
         public CompletableFuture<List<String>> children(String path) {
-            CompletableFuture<List<String>> future = new CompletableFuture<>();
-            handle.getChildren(
-                    path, false, (rc, asked, context, children) -> complete(future, rc, asked, () -> children), null);
-            return future;
+            return answer(found -> handle.getChildren(
+                    path, false, (rc, asked, context, children) -> complete(found, rc, asked, () -> children), null));
         }
 
         @Override
         public CompletableFuture<Void> sync(String path) {
-            CompletableFuture<Void> future = new CompletableFuture<>();
-            handle.sync(path, (rc, asked, context) -> complete(future, rc, asked, () -> null), null);
-            return future;
+            return answer(
+                    synced -> handle.sync(path, (rc, asked, context) -> complete(synced, rc, asked, () -> null), null));
         }
 
         @Override
         public CompletableFuture<Node> read(String path, boolean watch) {
-            CompletableFuture<Node> future = new CompletableFuture<>();
-            handle.getData(
+            return answer(found -> handle.getData(
                     path,
                     watch,
                     (rc, asked, context, data, stat) -> complete(
-                            future,
+                            found,
                             rc,
                             asked,
                             () -> new Node(
                                     data == null ? new byte[0] : data, stat.getCzxid(), stat.getEphemeralOwner())),
-                    null);
-            return future;
+                    null));
         }
 
         @Override
         public CompletableFuture<Void> delete(String path) {
-            CompletableFuture<Void> future = new CompletableFuture<>();
-            handle.delete(path, -1, (rc, asked, context) -> complete(future, rc, asked, () -> null), null);
-            return future;
+            return answer(deleted ->
+                    handle.delete(path, -1, (rc, asked, context) -> complete(deleted, rc, asked, () -> null), null));
         }
 
         @Override
         public CompletableFuture<OptionalInt> firstMissing(List<String> paths) {
-            CompletableFuture<OptionalInt> future = new CompletableFuture<>();
-            handle.multi(
+            return answer(found -> handle.multi(
                     paths.stream().map(path -> Op.check(path, -1)).toList(),
                     (rc, asked, context, results) -> {
                         boolean isMissing = rc == KeeperException.Code.NONODE.intValue() && results != null;
                         complete(
-                                future,
+                                found,
                                 isMissing ? KeeperException.Code.OK.intValue() : rc,
                                 paths.get(0),
                                 () -> isMissing ? firstMissingOf(results) : OptionalInt.empty());
                     },
-                    null);
-            return future;
+                    null));
         }
 
         private static OptionalInt firstMissingOf(List<OpResult> results) {

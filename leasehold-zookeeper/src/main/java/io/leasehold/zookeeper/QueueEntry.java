@@ -202,19 +202,16 @@ final class QueueEntry {
 
     /** A node with our id is ours if it was made in this session; one of another session is on its way out. */
     private CompletableFuture<Boolean> adopt(Session in, String path) {
-        return in.read(path, false)
-                .handle((found, error) -> {
-                    if (error != null) {
-                        return Failures.isMissing(error) ? done(false) : CompletableFuture.<Boolean>failedFuture(error);
-                    }
+        return QueueHeads.unlessMissing(
+                in.read(path, false).thenCompose(found -> {
                     if (found.session() != in.id()) {
                         return shared.heads.delete(in, path);
                     }
                     place.made(new OwnNode.Made(path, found.czxid()));
                     certain();
                     return done(true);
-                })
-                .thenCompose(next -> next);
+                }),
+                false);
     }
 
     private CompletableFuture<AcquireReply> make(AcquireRequest request, Session in, int looks) {

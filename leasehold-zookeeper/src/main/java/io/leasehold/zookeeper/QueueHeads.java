@@ -28,7 +28,7 @@ final class QueueHeads {
         return unlessMissing(children.thenApply(Znodes::inOrder), List.of());
     }
 
-    private static <T> CompletableFuture<T> unlessMissing(CompletableFuture<T> asked, T missing) {
+    static <T> CompletableFuture<T> unlessMissing(CompletableFuture<T> asked, T missing) {
         return asked.exceptionallyCompose(error -> Failures.isMissing(error)
                 ? CompletableFuture.completedFuture(missing)
                 : CompletableFuture.failedFuture(error));

@@ -3,6 +3,7 @@ package io.leasehold.zookeeper;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.toolkit.TimeLimit;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -11,7 +12,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.WatchedEvent;
@@ -239,42 +239,33 @@ final class Session {
 
     // ---- requests
 
-    /** Turns an exception or an Error of the driver into an answer, so that its waiter goes on. */
-    private static <T> CompletableFuture<T> sent(Supplier<CompletableFuture<T>> call) {
-        try {
-            return call.get();
-        } catch (RuntimeException | Error e) {
-            return CompletableFuture.failedFuture(e);
-        }
-    }
-
     CompletableFuture<SessionCalls.Created> create(String path, byte[] data, CreateMode mode) {
-        return sent(() -> calls.create(path, data, mode));
+        return TimeLimit.start(() -> calls.create(path, data, mode));
     }
 
     CompletableFuture<List<String>> children(String path) {
-        return sent(() -> calls.children(path));
+        return TimeLimit.start(() -> calls.children(path));
     }
 
     /** The children as the leader knows them now. */
     CompletableFuture<List<String>> latestChildren(String path) {
-        CompletableFuture<Void> synced = sent(() -> calls.sync(path));
+        CompletableFuture<Void> synced = TimeLimit.start(() -> calls.sync(path));
         // Sent at once: the ensemble answers the requests of a session in their order.
         return synced.thenCombine(children(path), (nothing, children) -> children);
     }
 
     /** Reads a node; if it is there, the next event of it goes to those who asked for its events. */
     CompletableFuture<SessionCalls.Node> read(String path, boolean watch) {
-        return sent(() -> calls.read(path, watch));
+        return TimeLimit.start(() -> calls.read(path, watch));
     }
 
     CompletableFuture<Void> delete(String path) {
-        return sent(() -> calls.delete(path));
+        return TimeLimit.start(() -> calls.delete(path));
     }
 
     /** Whether each of these nodes is there, by exchanges that reach the leader and a quorum, as a read does not. */
     CompletableFuture<List<Boolean>> confirm(List<String> paths) {
-        return sent(() -> calls.firstMissing(paths)).thenCompose(missing -> {
+        return TimeLimit.start(() -> calls.firstMissing(paths)).thenCompose(missing -> {
             if (missing.isEmpty()) {
                 return CompletableFuture.completedFuture(
                         paths.stream().map(path -> true).toList());
@@ -303,18 +294,15 @@ final class Session {
     }
 
     private CompletableFuture<Void> ensure(String path, CreateMode mode) {
-        return create(path, new byte[0], mode)
-                .handle((made, error) -> {
-                    KeeperException.Code code = Failures.codeOf(error);
-                    if (error == null || code == KeeperException.Code.NODEEXISTS) {
-                        return CompletableFuture.<Void>completedFuture(null);
-                    }
-                    int slash = path.lastIndexOf('/');
-                    if (code == KeeperException.Code.NONODE && slash > 0) {
-                        return ensurePersistent(path.substring(0, slash)).thenCompose(nothing -> ensure(path, mode));
-                    }
-                    return CompletableFuture.<Void>failedFuture(error);
-                })
-                .thenCompose(next -> next);
+        return create(path, new byte[0], mode).<Void>thenApply(made -> null).exceptionallyCompose(error -> {
+            KeeperException.Code code = Failures.codeOf(error);
+            if (code == KeeperException.Code.NODEEXISTS) {
+                return CompletableFuture.completedFuture(null);
+            }
+            int slash = path.lastIndexOf('/');
+            return code == KeeperException.Code.NONODE && slash > 0
+                    ? ensurePersistent(path.substring(0, slash)).thenCompose(nothing -> ensure(path, mode))
+                    : CompletableFuture.failedFuture(error);
+        });
     }
 }

@@ -2,6 +2,7 @@ package io.leasehold.zookeeper;
 
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.TimeLimit;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -120,22 +121,17 @@ final class Sessions {
                 all.add(forLists);
             }
         }
-        CompletableFuture<?>[] closing = all.stream().map(Sessions::ended).toArray(CompletableFuture<?>[]::new);
+        // One that cannot be ended keeps no other from its end.
+        CompletableFuture<?>[] closing = all.stream()
+                .map(session ->
+                        TimeLimit.start(() -> session.close(CLOSE_MILLIS).thenApply(over -> true)))
+                .toArray(CompletableFuture<?>[]::new);
         CompletableFuture<Void> ended = CompletableFuture.allOf(closing);
         try {
             runtime.await(ended.exceptionally(error -> null));
         } catch (InterruptedException e) {
             // The sessions end all the same, at the latest with their timeout.
             Thread.currentThread().interrupt();
-        }
-    }
-
-    /** One that cannot be ended keeps no other from its end. */
-    private static CompletableFuture<?> ended(Session session) {
-        try {
-            return session.close(CLOSE_MILLIS);
-        } catch (RuntimeException | Error e) {
-            return CompletableFuture.failedFuture(e);
         }
     }
 }

@@ -2,8 +2,8 @@ package io.leasehold.zookeeper;
 
 import io.leasehold.Holder;
 import io.leasehold.LockName;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreAdmin;
@@ -83,31 +83,22 @@ final class ZooKeeperAdmin implements StoreAdmin {
     private CompletableFuture<Boolean> checkBase(Session session) {
         String path = uri.chroot() + "/" + Znodes.TOKENS;
         return session.read(path, false)
-                .handle((node, error) -> {
-                    if (error == null) {
-                        base.compare(new String(node.data(), StandardCharsets.UTF_8), "node", path);
-                        return CompletableFuture.completedFuture(true);
-                    }
-                    return Failures.isMissing(error)
-                            ? writeBase(session, path)
-                            : CompletableFuture.<Boolean>failedFuture(error);
+                .thenApply(node -> {
+                    base.compare(new String(node.data(), StandardCharsets.UTF_8), "node", path);
+                    return true;
                 })
-                .thenCompose(next -> next);
+                .exceptionallyCompose(error ->
+                        Failures.isMissing(error) ? writeBase(session, path) : CompletableFuture.failedFuture(error));
     }
 
     private CompletableFuture<Boolean> writeBase(Session session, String path) {
         byte[] data = base.text().getBytes(StandardCharsets.UTF_8);
         return session.ensurePersistent(uri.chroot())
                 .thenCompose(nothing -> session.create(path, data, CreateMode.PERSISTENT))
-                .handle((made, error) -> {
-                    if (error == null) {
-                        return CompletableFuture.completedFuture(true);
-                    }
-                    return Failures.codeOf(error) == KeeperException.Code.NODEEXISTS
-                            ? checkBase(session)
-                            : CompletableFuture.<Boolean>failedFuture(error);
-                })
-                .thenCompose(next -> next);
+                .thenApply(made -> true)
+                .exceptionallyCompose(error -> Failures.codeOf(error) == KeeperException.Code.NODEEXISTS
+                        ? checkBase(session)
+                        : CompletableFuture.failedFuture(error));
     }
 
     // ---- owners that are not known here
@@ -129,21 +120,21 @@ final class ZooKeeperAdmin implements StoreAdmin {
     // ---- looking
 
     @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+    public CompletableFuture<Optional<HeldLock>> describe(LockName name) {
         return replies.orFail(
                 "inspection of \"" + name + "\"",
                 LIMIT_NANOS,
                 () -> session().thenCompose(session -> head(session, name, true)));
     }
 
-    private CompletableFuture<Optional<LockRecord>> head(Session session, LockName name, boolean latest) {
+    private CompletableFuture<Optional<HeldLock>> head(Session session, LockName name, boolean latest) {
         return heads.queueOf(session, lockPath(name), latest).thenCompose(queue -> {
             if (queue.isEmpty()) {
                 return CompletableFuture.completedFuture(Optional.empty());
             }
             return heads.holderOf(session, lockPath(name) + "/" + queue.get(0))
                     .thenCompose(holder -> holder.isPresent()
-                            ? CompletableFuture.completedFuture(Optional.of(new LockRecord(name, holder.get())))
+                            ? CompletableFuture.completedFuture(Optional.of(new HeldLock(name, holder.get())))
                             : head(session, name, latest));
         });
     }
@@ -177,7 +168,7 @@ final class ZooKeeperAdmin implements StoreAdmin {
      * for a client ends its connection, which then is no connection that leases hang on.
      */
     @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+    public CompletableFuture<List<HeldLock>> list(String glob, int limit) {
         Glob wanted = Glob.of(glob);
         return replies.orFail(
                 "list of locks",

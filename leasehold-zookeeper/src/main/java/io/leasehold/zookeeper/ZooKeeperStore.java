@@ -1,6 +1,5 @@
 package io.leasehold.zookeeper;
 
-import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.LockStoreException;
 import io.leasehold.LossCause;
@@ -16,6 +15,7 @@ import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.toolkit.QueuePlace;
 import io.leasehold.spi.toolkit.TimeLimit;
 import io.leasehold.spi.toolkit.TimedReplies;
 import java.util.ArrayList;
@@ -149,11 +149,7 @@ final class ZooKeeperStore implements LockStore {
 
     @Override
     public Guarantees guarantees() {
-        return new Guarantees(
-                Guarantee.Exclusion.BY_STORE,
-                Guarantee.Fencing.INCREASING,
-                Guarantee.Queueing.FIFO,
-                Guarantee.Scope.NETWORK);
+        return QueuePlace.GUARANTEES;
     }
 
     @Override
@@ -272,12 +268,9 @@ final class ZooKeeperStore implements LockStore {
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
-        return replies.release(request, () -> end(request));
-    }
-
-    private CompletableFuture<Boolean> end(ReleaseRequest request) {
         QueueEntry place = byOwner.get(request.owner());
-        return place != null ? place.end() : admin.removeOwner(request.names(), request.owner());
+        return replies.release(
+                request, () -> place != null ? place.end() : admin.removeOwner(request.names(), request.owner()));
     }
 
     @Override

@@ -28,26 +28,6 @@ final class ZooKeeperUri {
                     "identity",
                     "identityPassword"));
 
-    /** A file of certificates or keys, with the password that opens it; holds a secret, so it is no record. */
-    static final class KeyFile {
-        private final Path path;
-        private final @Nullable String password;
-
-        private KeyFile(Path path, @Nullable String password) {
-            this.path = path;
-            this.password = password;
-        }
-
-        Path path() {
-            return path;
-        }
-
-        @Nullable
-        String password() {
-            return password;
-        }
-    }
-
     private final StoreAddress address;
     private final String chroot;
 
@@ -144,9 +124,14 @@ final class ZooKeeperUri {
 
     /** The file that an option names ({@code ca} or {@code identity}), or null. */
     @Nullable
-    KeyFile keyFile(String option) {
-        Path path = address.file(option);
-        return path == null ? null : new KeyFile(path, address.option(option + "Password"));
+    Path file(String option) {
+        return address.file(option);
+    }
+
+    /** The password that opens it, or null. */
+    @Nullable
+    String passwordOf(String option) {
+        return address.option(option + "Password");
     }
 
     /** The ensemble as people would name it: without user and password. */

@@ -8,8 +8,8 @@ import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.admin.Finding;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.virtual.VirtualRuntime;
@@ -64,7 +64,7 @@ final class AdminStepsTest {
 
     private List<String> names(String glob, int limit) {
         return now(() -> store.admin().list(glob, limit)).stream()
-                .map(LockRecord::name)
+                .map(HeldLock::name)
                 .map(LockName::text)
                 .toList();
     }

@@ -7,12 +7,12 @@ import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.simulator.proxy.TcpProxy;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
@@ -201,13 +201,13 @@ class ZooKeeperAdminTest {
         queued(ONE, "waiter");
         release(held(LockName.of("a-free-one")), LockName.of("a-free-one"));
         assertThat(answer(store.admin().list("*", 9)))
-                .extracting(LockRecord::name)
+                .extracting(HeldLock::name)
                 .containsExactly(ONE, TWO);
         assertThat(answer(store.admin().list("*", 1)))
-                .extracting(LockRecord::name)
+                .extracting(HeldLock::name)
                 .containsExactly(ONE);
         assertThat(answer(store.admin().list("t*", 9)))
-                .extracting(LockRecord::name)
+                .extracting(HeldLock::name)
                 .containsExactly(TWO);
         assertThat(answer(store.admin().list("*", 9)).get(0).holder().id()).isEqualTo("holder");
     }

@@ -7,7 +7,6 @@ import io.leasehold.spi.StoreUri;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Objects;
 import org.apache.zookeeper.client.ZKClientConfig;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -83,7 +82,7 @@ class ZooKeeperUriTest {
         assertThat(uri.tickTime()).isEqualTo(Duration.ofSeconds(2));
         assertThat(uri.sessionTimeout()).isNull();
         assertThat(uri.tls()).isFalse();
-        assertThat(uri.keyFile("ca")).isNull();
+        assertThat(uri.file("ca")).isNull();
     }
 
     @Test
@@ -95,12 +94,10 @@ class ZooKeeperUriTest {
         Path file = Files.createFile(directory.resolve("file.p12"));
         ZooKeeperUri tls = parse("zk://h?tls=true&ca=" + file + "&caPassword=one&identity=" + file);
         assertThat(tls.tls()).isTrue();
-        ZooKeeperUri.KeyFile ca = Objects.requireNonNull(tls.keyFile("ca"));
-        assertThat(ca.path()).isEqualTo(file);
-        assertThat(ca.password()).isEqualTo("one");
-        ZooKeeperUri.KeyFile identity = Objects.requireNonNull(tls.keyFile("identity"));
-        assertThat(identity.path()).isEqualTo(file);
-        assertThat(identity.password()).isNull();
+        assertThat(tls.file("ca")).isEqualTo(file);
+        assertThat(tls.passwordOf("ca")).isEqualTo("one");
+        assertThat(tls.file("identity")).isEqualTo(file);
+        assertThat(tls.passwordOf("identity")).isNull();
     }
 
     @Test

@@ -9,7 +9,7 @@ import picocli.CommandLine.Spec;
 /** {@code leasehold completion}: prints the completion script for Bash and Zsh. */
 @Command(
         name = "completion",
-        description = "Prints the completion script for Bash and Zsh.",
+        header = "Prints the completion script for Bash and Zsh.",
         footer = "%nLoad it with: source <(leasehold completion)")
 public final class CompletionCommand implements Runnable {
 

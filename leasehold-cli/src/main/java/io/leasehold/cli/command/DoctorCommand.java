@@ -22,8 +22,9 @@ import picocli.CommandLine.Option;
 /** {@code leasehold doctor}: grades a store, with reasons and remedies. */
 @Command(
         name = "doctor",
+        header = "Checks whether the store is safe for locks.",
         description = {
-            "Checks whether the store is safe for locks and prints a fix for each problem.",
+            "Prints a fix for each problem.",
             "Exits 0 if all is good, 1 with warnings, 78 if locks are not safe."
         })
 public final class DoctorCommand implements Callable<Integer> {

@@ -21,9 +21,10 @@ import picocli.CommandLine.Option;
 /** {@code leasehold leaks}: finds leaked locks. */
 @Command(
         name = "leaks",
+        header = "Finds holds and waiters that should not be there.",
         description = {
-            "Finds locks that never end, holders that are gone, waiters of free locks,",
-            "leftover keys and holds that last too long. Exits 1 if it finds any."
+            "These are locks that never end, holders that are gone, waiters of free",
+            "locks, leftover keys and holds that last too long. Exits 1 if it finds any."
         })
 public final class LeaksCommand implements Callable<Integer> {
 

@@ -15,7 +15,10 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code leasehold ls}: the locks that are held now. */
-@Command(name = "ls", description = "Lists the locks that are held now: who runs what, since when, how many wait.")
+@Command(
+        name = "ls",
+        header = "Lists the locks that are held now.",
+        description = "Each line names the holder, its command, since when it holds, and how many wait.")
 public final class ListCommand implements Callable<Integer> {
 
     static final String GLOB = "Only locks whose names match GLOB; * matches any text, ? one character.";

@@ -21,9 +21,10 @@ import picocli.CommandLine.Spec;
 /** {@code leasehold redlock init}: an operator's declaration that the nodes of a set have lost nothing. */
 @Command(
         name = "redlock",
+        header = "Declares the nodes of a new Redlock set new.",
         description = {
-            "Declares the nodes of a new Redlock set new, so that they grant at once",
-            "and not only after the quarantine. Never do that while clients use them."
+            "They then grant at once instead of after the quarantine.",
+            "Never do that while clients use them."
         })
 public final class RedlockCommand implements Callable<Integer> {
 
@@ -40,11 +41,11 @@ public final class RedlockCommand implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init")
     private CommandSpec spec;
 
-    @Parameters(index = "0", paramLabel = "ACTION", description = "Is init: declares the nodes new.")
+    @Parameters(index = "0", paramLabel = "ACTION", description = "Must be init.")
     @SuppressWarnings("NullAway.Init")
     private Action action;
 
-    @Option(names = "--yes", description = "Says that no client has used them within maxTtl.")
+    @Option(names = "--yes", description = "Confirms that no client has used them within maxTtl.")
     private boolean yes;
 
     @Option(names = "--json", description = "Writes one line of JSON for each node.")

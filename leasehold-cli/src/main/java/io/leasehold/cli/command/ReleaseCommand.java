@@ -23,9 +23,10 @@ import picocli.CommandLine.Spec;
 /** {@code leasehold release}: takes a lock away from its holder, if it is still the given one. */
 @Command(
         name = "release",
+        header = "Takes a lock away from its holder.",
         description = {
-            "Takes a lock away from its holder. Without --yes it only says what it would do.",
-            "The fence is raised first, and the holder is told. Exits 1 if nothing was released."
+            "Without --yes it only says what it would do. It raises the fence first, and",
+            "tells the holder. Exits 1 if nothing was released."
         })
 public final class ReleaseCommand implements Callable<Integer> {
 
@@ -51,7 +52,7 @@ public final class ReleaseCommand implements Callable<Integer> {
     @Option(
             names = "--holder",
             paramLabel = "ID",
-            description = "Releases only if this, as who prints it, is the holder.")
+            description = "Releases only if ID, as who --id prints it, is the holder.")
     private @Nullable String holder;
 
     @Option(names = "--force", description = "Takes the lock from any holder.")

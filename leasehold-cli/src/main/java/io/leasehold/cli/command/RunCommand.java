@@ -29,10 +29,8 @@ import picocli.CommandLine.Spec;
 /** {@code leasehold run}: checks the options; {@link LockedRun} does the work. */
 @Command(
         name = "run",
-        description = {
-            "Runs COMMAND while holding LOCK, and gives the lock back when it ends.",
-            "Waits for a busy lock without limit unless told otherwise.%n"
-        },
+        header = "Runs COMMAND while holding LOCK, and then releases the lock.",
+        description = {"Waits for a busy lock without limit unless told otherwise.%n"},
         customSynopsis = "leasehold run [options] LOCK -- COMMAND ARGS…",
         sortOptions = false,
         usageHelpAutoWidth = false,
@@ -94,17 +92,20 @@ public final class RunCommand implements Callable<Integer> {
             names = "--ttl",
             paramLabel = "DUR",
             converter = DurationConverter.class,
-            description = "Lets the store keep it unrenewed so long (30s).")
+            description = "Sets how long the lease lasts without renewal (30s).")
     private @Nullable Duration ttl;
 
-    @Option(names = "--on-lost", paramLabel = "WHAT", description = "Sends TERM (term) or KILL (kill), or ignores it.")
+    @Option(
+            names = "--on-lost",
+            paramLabel = "WHAT",
+            description = "On loss sends TERM, KILL or nothing (term|kill|ignore).")
     private OnLost onLost = OnLost.TERM;
 
     @Option(
             names = "--grace",
             paramLabel = "DUR",
             converter = DurationConverter.class,
-            description = "Sends TERM so long before the end (10s, ≤ ttl/3).")
+            description = "Sends TERM this long before the end (10s, ≤ ttl/3).")
     private @Nullable Duration grace;
 
     @Option(
@@ -114,10 +115,10 @@ public final class RunCommand implements Callable<Integer> {
             description = "Holds the lock at least this long.")
     private Duration atLeast = Duration.ZERO;
 
-    @Option(names = "--metrics", paramLabel = "PORT", description = "Serves Prometheus at 127.0.0.1:PORT/metrics.")
+    @Option(names = "--metrics", paramLabel = "PORT", description = "Serves metrics at 127.0.0.1:PORT/metrics.")
     private @Nullable Integer metricsPort;
 
-    @Option(names = "--require-containment", description = "Refuses to start if a process could get lost.")
+    @Option(names = "--require-containment", description = "Refuses to start if a process could escape.")
     private boolean requireContainment;
 
     @Option(names = JSON, description = "Reports as JSON on standard error.")
@@ -125,7 +126,7 @@ public final class RunCommand implements Callable<Integer> {
 
     @Option(
             names = {"-q", "--quiet"},
-            description = "Leaves out what merely informs.")
+            description = "Prints warnings and errors only.")
     private boolean quiet;
 
     @Parameters(index = "0", arity = "0..1", paramLabel = "LOCK", hidden = true)

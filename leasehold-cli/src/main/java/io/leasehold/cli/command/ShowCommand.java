@@ -19,7 +19,8 @@ import picocli.CommandLine.Parameters;
 /** {@code leasehold show}: one lock, and the promises of its store. */
 @Command(
         name = "show",
-        description = "Shows one lock: who holds it, for how long, who waits, at which store. Exits 1 if it is free.")
+        header = "Shows one lock: its holder, its waiters and its store.",
+        description = "Exits 1 if the lock is free.")
 public final class ShowCommand implements Callable<Integer> {
 
     private final Invocation invocation;

@@ -20,7 +20,10 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code leasehold wait}: returns once the lock is free, without acquiring it. */
-@Command(name = "wait", description = "Waits until a lock is free, without taking it. Exits 75 if it stays busy.")
+@Command(
+        name = "wait",
+        header = "Waits until a lock is free, without taking it.",
+        description = "Exits 75 if it stays busy.")
 public final class WaitCommand implements Callable<Integer> {
 
     private static final long POLL_MILLIS = 250;
@@ -36,7 +39,7 @@ public final class WaitCommand implements Callable<Integer> {
             names = {"-w", "--wait"},
             paramLabel = "DUR",
             converter = DurationConverter.class,
-            description = "Waits at most this long; without it, without limit.")
+            description = "Waits at most this long (without limit).")
     private @Nullable Duration wait;
 
     @Option(names = "--json", description = "Writes one line of JSON.")

@@ -13,7 +13,7 @@ import picocli.CommandLine.Parameters;
  * {@code leasehold warm-up DIRECTORY}: performs typical runs once, so that a JVM started with {@code
  * -XX:ArchiveClassesAtExit} keeps the classes they need. For the launcher only.
  */
-@Command(name = "warm-up", hidden = true, description = "Loads what typical runs need; for the launcher.")
+@Command(name = "warm-up", hidden = true, header = "Loads what typical runs need; for the launcher.")
 public final class WarmUpCommand implements Callable<Integer> {
 
     /** An address without a server: the driver's classes are loaded all the same. */

@@ -21,9 +21,10 @@ import picocli.CommandLine.Parameters;
 /** {@code leasehold watch}: polls and shows the held locks until the user quits. */
 @Command(
         name = "watch",
+        header = "Shows the holders of all locks, live.",
         description = {
-            "Shows who holds what, live: in place on a terminal, where q quits, else one",
-            "line for each change. Goes on when the store goes away, and says so."
+            "On a terminal it repaints the screen, and q quits; elsewhere it prints one line",
+            "for each change. If the store cannot be reached, it says so and continues."
         })
 public final class WatchCommand implements Callable<Integer> {
 
@@ -52,7 +53,7 @@ public final class WatchCommand implements Callable<Integer> {
     @Option(
             names = "--metrics",
             paramLabel = "PORT",
-            description = "Serves Prometheus at 127.0.0.1:PORT/metrics, and looks for leaks every minute.")
+            description = "Serves metrics at 127.0.0.1:PORT/metrics, and looks for leaks every minute.")
     private @Nullable Integer metricsPort;
 
     @Option(names = "--json", description = "Writes one line of JSON for each change.")

@@ -19,10 +19,10 @@ import picocli.CommandLine.Parameters;
 /** {@code leasehold who}: the holder of a lock with its origin and health, the waiters, and possible actions. */
 @Command(
         name = "who",
+        header = "Shows the holder of a lock, and whether it is alive.",
         description = {
-            "Tells who holds a lock, since when, from where, for how long, who waits,",
-            "whether the holder is alive and what can be done. Exits 1 and prints nothing",
-            "if the lock is free."
+            "Also shows since when it holds, where it runs, when the lease ends, the",
+            "waiters, and what you can do. Exits 1 and prints nothing if the lock is free."
         })
 public final class WhoCommand implements Callable<Integer> {
 

@@ -73,9 +73,14 @@ public final class CredentialsDesk {
 
     private void fetch(CompletableFuture<Credentials> answer) {
         try {
-            answer.complete(given());
+            answer.complete(Objects.requireNonNull(provider.credentials(), "the provider gave none"));
         } catch (StoreUnavailableException e) {
             answer.completeExceptionally(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            answer.completeExceptionally(failed(e));
+        } catch (Exception e) {
+            answer.completeExceptionally(failed(e));
         } catch (Error e) {
             answer.completeExceptionally(failed(e));
             throw e;
@@ -97,23 +102,6 @@ public final class CredentialsDesk {
             throw failed(e);
         } catch (CompletionException e) {
             throw e.getCause() instanceof StoreUnavailableException failure ? failure : failed(e);
-        }
-    }
-
-    private Credentials given() {
-        try {
-            Credentials given = provider.credentials();
-            if (given == null) {
-                throw new NullPointerException("the provider gave none");
-            }
-            return given;
-        } catch (StoreUnavailableException e) {
-            throw e;
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw failed(e);
-        } catch (Exception e) {
-            throw failed(e);
         }
     }
 

@@ -1,5 +1,7 @@
 package io.leasehold.spi.toolkit;
 
+import io.leasehold.Guarantee;
+import io.leasehold.Guarantees;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
@@ -28,6 +30,13 @@ import org.jspecify.annotations.Nullable;
  * @param <E> tells one entry from another; no two that were made are equal
  */
 public final class QueuePlace<E> {
+
+    /** The promises of a store whose quorum keeps the queues. */
+    public static final Guarantees GUARANTEES = new Guarantees(
+            Guarantee.Exclusion.BY_STORE,
+            Guarantee.Fencing.INCREASING,
+            Guarantee.Queueing.FIFO,
+            Guarantee.Scope.NETWORK);
 
     private static final int MAX_LOOKS = 8;
     private static final long MIN_PATIENCE_NANOS = Duration.ofSeconds(3).toNanos();

@@ -8,7 +8,6 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -16,6 +15,7 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,21 +39,6 @@ public final class StoreAddress {
     private final @Nullable String user;
     private final @Nullable String password;
     private final Map<String, String> options;
-
-    private StoreAddress(
-            StoreUri uri,
-            List<String> servers,
-            String path,
-            @Nullable String user,
-            @Nullable String password,
-            Map<String, String> options) {
-        this.uri = uri;
-        this.servers = servers;
-        this.path = path;
-        this.user = user;
-        this.password = password;
-        this.options = options;
-    }
 
     /**
      * The form of a scheme's URIs.
@@ -81,6 +66,11 @@ public final class StoreAddress {
      * @throws IllegalArgumentException if it does not have this form, or has an unknown option, or one twice
      */
     public static StoreAddress parse(StoreUri uri, Form form) {
+        return new StoreAddress(uri, form);
+    }
+
+    private StoreAddress(StoreUri uri, Form form) {
+        this.uri = uri;
         String rest = uri.rest();
         if (!rest.startsWith("//")) {
             throw refused(uri, "the scheme must be followed by //; write " + form.pattern());
@@ -90,7 +80,7 @@ public final class StoreAddress {
         }
         int question = rest.indexOf('?');
         String main = question < 0 ? rest.substring(2) : rest.substring(2, question);
-        Map<String, String> options = options(uri, form, question < 0 ? "" : rest.substring(question + 1));
+        this.options = options(uri, form, question < 0 ? "" : rest.substring(question + 1));
         int at = main.lastIndexOf('@');
         int slash = main.indexOf('/', at + 1);
         int colon = main.indexOf(':');
@@ -102,14 +92,13 @@ public final class StoreAddress {
                             : "the part before the host must be a user, a colon and a password");
         }
         String hosts = slash < 0 ? main.substring(at + 1) : main.substring(at + 1, slash);
-        String path = slash < 0 ? "" : main.substring(slash + 1);
-        return new StoreAddress(
-                uri,
-                servers(uri, form, hosts),
-                path.endsWith("/") ? path.substring(0, path.length() - 1) : path,
-                at < 0 || colon == 0 ? null : decoded(uri, main.substring(0, colon), "user"),
-                at < 0 ? null : decoded(uri, main.substring(colon + 1, at), "password"),
-                options);
+        this.servers = Stream.of(hosts.split(",", -1))
+                .map(server -> server(uri, form, server))
+                .toList();
+        String rooted = slash < 0 ? "" : main.substring(slash + 1);
+        this.path = rooted.endsWith("/") ? rooted.substring(0, rooted.length() - 1) : rooted;
+        this.user = at < 0 || colon == 0 ? null : decoded(uri, main.substring(0, colon), "user");
+        this.password = at < 0 ? null : decoded(uri, main.substring(colon + 1, at), "password");
     }
 
     private static Map<String, String> options(StoreUri uri, Form form, String query) {
@@ -129,14 +118,6 @@ public final class StoreAddress {
             }
         }
         return found;
-    }
-
-    private static List<String> servers(StoreUri uri, Form form, String hosts) {
-        List<String> found = new ArrayList<>();
-        for (String server : hosts.split(",", -1)) {
-            found.add(server(uri, form, server));
-        }
-        return List.copyOf(found);
     }
 
     private static String server(StoreUri uri, Form form, String text) {
@@ -225,10 +206,7 @@ public final class StoreAddress {
     /** An option like {@code 500ms}, {@code 10s} or {@code 2m}, from 1 ms to 48 hours, or null. */
     public @Nullable Duration duration(String option) {
         String value = options.get(option);
-        if (value == null) {
-            return null;
-        }
-        return duration(uri, option, value);
+        return value == null ? null : duration(uri, option, value);
     }
 
     /**

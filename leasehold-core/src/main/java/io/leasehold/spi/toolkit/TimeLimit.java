@@ -89,7 +89,8 @@ public final class TimeLimit {
         }
     }
 
-    private static <T> CompletableFuture<T> start(Supplier<CompletableFuture<T>> work) {
+    /** The future of the work; what it throws, an Error of a driver included, is its failure, so that its waiter goes on. */
+    public static <T> CompletableFuture<T> start(Supplier<CompletableFuture<T>> work) {
         try {
             return work.get();
         } catch (RuntimeException | Error e) {

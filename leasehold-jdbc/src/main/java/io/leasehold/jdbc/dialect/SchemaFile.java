@@ -11,10 +11,23 @@ import java.util.stream.Collectors;
 /** The statements that make the tables, shipped as a file: a person may run it as it is. */
 public final class SchemaFile {
 
+    static final String H2 = "h2.sql";
+
     private SchemaFile() {}
 
-    /** The file for this dialect, as text. */
+    /**
+     * The file for this dialect, as text. H2 reads that of PostgreSQL; there names that differ in case are to be two locks also in a database
+     * with IGNORECASE=TRUE.
+     */
     public static String text(String file) {
+        return file.equals(H2)
+                ? read("postgresql.sql")
+                        .replace("PostgreSQL 12 and newer", "H2 2.x")
+                        .replaceAll("VARCHAR(?=.* PRIMARY KEY)", "VARCHAR_CASESENSITIVE")
+                : read(file);
+    }
+
+    private static String read(String file) {
         try (InputStream in = SchemaFile.class.getResourceAsStream(file)) {
             if (in == null) {
                 throw new IllegalStateException("file " + file + " is missing from the artefact leasehold-jdbc");

@@ -2,7 +2,6 @@ package io.leasehold.jdbc.dialect;
 
 import io.leasehold.Guarantee;
 import java.sql.SQLException;
-import java.util.List;
 
 /** SQLite 3.7 or later, in WAL mode, opened by the processes of one machine. */
 public final class SqliteDialect {
@@ -12,15 +11,6 @@ public final class SqliteDialect {
 
     /** A transaction that writes has locked the whole file. */
     private static final StandardStatements STATEMENTS = new StandardStatements("", "", "");
-
-    private static final String CLIENTS = """
-        CREATE TABLE IF NOT EXISTS leasehold_client (
-            holder TEXT PRIMARY KEY,
-            origin TEXT NOT NULL,
-            expires_at INTEGER NOT NULL,
-            told TEXT NOT NULL,
-            taken TEXT) WITHOUT ROWID\
-        """;
 
     private static final String KEEP = """
         INSERT INTO leasehold_client (holder, origin, expires_at, told) VALUES (?, ?, ?, ?)
@@ -39,6 +29,7 @@ public final class SqliteDialect {
      * @param durable whether connections wait for the disk at every commit anyway
      */
     public static Dialect dialect(boolean durable) {
+        Dialect.Store store = STATEMENTS.store(2, SchemaFile.statements("sqlite.sql"), "MAX");
         return new Dialect(
                 "SQLite",
                 "org.xerial:sqlite-jdbc",
@@ -46,8 +37,8 @@ public final class SqliteDialect {
                 // Takes the write lock at once: a transaction that reads first would fail when it wants to write.
                 new Dialect.ByStatements("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"),
                 leases(),
-                store(),
-                clients(),
+                store,
+                clients(STATEMENTS.clients(store.create(), KEEP)),
                 new Dialect.ByChanges("PRAGMA data_version"),
                 durable ? null : horizon(),
                 Dialect.Tuning.NONE,
@@ -57,8 +48,7 @@ public final class SqliteDialect {
     }
 
     /** A record with another boot id counts if it can be of this boot: containers may have boot ids of their own. */
-    private static Dialect.Clients clients() {
-        Dialect.Clients standard = STATEMENTS.clients(CLIENTS, KEEP);
+    private static Dialect.Clients clients(Dialect.Clients standard) {
         return new Dialect.Clients(
                 standard.create(),
                 standard.find(),
@@ -86,40 +76,6 @@ public final class SqliteDialect {
                 find,
                 null,
                 "SELECT DISTINCT life FROM leasehold_lock WHERE owner IS NOT NULL AND life IS NOT NULL");
-    }
-
-    private static Dialect.Store store() {
-        return STATEMENTS.store(
-                2,
-                List.of(
-                        """
-                        CREATE TABLE IF NOT EXISTS leasehold_store (
-                            id INTEGER PRIMARY KEY CHECK (id = 1),
-                            schema_version INTEGER NOT NULL,
-                            store_id TEXT NOT NULL,
-                            clock TEXT NOT NULL,
-                            fence_floor INTEGER NOT NULL,
-                            token_horizon INTEGER NOT NULL DEFAULT 0,
-                            boot TEXT NOT NULL DEFAULT '')\
-                        """,
-                        """
-                        CREATE TABLE IF NOT EXISTS leasehold_lock (
-                            name TEXT PRIMARY KEY,
-                            origin TEXT NOT NULL,
-                            owner TEXT,
-                            holder TEXT,
-                            expires_at INTEGER NOT NULL,
-                            ttl INTEGER NOT NULL,
-                            token INTEGER NOT NULL,
-                            waiter TEXT,
-                            waiting_since INTEGER NOT NULL,
-                            freed_at INTEGER NOT NULL,
-                            fence INTEGER NOT NULL,
-                            life TEXT) WITHOUT ROWID\
-                        """,
-                        "CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON" + " leasehold_lock (fence)",
-                        CLIENTS),
-                "MAX");
     }
 
     private static Dialect.Horizon horizon() {

@@ -4,7 +4,6 @@ import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.spi.OwnerToken;
 import java.time.Duration;
-import java.util.Objects;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -27,12 +26,6 @@ public record LeaseRow(
         long freedAtNanos,
         long fence) {
 
-    /** Refuses nulls. */
-    public LeaseRow {
-        Objects.requireNonNull(name, "name");
-        Objects.requireNonNull(origin, "origin");
-    }
-
     /**
      * A hold.
      *
@@ -50,10 +43,8 @@ public record LeaseRow(
             long ttlNanos,
             long token,
             @Nullable String life) {
-        /** Refuses nulls. */
-        public Held {
-            Objects.requireNonNull(owner, "owner");
-            Objects.requireNonNull(holderId, "holderId");
+        Held during(@Nullable String ofLife) {
+            return new Held(owner, holderId, expiresAtNanos, ttlNanos, token, ofLife);
         }
 
         Held expiringAt(long atNanos, long withTtlNanos) {
@@ -67,12 +58,7 @@ public record LeaseRow(
      * @param owner its owner token
      * @param sinceNanos when it was noted
      */
-    public record Waiter(OwnerToken owner, long sinceNanos) {
-        /** Refuses null. */
-        public Waiter {
-            Objects.requireNonNull(owner, "owner");
-        }
-    }
+    public record Waiter(OwnerToken owner, long sinceNanos) {}
 
     /** The row of a lock that has none yet: free, with the fence below which no token may fall. */
     public static LeaseRow absent(LockName name, StoreTime now, long fence) {
@@ -100,18 +86,7 @@ public record LeaseRow(
 
     /** The row with its hold, if there is one, bound to the life of the process that has it. */
     public LeaseRow heldDuring(@Nullable String life) {
-        return held == null
-                ? this
-                : with(
-                        new Held(
-                                held.owner(),
-                                held.holderId(),
-                                held.expiresAtNanos(),
-                                held.ttlNanos(),
-                                held.token(),
-                                life),
-                        waiter,
-                        fence);
+        return held == null ? this : with(held.during(life), waiter, fence);
     }
 
     boolean isHeldBy(OwnerToken owner) {

@@ -43,12 +43,7 @@ public final class LeaseRules {
      * @param tokens the fencing tokens
      * @param rows to be stored
      */
-    public record Grant(TokenRange tokens, List<LeaseRow> rows) implements Decision {
-        /** Copies the rows. */
-        public Grant {
-            rows = List.copyOf(rows);
-        }
-    }
+    public record Grant(TokenRange tokens, List<LeaseRow> rows) implements Decision {}
 
     /**
      * The request is not granted.
@@ -57,12 +52,7 @@ public final class LeaseRules {
      * @param rows to be stored, because the request is noted there as waiter; possibly none
      * @param lookAgainAtNanos when the locks may be free without anybody writing a row
      */
-    public record Wait(@Nullable Holder holder, List<LeaseRow> rows, long lookAgainAtNanos) implements Decision {
-        /** Copies the rows. */
-        public Wait {
-            rows = List.copyOf(rows);
-        }
-    }
+    public record Wait(@Nullable Holder holder, List<LeaseRow> rows, long lookAgainAtNanos) implements Decision {}
 
     /**
      * No token is left below 2<sup>53</sup>.

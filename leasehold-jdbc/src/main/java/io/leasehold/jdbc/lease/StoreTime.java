@@ -1,7 +1,5 @@
 package io.leasehold.jdbc.lease;
 
-import java.util.Objects;
-
 /**
  * One reading of the clock by which a lease table lives.
  *
@@ -10,9 +8,4 @@ import java.util.Objects;
  * @param wallMicros the wall clock in microseconds since 1970, for fencing tokens
  * @param readAtNanos this process's {@code LockRuntime.nanoTime()} not after the reading
  */
-public record StoreTime(String origin, long nanos, long wallMicros, long readAtNanos) {
-    /** Refuses null. */
-    public StoreTime {
-        Objects.requireNonNull(origin, "origin");
-    }
-}
+public record StoreTime(String origin, long nanos, long wallMicros, long readAtNanos) {}

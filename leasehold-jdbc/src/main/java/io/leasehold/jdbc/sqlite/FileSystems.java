@@ -10,37 +10,10 @@ import java.util.Set;
 public interface FileSystems {
 
     /** Types whose file locks or shared memory do not reach every machine that may have them mounted. */
-    Set<String> NETWORK = Set.of(
-            "9p",
-            "afpfs",
-            "afs",
-            "beegfs",
-            "ceph",
-            "cifs",
-            "coda",
-            "davfs",
-            "drvfs",
-            "fakeowner",
-            "gfs2",
-            "glusterfs",
-            "gpfs",
-            "lustre",
-            "ncpfs",
-            "nfs",
-            "nfs3",
-            "nfs4",
-            "ocfs2",
-            "orangefs",
-            "pvfs2",
-            "prl_fs",
-            "smb",
-            "smb2",
-            "smb3",
-            "smbfs",
-            "vboxsf",
-            "virtiofs",
-            "vmhgfs",
-            "webdav");
+    Set<String> NETWORK = Set.of("""
+            9p afpfs afs beegfs ceph cifs coda davfs drvfs fakeowner
+            gfs2 glusterfs gpfs lustre ncpfs nfs nfs3 nfs4 ocfs2 orangefs
+            pvfs2 prl_fs smb smb2 smb3 smbfs vboxsf virtiofs vmhgfs webdav""".split("\\s+", -1));
 
     /** FUSE file systems with a disk, or a container, of their own: nothing reaches their files by another path. */
     Set<String> LOCAL_FUSE = Set.of("fuse.fuse-overlayfs", "fuse.ntfs-3g", "fuseblk");

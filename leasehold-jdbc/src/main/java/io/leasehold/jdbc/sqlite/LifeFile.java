@@ -146,7 +146,7 @@ final class LifeFile implements Lives {
         CompletableFuture<@Nullable Throwable> failure = new CompletableFuture<>();
         // On a thread that is never interrupted: an interrupt closes the channel of the writer, and so ends this life.
         runtime.startThread("leasehold-jdbc-life", () -> failure.complete(writeCovered()));
-        awaitWhateverHappens(failure);
+        runtime.awaitUninterruptibly(failure);
         Throwable why = failure.join();
         if (why == null) {
             return Optional.of(file);
@@ -166,20 +166,6 @@ final class LifeFile implements Lives {
         } catch (IOException | RuntimeException | Error e) {
             // The caller waits for this, whatever it is.
             return e;
-        }
-    }
-
-    private void awaitWhateverHappens(CompletableFuture<?> end) {
-        boolean interrupted = false;
-        while (!end.isDone()) {
-            try {
-                runtime.await(end);
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
         }
     }
 

@@ -11,6 +11,7 @@ import io.leasehold.jdbc.store.Loan;
 import io.leasehold.jdbc.store.SchemaCheck;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.TimeLimit;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -130,14 +131,9 @@ public final class SqliteFile implements KeptConnection.Opener {
 
     /** Waits outside of the database, where switching to WAL does not wait for others. */
     private void pause() {
-        CompletableFuture<Void> over = new CompletableFuture<>();
-        runtime.schedule(PAUSE_NANOS, () -> over.complete(null));
-        try {
-            runtime.await(over);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new StoreUnavailableException("interrupted while opening the lock file " + path, e);
-        }
+        CompletableFuture<Boolean> over = new CompletableFuture<>();
+        runtime.schedule(PAUSE_NANOS, () -> over.complete(true));
+        TimeLimit.await(runtime, over, "opening the lock file " + path);
     }
 
     private LeaseTable tryOpen() throws SQLException {

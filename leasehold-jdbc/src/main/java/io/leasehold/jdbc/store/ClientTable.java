@@ -5,7 +5,6 @@ import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.SqlTrouble;
 import io.leasehold.jdbc.lease.StoreTime;
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -65,21 +64,16 @@ final class ClientTable {
     /** Deletes a few records that have expired, one's own and others'. */
     void sweep(LeaseTable table, StoreTime now) throws SQLException {
         List<String> expired = new ArrayList<>();
-        PreparedStatement query = table.prepared(statements.expired());
-        query.setString(1, now.origin());
-        query.setLong(2, now.nanos());
-        try (ResultSet rows = query.executeQuery()) {
+        try (ResultSet rows =
+                table.with(statements.expired(), now.origin(), now.nanos()).executeQuery()) {
             while (rows.next()) {
                 expired.add(rows.getString(1));
             }
         }
         for (String holder : expired) {
-            if (isLockedNow(table, holder)) {
-                PreparedStatement delete = table.prepared(statements.delete());
-                delete.setString(1, holder);
-                delete.setString(2, now.origin());
-                delete.setLong(3, now.nanos());
-                delete.executeUpdate();
+            if (isThere(table, statements.lock(), holder)) {
+                table.with(statements.delete(), holder, now.origin(), now.nanos())
+                        .executeUpdate();
             }
         }
     }
@@ -92,12 +86,8 @@ final class ClientTable {
      */
     List<String> keep(LeaseTable table, ClientRecord record, long keepNanos, StoreTime now) throws SQLException {
         String taken = lockTaken(table, record.holderId());
-        PreparedStatement keep = table.prepared(statements.keep());
-        keep.setString(1, record.holderId());
-        keep.setString(2, now.origin());
-        keep.setLong(3, now.nanos() + keepNanos);
-        keep.setString(4, record.encoded());
-        keep.executeUpdate();
+        table.with(statements.keep(), record.holderId(), now.origin(), now.nanos() + keepNanos, record.encoded())
+                .executeUpdate();
         if (taken == null) {
             return List.of();
         }
@@ -107,11 +97,8 @@ final class ClientTable {
 
     /** The last record of the client with this holder id. */
     Optional<ClientRecord> read(LeaseTable table, String holderId, StoreTime now) throws SQLException {
-        PreparedStatement read = table.prepared(statements.read());
-        read.setString(1, holderId);
-        read.setString(2, now.origin());
-        read.setLong(3, now.nanos());
-        try (ResultSet rows = read.executeQuery()) {
+        try (ResultSet rows = table.with(statements.read(), holderId, now.origin(), now.nanos())
+                .executeQuery()) {
             return rows.next() ? ClientRecord.decoded(String.valueOf(rows.getString(1))) : Optional.empty();
         }
     }
@@ -135,9 +122,7 @@ final class ClientTable {
         if (!isThere(table, statements.taken(), holderId)) {
             return null;
         }
-        PreparedStatement lock = table.prepared(statements.lock());
-        lock.setString(1, holderId);
-        try (ResultSet rows = lock.executeQuery()) {
+        try (ResultSet rows = table.with(statements.lock(), holderId).executeQuery()) {
             if (!rows.next()) {
                 throw new RowLockedException("the record of " + holderId);
             }
@@ -145,22 +130,13 @@ final class ClientTable {
         }
     }
 
-    private boolean isLockedNow(LeaseTable table, String holderId) throws SQLException {
-        return isThere(table, statements.lock(), holderId);
-    }
-
     private static boolean isThere(LeaseTable table, String query, String holderId) throws SQLException {
-        PreparedStatement statement = table.prepared(query);
-        statement.setString(1, holderId);
-        try (ResultSet rows = statement.executeQuery()) {
+        try (ResultSet rows = table.with(query, holderId).executeQuery()) {
             return rows.next();
         }
     }
 
     private void note(LeaseTable table, @Nullable String names, String holderId) throws SQLException {
-        PreparedStatement note = table.prepared(statements.note());
-        note.setString(1, names);
-        note.setString(2, holderId);
-        note.executeUpdate();
+        table.with(statements.note(), names, holderId).executeUpdate();
     }
 }

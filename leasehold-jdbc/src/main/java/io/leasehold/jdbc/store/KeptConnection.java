@@ -3,7 +3,6 @@ package io.leasehold.jdbc.store;
 import io.leasehold.spi.LockRuntime;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -13,8 +12,8 @@ import org.slf4j.LoggerFactory;
  * One connection, kept open and opened anew when it broke: what keeps and ends holds never waits for a pool that others have
  * emptied.
  *
- * <p>{@link #take}, {@link #putBack} and {@link #close} belong to the worker's thread, and the rest to any. {@code lock} guards
- * all fields; connections are opened and closed outside of it.
+ * <p>{@link #take}, {@link #putBack} and {@link #close} belong to the worker's thread, and the rest to any. All fields are
+ * guarded by {@code this}; connections are opened and closed outside of it.
  */
 public final class KeptConnection {
 
@@ -27,7 +26,6 @@ public final class KeptConnection {
     private final @Nullable LockRuntime lender;
     private final Patience patience;
 
-    private final ReentrantLock lock = new ReentrantLock();
     private @Nullable LeaseTable open;
     private long neededUntilAtNanos;
     private boolean looks;
@@ -104,15 +102,11 @@ public final class KeptConnection {
 
     /** The result of what is to use the connection, which is closed if that fails. */
     public <T> T orClose(Supplier<T> start) {
-        boolean started = false;
         try {
-            T result = start.get();
-            started = true;
-            return result;
-        } finally {
-            if (!started) {
-                close();
-            }
+            return start.get();
+        } catch (RuntimeException | Error e) {
+            close();
+            throw e;
         }
     }
 
@@ -128,13 +122,10 @@ public final class KeptConnection {
             return;
         }
         long idleAtNanos = runtime.nanoTime() + Math.min(nanos, Long.MAX_VALUE / 4) + IDLE_NANOS;
-        lock.lock();
-        try {
+        synchronized (this) {
             if (neededUntilAtNanos == 0 || idleAtNanos - neededUntilAtNanos > 0) {
                 neededUntilAtNanos = idleAtNanos;
             }
-        } finally {
-            lock.unlock();
         }
     }
 
@@ -148,12 +139,9 @@ public final class KeptConnection {
         needFor(0);
         long patient = patience.of(limitNanos);
         LeaseTable table;
-        lock.lock();
-        try {
+        synchronized (this) {
             table = open;
             open = null;
-        } finally {
-            lock.unlock();
         }
         if (table != null && isBounded(table, patient)) {
             return table;
@@ -190,13 +178,8 @@ public final class KeptConnection {
     }
 
     /** Whether a connection is open that has been used before. */
-    boolean isOpen() {
-        lock.lock();
-        try {
-            return open != null;
-        } finally {
-            lock.unlock();
-        }
+    synchronized boolean isOpen() {
+        return open != null;
     }
 
     /** Whether the connection leads to where it should; asked inside a writing transaction. */
@@ -214,11 +197,8 @@ public final class KeptConnection {
             table.discard();
             return;
         }
-        lock.lock();
-        try {
+        synchronized (this) {
             open = table;
-        } finally {
-            lock.unlock();
         }
         look();
     }
@@ -227,8 +207,7 @@ public final class KeptConnection {
     private void look() {
         LockRuntime runtime = lender;
         LeaseTable idle = null;
-        lock.lock();
-        try {
+        synchronized (this) {
             if (runtime == null || open == null || looks || closed) {
                 return;
             }
@@ -240,8 +219,6 @@ public final class KeptConnection {
                 idle = open;
                 open = null;
             }
-        } finally {
-            lock.unlock();
         }
         if (idle != null) {
             giveBackElsewhere(idle, runtime);
@@ -258,11 +235,8 @@ public final class KeptConnection {
     }
 
     private void lookAgain() {
-        lock.lock();
-        try {
+        synchronized (this) {
             looks = false;
-        } finally {
-            lock.unlock();
         }
         look();
     }
@@ -271,13 +245,10 @@ public final class KeptConnection {
     void close() {
         opener.close();
         LeaseTable table;
-        lock.lock();
-        try {
+        synchronized (this) {
             closed = true;
             table = open;
             open = null;
-        } finally {
-            lock.unlock();
         }
         if (table != null) {
             table.giveBack();

@@ -79,23 +79,15 @@ public final class LeaseTable {
             }
         } else {
             connection.setAutoCommit(false);
-            boolean limited = false;
             try {
-                limit(((Dialect.ByDriver) dialect.transaction()).limits(), waitNanos);
-                limited = true;
-            } finally {
-                if (!limited) {
-                    rollbackIfActive();
+                String limits = ((Dialect.ByDriver) dialect.transaction()).limits();
+                if (limits != null) {
+                    with(limits, millis(waitNanos)).executeQuery().close();
                 }
+            } catch (SQLException | RuntimeException | Error e) {
+                rollbackIfActive();
+                throw e;
             }
-        }
-    }
-
-    private void limit(@Nullable String limits, long waitNanos) throws SQLException {
-        if (limits != null) {
-            PreparedStatement statement = prepared(limits);
-            statement.setString(1, millis(waitNanos));
-            statement.executeQuery().close();
         }
     }
 
@@ -159,13 +151,13 @@ public final class LeaseTable {
     /** The row, if there is one, as it was committed last. */
     @Nullable
     LeaseRow read(LockName name) throws SQLException {
-        return one(dialect.leases().read(), name);
+        try (ResultSet rows = with(dialect.leases().read(), name.text()).executeQuery()) {
+            return rows.next() ? columns.row(rows, name) : null;
+        }
     }
 
     private @Nullable LeaseRow oneToWrite(String query, LockName name) throws SQLException {
-        PreparedStatement statement = prepared(query);
-        statement.setString(1, name.text());
-        try (ResultSet rows = statement.executeQuery()) {
+        try (ResultSet rows = with(query, name.text()).executeQuery()) {
             if (!rows.next()) {
                 return null;
             }
@@ -173,14 +165,6 @@ public final class LeaseTable {
                 rowMicros = rows.getLong(columns.count() + 1);
             }
             return rows.getString(1) == null ? null : columns.row(rows, name);
-        }
-    }
-
-    private @Nullable LeaseRow one(String query, LockName name) throws SQLException {
-        PreparedStatement statement = prepared(query);
-        statement.setString(1, name.text());
-        try (ResultSet rows = statement.executeQuery()) {
-            return rows.next() ? columns.row(rows, name) : null;
         }
     }
 
@@ -215,22 +199,17 @@ public final class LeaseTable {
     /** Writes who waits, and the fence, and leaves who holds as it is. */
     void note(LeaseRow row) throws SQLException {
         highestFence = Math.max(highestFence, row.fence());
-        PreparedStatement statement = prepared(dialect.leases().note());
         Waiter waiter = row.waiter();
-        statement.setString(1, waiter == null ? null : waiter.owner().hex());
-        statement.setLong(2, waiter == null ? 0 : waiter.sinceNanos());
-        statement.setLong(3, row.fence());
-        statement.setString(4, row.name().text());
-        statement.executeUpdate();
+        String owner = waiter == null ? null : waiter.owner().hex();
+        long since = waiter == null ? 0 : waiter.sinceNanos();
+        with(dialect.leases().note(), owner, since, row.fence(), row.name().text())
+                .executeUpdate();
     }
 
     /** Writes the end of the hold alone. */
     void extend(LockName name, Held held) throws SQLException {
-        PreparedStatement statement = prepared(dialect.leases().extend());
-        statement.setLong(1, held.expiresAtNanos());
-        statement.setLong(2, held.ttlNanos());
-        statement.setString(3, name.text());
-        statement.executeUpdate();
+        with(dialect.leases().extend(), held.expiresAtNanos(), held.ttlNanos(), name.text())
+                .executeUpdate();
     }
 
     private int bind(PreparedStatement statement, int from, LeaseRow row) throws SQLException {
@@ -267,22 +246,22 @@ public final class LeaseTable {
         return found;
     }
 
+    /** A number that changes when another connection has written, where the dialect has one. */
+    long changes() throws SQLException {
+        return dialect.waking() instanceof Dialect.ByChanges waking ? number(waking.query()) : 0;
+    }
+
     /** Notifies all listeners when the transaction commits; does nothing where the dialect has no notifications. */
     void tell(String payload) throws SQLException {
         if (dialect.waking() instanceof Dialect.ByNotifications waking) {
-            PreparedStatement statement = prepared(waking.tell());
-            statement.setString(1, payload);
-            statement.execute();
+            with(waking.tell(), payload).execute();
         }
     }
 
     /** A few rows whose fence is between these, the lowest first, as they were committed last. */
     List<LeaseRow> between(long least, long most) throws SQLException {
         List<LeaseRow> found = new ArrayList<>();
-        PreparedStatement statement = prepared(dialect.leases().idle());
-        statement.setLong(1, least);
-        statement.setLong(2, most);
-        try (ResultSet result = statement.executeQuery()) {
+        try (ResultSet result = with(dialect.leases().idle(), least, most).executeQuery()) {
             while (result.next()) {
                 LockName name = nameOrNull(result.getString(1));
                 if (name != null) {
@@ -303,9 +282,7 @@ public final class LeaseTable {
     }
 
     void delete(LockName name) throws SQLException {
-        PreparedStatement statement = prepared(dialect.leases().delete());
-        statement.setString(1, name.text());
-        statement.executeUpdate();
+        with(dialect.leases().delete(), name.text()).executeUpdate();
     }
 
     /** No fence of a row that was deleted was above this. */
@@ -328,9 +305,7 @@ public final class LeaseTable {
     }
 
     void raiseFenceFloor(long fence) throws SQLException {
-        PreparedStatement statement = prepared(dialect.store().raiseFloor());
-        statement.setLong(1, fence);
-        statement.executeUpdate();
+        with(dialect.store().raiseFloor(), fence).executeUpdate();
     }
 
     /** The largest fence written in this transaction. */
@@ -358,9 +333,7 @@ public final class LeaseTable {
         try {
             begin(0);
             long raised = Math.max(number(horizon.read()), token + beyond);
-            PreparedStatement raise = prepared(horizon.raise());
-            raise.setLong(1, raised);
-            raise.executeUpdate();
+            with(horizon.raise(), raised).executeUpdate();
             commit();
             knownHorizon = raised;
         } catch (SQLException e) {
@@ -397,6 +370,19 @@ public final class LeaseTable {
             }
             return result.getLong(1);
         }
+    }
+
+    /** The statement, with these parameters: texts, which may be null, and numbers. */
+    PreparedStatement with(String sql, @Nullable Object... parameters) throws SQLException {
+        PreparedStatement statement = prepared(sql);
+        for (int i = 0; i < parameters.length; i++) {
+            if (parameters[i] instanceof Long number) {
+                statement.setLong(i + 1, number);
+            } else {
+                statement.setString(i + 1, (String) parameters[i]);
+            }
+        }
+        return statement;
     }
 
     /** The statement, kept for the next time. */

@@ -19,7 +19,6 @@ import io.leasehold.spi.StoreSignals;
 import java.sql.SQLException;
 import java.util.Collections;
 import java.util.concurrent.CompletableFuture;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Locks in a lease table.
@@ -40,7 +39,7 @@ public final class LeaseTableStore implements LockStore {
     private final WorkQueue queue;
     private final LeaseVerbs verbs;
     private final Worker worker;
-    private final @Nullable Waking watch;
+    private final Waking watch;
     private final TableOperations operations;
     private final TableAdmin admin;
     private volatile StoreSignals signals = StoreSignals.NONE;
@@ -58,10 +57,10 @@ public final class LeaseTableStore implements LockStore {
         queue.explainDelaysBy(worker::delayedBy);
     }
 
-    private @Nullable Waking waking(StoreSettings of) {
+    private Waking waking(StoreSettings of) {
         Dialect.Waking waking = of.dialect().waking();
-        if (waking instanceof Dialect.ByChanges changes) {
-            return new WakeWatch(runtime, of.clock(), of.lives(), changes.query(), this::submitLook, this::wake);
+        if (waking instanceof Dialect.ByChanges) {
+            return new WakeWatch(runtime, of.clock(), of.lives(), this::submitLook, this::wake);
         } else if (waking instanceof Dialect.ByNotifications notifications) {
             return new NotificationWatch(
                     runtime,
@@ -71,24 +70,21 @@ public final class LeaseTableStore implements LockStore {
                     new NotificationWatch.Listener(this::wake, operations::takenWord),
                     of.description());
         }
-        return null;
+        return Waking.NONE;
     }
 
     /** Starts the store's thread. If that fails, the connections are the caller's to close. */
     public static LeaseTableStore start(StoreSettings settings, LockRuntime runtime) {
-        boolean started = false;
         try {
             LeaseTableStore store = new LeaseTableStore(settings, runtime);
-            runtime.startThread("leasehold-jdbc", store.worker);
-            started = true;
             if (settings.lives() != Lives.UNKNOWN) {
                 store.submitSweep();
             }
+            runtime.startThread("leasehold-jdbc", store.worker);
             return store;
-        } finally {
-            if (!started) {
-                settings.lives().close();
-            }
+        } catch (RuntimeException | Error e) {
+            settings.lives().close();
+            throw e;
         }
     }
 
@@ -216,9 +212,7 @@ public final class LeaseTableStore implements LockStore {
     @Override
     public void close() {
         queue.close();
-        if (watch != null) {
-            watch.close();
-        }
+        watch.close();
         CompletableFuture<Void> over = worker.ended().copy();
         LockRuntime.Timer limit = runtime.schedule(CLOSE_LIMIT_NANOS, () -> over.complete(null));
         try {

@@ -48,7 +48,7 @@ final class LeaseVerbs {
     private final String store;
     private final LockRuntime runtime;
     private final StoreClock clock;
-    private final @Nullable Waking watch;
+    private final Waking watch;
     private final Lives lives;
     private final Duration retention;
     private final Runnable pruneSoon;
@@ -58,10 +58,10 @@ final class LeaseVerbs {
     /**
      * The verbs.
      *
-     * @param watch wakes waiters, or null if they poll
+     * @param watch wakes waiters
      * @param pruneSoon lets the worker call {@link #prune} soon
      */
-    LeaseVerbs(StoreSettings settings, LockRuntime runtime, @Nullable Waking watch, Runnable pruneSoon) {
+    LeaseVerbs(StoreSettings settings, LockRuntime runtime, Waking watch, Runnable pruneSoon) {
         this.store = settings.description();
         this.runtime = runtime;
         this.clock = settings.clock();
@@ -80,21 +80,19 @@ final class LeaseVerbs {
         if (answer == null || held == null) {
             return null;
         } else if (answer.granted()) {
-            if (watch != null) {
-                watch.forget(request.owner());
-            }
+            watch.forget(request.owner());
             rowMayBeNew();
             TokenRange tokens = new TokenRange(held.token(), answer.lastToken());
             return new AcquireReply.Granted(
                     new Grant(request.owner(), tokens, readAtNanos, table.incarnation()), List.of());
         }
-        boolean waits = watch != null && request.isWaiting() && watch.isReady();
+        boolean waits = request.isWaiting() && watch.isReady();
         if (held.owner().equals(request.owner()) || answer.leftNanos() <= 0 || (waits && !answer.waited())) {
             return null;
         }
         Holder holder =
                 new Holder(held.holderId(), Duration.ofNanos(answer.leftNanos()), OptionalLong.of(held.token()));
-        if (!waits || watch == null) {
+        if (!waits) {
             return new AcquireReply.Busy(holder, 0, List.of());
         }
         watch.add(request.owner(), request.names(), request.recheckNanos(), answer.leftNanos());
@@ -104,22 +102,20 @@ final class LeaseVerbs {
     AcquireReply acquire(AcquireRequest request, LeaseTable table) throws SQLException {
         Locked locked = lock(request.names(), table);
         StoreTime now = locked.now();
-        boolean waits = watch != null && request.isWaiting() && watch.isReady();
+        boolean waits = request.isWaiting() && watch.isReady();
         LeaseRules.Decision decision = LeaseRules.acquire(locked.rows(), request, now, waits);
         if (decision instanceof LeaseRules.Grant grant) {
             for (LeaseRow row : grant.rows()) {
                 store(row.heldDuring(lives.own()), locked, table);
             }
-            if (watch != null) {
-                watch.forget(request.owner());
-            }
+            watch.forget(request.owner());
             return new AcquireReply.Granted(
                     new Grant(request.owner(), grant.tokens(), now.readAtNanos(), table.incarnation()), List.of());
         } else if (decision instanceof LeaseRules.Wait wait) {
             for (LeaseRow row : wait.rows()) {
                 table.note(row);
             }
-            if (!waits || watch == null) {
+            if (!waits) {
                 return new AcquireReply.Busy(wait.holder(), 0, List.of());
             }
             long lookInNanos = Math.max(0, wait.lookAgainAtNanos() - now.nanos());
@@ -201,9 +197,7 @@ final class LeaseVerbs {
 
     ReleaseReply release(ReleaseRequest request, LeaseTable table) throws SQLException {
         OwnerToken owner = request.owner();
-        if (watch != null) {
-            watch.forget(owner);
-        }
+        watch.forget(owner);
         Locked locked = lock(request.names(), table);
         boolean held = false;
         for (LeaseRow row : locked.rows()) {
@@ -215,7 +209,7 @@ final class LeaseVerbs {
                 } else {
                     table.note(released);
                 }
-                changed(row, table);
+                watch.changed(row, table);
             }
             held |= freed;
         }
@@ -235,14 +229,8 @@ final class LeaseVerbs {
             return null;
         }
         table.update(released);
-        changed(row, table);
+        watch.changed(row, table);
         return held;
-    }
-
-    private void changed(LeaseRow before, LeaseTable table) throws SQLException {
-        if (watch != null) {
-            watch.changed(before, table);
-        }
     }
 
     /**

@@ -28,27 +28,12 @@ public interface Lives extends AutoCloseable {
     byte CHILDREN_ENDED = 'e';
 
     /** No state is known: the holds of a dead process end with their ttl. */
-    Lives UNKNOWN = new Lives() {
-        @Override
-        public @Nullable String own() {
-            return null;
-        }
-
-        @Override
-        public State stateOf(String life) {
-            return State.UNKNOWN;
-        }
-
-        @Override
-        public void sweep(Set<String> named) {}
-
-        @Override
-        public void close() {}
-    };
+    Lives UNKNOWN = new Lives() {};
 
     /** The life to which this store's holds are bound, or null if they are bound to none. */
-    @Nullable
-    String own();
+    default @Nullable String own() {
+        return null;
+    }
 
     /**
      * Makes holds from now on end not with this process, but when {@value #CHILDREN_ENDED} has been appended to the
@@ -61,7 +46,9 @@ public interface Lives extends AutoCloseable {
     }
 
     /** The known state of the process with this life. */
-    State stateOf(String life);
+    default State stateOf(String life) {
+        return State.UNKNOWN;
+    }
 
     /** Whether the process with this life is surely dead; false where that is not known. */
     default boolean isOver(String life) {
@@ -73,11 +60,11 @@ public interface Lives extends AutoCloseable {
      *
      * @param named the lives of all holders
      */
-    void sweep(Set<String> named);
+    default void sweep(Set<String> named) {}
 
     /** Ends the own life without telling others that it is over: holds stay until their ttl. */
     @Override
-    void close();
+    default void close() {}
 
     /**
      * The row without what time or death has ended.

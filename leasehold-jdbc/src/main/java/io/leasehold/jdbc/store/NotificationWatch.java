@@ -13,7 +13,6 @@ import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -26,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * back: behind a pooler that gives each transaction another session none ever does, and where no connection can be had there
  * is nobody to hear it. Then waiters poll, and it is tried again later. A notification that is lost costs a recheck.
  *
- * <p>{@code lock} guards all fields; nobody is called while it is held.
+ * <p>All fields are guarded by {@code this}; nobody is called while it is held.
  */
 final class NotificationWatch implements Waking {
 
@@ -62,7 +61,6 @@ final class NotificationWatch implements Waking {
     private final Listener listener;
     private final String store;
 
-    private final ReentrantLock lock = new ReentrantLock();
     private final Map<OwnerToken, Waiter> waiters = new HashMap<>();
     private final Map<LockName, Integer> waitersByName = new HashMap<>();
     private long lapsedAtNanos;
@@ -121,8 +119,7 @@ final class NotificationWatch implements Waking {
     @Override
     public boolean isReady() {
         Object run = new Object();
-        lock.lock();
-        try {
+        synchronized (this) {
             lastAskedAtNanos = runtime.nanoTime();
             boolean rested = stage == Stage.RESTING && lastAskedAtNanos - restsUntilAtNanos >= 0;
             if (stage != Stage.OFF && !rested) {
@@ -130,35 +127,28 @@ final class NotificationWatch implements Waking {
             }
             stage = Stage.STARTING;
             current = run;
-        } finally {
-            lock.unlock();
         }
-        boolean listens = false;
         try {
             runtime.startThread("leasehold-jdbc-listen", () -> listen(run));
-            listens = true;
         } catch (OutOfMemoryError noThread) {
+            end(run, REST_NANOS);
             LOG.warn(
                     "{}: no thread to listen on ({}); waiters poll, and it is tried again",
                     store,
                     noThread.getMessage());
-        } finally {
-            if (!listens) {
-                end(run, REST_NANOS);
-            }
+        } catch (RuntimeException | Error e) {
+            end(run, REST_NANOS);
+            throw e;
         }
         return false;
     }
 
     @Override
     public void add(OwnerToken owner, List<LockName> awaited, long forNanos, long lookInNanos) {
-        lock.lock();
-        try {
+        synchronized (this) {
             remove(owner);
             waiters.put(owner, new Waiter(awaited, runtime.nanoTime() + forNanos));
             awaited.forEach(name -> waitersByName.merge(name, 1, Integer::sum));
-        } finally {
-            lock.unlock();
         }
         if (lookInNanos < forNanos) {
             runtime.schedule(lookInNanos, () -> awaited.forEach(this::wakeIfAwaited));
@@ -166,13 +156,8 @@ final class NotificationWatch implements Waking {
     }
 
     @Override
-    public void forget(OwnerToken owner) {
-        lock.lock();
-        try {
-            remove(owner);
-        } finally {
-            lock.unlock();
-        }
+    public synchronized void forget(OwnerToken owner) {
+        remove(owner);
     }
 
     private void remove(OwnerToken owner) {
@@ -206,12 +191,9 @@ final class NotificationWatch implements Waking {
     @Override
     public void close() {
         Connection open;
-        lock.lock();
-        try {
+        synchronized (this) {
             stage = Stage.CLOSED;
             open = listening;
-        } finally {
-            lock.unlock();
         }
         if (open != null) {
             try {
@@ -292,60 +274,39 @@ final class NotificationWatch implements Waking {
         }
     }
 
-    private boolean isUsed(Object run, Connection connection) {
-        lock.lock();
-        try {
-            if (run != current || stage != Stage.STARTING) {
-                return false;
-            }
-            listening = connection;
-            return true;
-        } finally {
-            lock.unlock();
+    private synchronized boolean isUsed(Object run, Connection connection) {
+        if (run != current || stage != Stage.STARTING) {
+            return false;
         }
+        listening = connection;
+        return true;
     }
 
     /** The connection is the close's to end no more: a pool may soon have given it to another. */
-    private void letGo(Connection connection) {
-        lock.lock();
-        try {
-            listening = listening == connection ? null : listening;
-        } finally {
-            lock.unlock();
-        }
+    private synchronized void letGo(Connection connection) {
+        listening = listening == connection ? null : listening;
     }
 
-    private void begin(Object run) {
-        lock.lock();
-        try {
-            stage = run == current && stage == Stage.STARTING ? Stage.LIVE : stage;
-        } finally {
-            lock.unlock();
-        }
+    private synchronized void begin(Object run) {
+        stage = run == current && stage == Stage.STARTING ? Stage.LIVE : stage;
     }
 
     /** The stage, which ends to be live when nobody has waited for long. */
-    private Stage stageNow(Object run) {
-        lock.lock();
-        try {
-            if (run != current) {
-                return Stage.OFF;
-            }
-            long nowNanos = runtime.nanoTime();
-            removeLapsed(nowNanos);
-            boolean idle = waiters.isEmpty() && nowNanos - lastAskedAtNanos > IDLE_LIMIT_NANOS;
-            stage = idle && stage == Stage.LIVE ? Stage.OFF : stage;
-            return stage;
-        } finally {
-            lock.unlock();
+    private synchronized Stage stageNow(Object run) {
+        if (run != current) {
+            return Stage.OFF;
         }
+        long nowNanos = runtime.nanoTime();
+        removeLapsed(nowNanos);
+        boolean idle = waiters.isEmpty() && nowNanos - lastAskedAtNanos > IDLE_LIMIT_NANOS;
+        stage = idle && stage == Stage.LIVE ? Stage.OFF : stage;
+        return stage;
     }
 
     /** Wakes all waiters that counted on a notification; those that still wait ask again, and are added anew. */
     private void end(Object run, long restNanos) {
         List<LockName> left;
-        lock.lock();
-        try {
+        synchronized (this) {
             if (run != current) {
                 return;
             }
@@ -358,8 +319,6 @@ final class NotificationWatch implements Waking {
                 restsUntilAtNanos = runtime.nanoTime() + (stage == Stage.LIVE ? 0 : restNanos);
                 stage = Stage.RESTING;
             }
-        } finally {
-            lock.unlock();
         }
         left.forEach(listener.wake());
     }
@@ -374,11 +333,8 @@ final class NotificationWatch implements Waking {
 
     private void wakeIfAwaited(LockName name) {
         boolean awaited;
-        lock.lock();
-        try {
+        synchronized (this) {
             awaited = stage != Stage.CLOSED && waitersByName.containsKey(name);
-        } finally {
-            lock.unlock();
         }
         if (awaited) {
             listener.wake().accept(name);

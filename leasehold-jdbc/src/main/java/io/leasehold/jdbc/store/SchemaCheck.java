@@ -134,7 +134,7 @@ public final class SchemaCheck {
                 throw new UnsafeStoreException(
                         store + " keeps time by the " + kind + " clock, and this process can only tell the " + clockKind
                                 + " clock: they would not agree when a lease ends. Name another store, or delete this"
-                                + " one once nobody uses it",
+                                + " one once no client uses it",
                         null);
             }
             return new Incarnation(row.getString(2));

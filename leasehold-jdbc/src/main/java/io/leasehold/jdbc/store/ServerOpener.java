@@ -8,7 +8,6 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -20,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * <p>A connection that comes too late is kept for a moment, for the next request: a pool that always takes longer than one asks would
  * else never be heard. A try that takes long gets company, since its connection may lead to where nobody answers any more.
  *
- * <p>It is asked by one thread at a time. {@code lock} guards all fields; nobody is called while it is held.
+ * <p>It is asked by one thread at a time. All fields are guarded by {@code this}; nobody is called while it is held.
  */
 public final class ServerOpener implements KeptConnection.Opener {
 
@@ -37,7 +36,6 @@ public final class ServerOpener implements KeptConnection.Opener {
     private final LockRuntime runtime;
     private final Source source;
 
-    private final ReentrantLock lock = new ReentrantLock();
     private final Set<Try> underWay = new HashSet<>();
     private @Nullable LeaseTable ready;
     private @Nullable CompletableFuture<LeaseTable> asked;
@@ -81,8 +79,7 @@ public final class ServerOpener implements KeptConnection.Opener {
     public LeaseTable open(long withinNanos) throws SQLException {
         CompletableFuture<LeaseTable> arrival = new CompletableFuture<>();
         Try begun = null;
-        lock.lock();
-        try {
+        synchronized (this) {
             LeaseTable arrived = ready;
             ready = null;
             if (arrived != null) {
@@ -93,8 +90,6 @@ public final class ServerOpener implements KeptConnection.Opener {
                 begun = new Try();
                 underWay.add(begun);
             }
-        } finally {
-            lock.unlock();
         }
         if (begun != null) {
             begun.start();
@@ -177,13 +172,10 @@ public final class ServerOpener implements KeptConnection.Opener {
 
         private void failed(Throwable e) {
             CompletableFuture<LeaseTable> to;
-            lock.lock();
-            try {
+            synchronized (ServerOpener.this) {
                 underWay.remove(this);
                 // Another try may still succeed.
                 to = hopeful(runtime.nanoTime()) == 0 ? asked : null;
-            } finally {
-                lock.unlock();
             }
             if (to == null || !to.completeExceptionally(e)) {
                 LOG.debug("opening a connection failed", e);
@@ -193,8 +185,7 @@ public final class ServerOpener implements KeptConnection.Opener {
         private void arrived(LeaseTable opened) {
             while (true) {
                 CompletableFuture<LeaseTable> to;
-                lock.lock();
-                try {
+                synchronized (ServerOpener.this) {
                     underWay.remove(this);
                     to = asked;
                     asked = null;
@@ -203,8 +194,6 @@ public final class ServerOpener implements KeptConnection.Opener {
                         runtime.schedule(KEPT_NANOS, () -> notWanted(opened));
                         return;
                     }
-                } finally {
-                    lock.unlock();
                 }
                 if (to == null) {
                     opened.giveBack();
@@ -218,14 +207,11 @@ public final class ServerOpener implements KeptConnection.Opener {
 
     /** Gives the connection back, elsewhere than on the timer's thread, which calls this. */
     private void notWanted(LeaseTable opened) {
-        lock.lock();
-        try {
+        synchronized (this) {
             if (ready != opened) {
                 return;
             }
             ready = null;
-        } finally {
-            lock.unlock();
         }
         KeptConnection.giveBackElsewhere(opened, runtime);
     }
@@ -233,13 +219,10 @@ public final class ServerOpener implements KeptConnection.Opener {
     @Override
     public void close() {
         LeaseTable left;
-        lock.lock();
-        try {
+        synchronized (this) {
             closed = true;
             left = ready;
             ready = null;
-        } finally {
-            lock.unlock();
         }
         if (left != null) {
             left.giveBack();

@@ -2,7 +2,6 @@ package io.leasehold.jdbc.store;
 
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreAccessException;
-import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.jdbc.dialect.SqlTrouble;
 import io.leasehold.spi.FailureKind;
@@ -29,17 +28,14 @@ final class SqlFailures {
             case FULL -> transitory(at + "there is no space left to write to; make some" + said, e);
             case UNREACHABLE -> transitory(at + "the database cannot be reached" + said, e);
             case DAMAGED ->
-                new Failure(
+                Failure.unavailable(
                         FailureKind.PERMANENT,
-                        new StoreUnavailableException(
-                                at + "the lease table is damaged; stop its users and move it away" + said, e));
+                        at + "the lease table is damaged; stop its users and move it away" + said,
+                        e);
             case ACCESS ->
-                new Failure(
-                        FailureKind.PERMANENT,
-                        new StoreAccessException(
-                                at + "the database may not be written; this user needs the right to read and write it"
-                                        + said,
-                                e));
+                Failure.access(
+                        at + "the database may not be written; this user needs the right to read and write it" + said,
+                        e);
             case READ_ONLY ->
                 // It passes when a standby is promoted, or the pool finds the new primary.
                 transitory(
@@ -57,6 +53,6 @@ final class SqlFailures {
     }
 
     private static Failure transitory(String message, SQLException e) {
-        return new Failure(FailureKind.NO_EFFECT, new StoreUnavailableException(message, e));
+        return Failure.unavailable(FailureKind.NO_EFFECT, message, e);
     }
 }

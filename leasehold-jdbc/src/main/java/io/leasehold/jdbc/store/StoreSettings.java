@@ -5,7 +5,6 @@ import io.leasehold.jdbc.dialect.Dialect;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.Objects;
 
 /**
  * The settings in which stores differ.
@@ -35,19 +34,6 @@ public record StoreSettings(
 
     /** A row that was not used for a day is deleted. */
     public static final Duration RETENTION = Duration.ofHours(24);
-
-    /** Refuses nulls. */
-    public StoreSettings {
-        Objects.requireNonNull(description, "description");
-        Objects.requireNonNull(dialect, "dialect");
-        Objects.requireNonNull(guarantees, "guarantees");
-        Objects.requireNonNull(clock, "clock");
-        Objects.requireNonNull(schema, "schema");
-        Objects.requireNonNull(connections, "connections");
-        Objects.requireNonNull(spare, "spare");
-        Objects.requireNonNull(lives, "lives");
-        Objects.requireNonNull(retention, "retention");
-    }
 
     /** Gives a connection, which the caller closes. */
     @FunctionalInterface

@@ -1,9 +1,9 @@
 package io.leasehold.jdbc.store;
 
 import io.leasehold.LockName;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.jdbc.lease.LeaseRow;
 import io.leasehold.jdbc.lease.StoreTime;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.toolkit.Glob;
 import java.sql.SQLException;
@@ -42,7 +42,7 @@ final class TableAdmin implements StoreAdmin {
     }
 
     @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+    public CompletableFuture<Optional<HeldLock>> describe(LockName name) {
         return queue.submit(
                 Task.reading(
                         "a look at " + name,
@@ -50,19 +50,19 @@ final class TableAdmin implements StoreAdmin {
                 LIMIT_NANOS);
     }
 
-    private Optional<LockRecord> describe(LockName name, LeaseTable table, StoreTime now) throws SQLException {
+    private Optional<HeldLock> describe(LockName name, LeaseTable table, StoreTime now) throws SQLException {
         LeaseRow stored = table.read(name);
         return stored == null ? Optional.empty() : record(stored, now);
     }
 
     /** Asks after the holder's life, so two answers about one row may differ. */
-    private Optional<LockRecord> record(LeaseRow stored, StoreTime now) {
+    private Optional<HeldLock> record(LeaseRow stored, StoreTime now) {
         return Optional.ofNullable(settings.lives().asOf(stored, now).holder(now))
-                .map(holder -> new LockRecord(stored.name(), holder));
+                .map(holder -> new HeldLock(stored.name(), holder));
     }
 
     @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+    public CompletableFuture<List<HeldLock>> list(String glob, int limit) {
         Glob names = Glob.of(glob);
         return queue.submit(
                 Task.reading(
@@ -72,9 +72,9 @@ final class TableAdmin implements StoreAdmin {
                 LIMIT_NANOS);
     }
 
-    private List<LockRecord> list(Glob names, int limit, LeaseTable table, StoreTime now) throws SQLException {
-        List<LockRecord> records = table.held(names::matches, row -> record(row, now), limit);
-        records.sort(Comparator.comparing(LockRecord::name));
+    private List<HeldLock> list(Glob names, int limit, LeaseTable table, StoreTime now) throws SQLException {
+        List<HeldLock> records = table.held(names::matches, row -> record(row, now), limit);
+        records.sort(Comparator.comparing(HeldLock::name));
         return records;
     }
 

@@ -183,7 +183,7 @@ final class TableOperations implements StoreOperations {
 
     private Finding clients() {
         return keepsClientRecords()
-                ? Finding.good("clients", "who holds for more than a second tells " + store + " of itself")
+                ? Finding.good("clients", "clients that hold for more than a second report to " + store)
                 : Finding.warning(
                         "clients",
                         store
@@ -213,7 +213,7 @@ final class TableOperations implements StoreOperations {
                 Finding.warning(
                         "isolation",
                         store
-                                + " works with REPEATABLE READ: two who want one lock make one of them fail and try again",
+                                + " works with REPEATABLE READ: if two clients want one lock, one of them fails and retries",
                         "set the isolation of the connections to READ COMMITTED");
             default -> Finding.good("isolation", store + " shows committed rows only, and locks the row of a lock");
         };

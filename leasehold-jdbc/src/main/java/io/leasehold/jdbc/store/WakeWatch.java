@@ -52,7 +52,6 @@ final class WakeWatch implements Waking {
     private final LockRuntime runtime;
     private final StoreClock clock;
     private final Lives lives;
-    private final String changesQuery;
     private final Runnable submitLook;
     private final Consumer<LockName> wake;
 
@@ -87,21 +86,13 @@ final class WakeWatch implements Waking {
     /**
      * A watch.
      *
-     * @param changesQuery see {@link io.leasehold.jdbc.dialect.Dialect#changes()}
      * @param submitLook lets the worker call {@link #look} soon
      * @param wake wakes the waiters of a lock
      */
-    WakeWatch(
-            LockRuntime runtime,
-            StoreClock clock,
-            Lives lives,
-            String changesQuery,
-            Runnable submitLook,
-            Consumer<LockName> wake) {
+    WakeWatch(LockRuntime runtime, StoreClock clock, Lives lives, Runnable submitLook, Consumer<LockName> wake) {
         this.runtime = runtime;
         this.clock = clock;
         this.lives = lives;
-        this.changesQuery = changesQuery;
         this.submitLook = submitLook;
         this.wake = wake;
     }
@@ -168,7 +159,7 @@ final class WakeWatch implements Waking {
     /** Reads what may have changed; says when to look again. */
     private long lookNow(LeaseTable table) throws SQLException {
         StoreTime now = clock.read(table);
-        long changes = table.number(changesQuery);
+        long changes = table.changes();
         // Each connection counts for itself, and what an earlier look failed to read is still to be read.
         if (changes != lastChanges || table != lookedAt || failures.get() > 0) {
             lookedAt = table;
@@ -190,15 +181,12 @@ final class WakeWatch implements Waking {
         if (closed) {
             return;
         }
-        boolean armed = false;
         try {
             runtime.schedule(MAX_INTERVAL_NANOS << doublings, this::submit);
-            armed = true;
-        } finally {
-            if (!armed) {
-                // The next waiter, or the next change, brings it.
-                lookPending = false;
-            }
+        } catch (RuntimeException | Error e) {
+            // The next waiter, or the next change, brings it.
+            lookPending = false;
+            throw e;
         }
     }
 

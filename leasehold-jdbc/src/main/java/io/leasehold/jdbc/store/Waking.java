@@ -9,8 +9,13 @@ import java.util.List;
 /** How waiters learn that asking again is worth it. Used by the worker's thread, but for {@link #close}. */
 interface Waking {
 
+    /** They are not: they poll. */
+    Waking NONE = new Waking() {};
+
     /** Whether waiters are woken now; if not, they are to poll. */
-    boolean isReady();
+    default boolean isReady() {
+        return false;
+    }
 
     /**
      * The owner token waits for these locks.
@@ -18,18 +23,18 @@ interface Waking {
      * @param forNanos after this it would have asked again if it still waited
      * @param lookInNanos when the locks may become free without a change
      */
-    void add(OwnerToken owner, List<LockName> names, long forNanos, long lookInNanos);
+    default void add(OwnerToken owner, List<LockName> names, long forNanos, long lookInNanos) {}
 
     /** The owner token waits no more. */
-    void forget(OwnerToken owner);
+    default void forget(OwnerToken owner) {}
 
     /**
      * This client changes a lock, in the transaction that is open.
      *
      * @param before the row as it was
      */
-    void changed(LeaseRow before, LeaseTable table) throws SQLException;
+    default void changed(LeaseRow before, LeaseTable table) throws SQLException {}
 
     /** Ends: no waiter is woken any more. */
-    void close();
+    default void close() {}
 }

@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -25,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * <p>An acquire is never carried out after an ending of its owner token was queued: {@link #takeBackAcquire} takes it
  * out, and one whose transaction the worker has begun is over, or never begun again, when the worker takes the ending.
  *
- * <p>All fields are guarded by {@code lock}; no task is completed while it is held.
+ * <p>All fields are guarded by {@code this}; no task is completed while it is held.
  */
 final class WorkQueue {
 
@@ -40,7 +39,6 @@ final class WorkQueue {
 
     private final LockRuntime runtime;
     private final String store;
-    private final ReentrantLock lock = new ReentrantLock();
     private final Set<Task<?>> renewals = new LinkedHashSet<>();
     private final Set<Task<?>> urgent = new LinkedHashSet<>();
     private final Set<Task<?>> acquires = new LinkedHashSet<>();
@@ -70,13 +68,8 @@ final class WorkQueue {
     }
 
     /** The shortest time limit that was ever set for what acquires or keeps a hold. */
-    long shortestLimitNanos() {
-        lock.lock();
-        try {
-            return shortestLimitNanos;
-        } finally {
-            lock.unlock();
-        }
+    synchronized long shortestLimitNanos() {
+        return shortestLimitNanos;
     }
 
     /**
@@ -104,30 +97,24 @@ final class WorkQueue {
         }
     }
 
-    private @Nullable String enqueued(Task<?> task, long limitNanos) {
-        lock.lock();
-        try {
-            OwnerToken owner = task.acquires();
-            if (limitNanos > 0 && (owner != null || task.rank() == Task.Rank.RENEWAL)) {
-                shortestLimitNanos = Math.min(shortestLimitNanos, limitNanos);
-            }
-            Set<Task<?>> line = line(task);
-            if (closed) {
-                return ": the store is closed";
-            }
-            if (line.size() >= (owner == null ? MAX_URGENT : MAX_ACQUIRES)) {
-                return ": " + line.size()
-                        + " requests of this client already wait; slow down, or share locks less finely";
-            }
-            line.add(task);
-            if (owner != null) {
-                acquiresByOwner.put(owner, task);
-            }
-            wakeWorker();
-            return null;
-        } finally {
-            lock.unlock();
+    private synchronized @Nullable String enqueued(Task<?> task, long limitNanos) {
+        OwnerToken owner = task.acquires();
+        if (limitNanos > 0 && (owner != null || task.rank() == Task.Rank.RENEWAL)) {
+            shortestLimitNanos = Math.min(shortestLimitNanos, limitNanos);
         }
+        Set<Task<?>> line = line(task);
+        if (closed) {
+            return ": the store is closed";
+        }
+        if (line.size() >= (owner == null ? MAX_URGENT : MAX_ACQUIRES)) {
+            return ": " + line.size() + " requests of this client already wait; slow down, or share locks less finely";
+        }
+        line.add(task);
+        if (owner != null) {
+            acquiresByOwner.put(owner, task);
+        }
+        wakeWorker();
+        return null;
     }
 
     private Set<Task<?>> line(Task<?> task) {
@@ -145,16 +132,13 @@ final class WorkQueue {
      */
     void putAside(Task<?> task, long pauseNanos) {
         boolean refused;
-        lock.lock();
-        try {
+        synchronized (this) {
             refused = closed;
             if (!refused && pauseNanos > 0) {
                 aside.add(task);
             } else if (!refused) {
                 line(task).add(task);
             }
-        } finally {
-            lock.unlock();
         }
         if (refused) {
             finished(task);
@@ -164,26 +148,18 @@ final class WorkQueue {
         }
     }
 
-    private void putBack(Task<?> task) {
-        lock.lock();
-        try {
-            if (aside.remove(task)) {
-                line(task).add(task);
-                wakeWorker();
-            }
-        } finally {
-            lock.unlock();
+    private synchronized void putBack(Task<?> task) {
+        if (aside.remove(task)) {
+            line(task).add(task);
+            wakeWorker();
         }
     }
 
     private void timeIsUp(Task<?> task, long limitNanos) {
-        lock.lock();
-        try {
+        synchronized (this) {
             if (line(task).remove(task) || aside.remove(task)) {
                 forget(task);
             }
-        } finally {
-            lock.unlock();
         }
         String within = " was not answered within " + limitNanos / 1_000_000 + " ms";
         String why = delayedBy.get();
@@ -212,15 +188,12 @@ final class WorkQueue {
     /** Takes an acquire of this owner token out, because the owner token is being ended. */
     void takeBackAcquire(OwnerToken owner) {
         Task<?> task;
-        lock.lock();
-        try {
+        synchronized (this) {
             task = acquiresByOwner.remove(owner);
             if (task != null) {
                 acquires.remove(task);
                 aside.remove(task);
             }
-        } finally {
-            lock.unlock();
         }
         if (task != null) {
             task.withdraw(new StoreUnavailableException(task.what() + " at " + store + " was withdrawn", null));
@@ -233,52 +206,30 @@ final class WorkQueue {
     /** The worker is done with the task, also where it could not put it aside. */
     void finished(Task<?> task) {
         limits.remove(task);
-        lock.lock();
-        try {
+        synchronized (this) {
             aside.remove(task);
             forget(task);
-        } finally {
-            lock.unlock();
         }
     }
 
     /** The next task, waited for; null once the queue is closed. */
     @Nullable
     Task<?> take() {
-        boolean interrupted = false;
-        try {
-            while (true) {
-                CompletableFuture<Void> more = new CompletableFuture<>();
-                lock.lock();
-                try {
-                    if (closed) {
-                        return null;
-                    }
-                    Iterator<Task<?>> first = nextLine().iterator();
-                    if (first.hasNext()) {
-                        Task<?> task = first.next();
-                        first.remove();
-                        return task;
-                    }
-                    arrival = more;
-                } finally {
-                    lock.unlock();
+        while (true) {
+            CompletableFuture<Void> more = new CompletableFuture<>();
+            synchronized (this) {
+                if (closed) {
+                    return null;
                 }
-                interrupted |= wasInterruptedBefore(more);
+                Iterator<Task<?>> first = nextLine().iterator();
+                if (first.hasNext()) {
+                    Task<?> task = first.next();
+                    first.remove();
+                    return task;
+                }
+                arrival = more;
             }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
-        }
-    }
-
-    private boolean wasInterruptedBefore(CompletableFuture<Void> more) {
-        try {
-            runtime.await(more);
-            return false;
-        } catch (InterruptedException e) {
-            return true;
+            runtime.awaitUninterruptibly(more);
         }
     }
 
@@ -304,20 +255,14 @@ final class WorkQueue {
         return line;
     }
 
-    boolean isClosed() {
-        lock.lock();
-        try {
-            return closed;
-        } finally {
-            lock.unlock();
-        }
+    synchronized boolean isClosed() {
+        return closed;
     }
 
     /** Refuses everything from now on, and everything that waits. */
     void close() {
         List<Task<?>> left = new ArrayList<>();
-        lock.lock();
-        try {
+        synchronized (this) {
             closed = true;
             for (Set<Task<?>> line : List.of(renewals, urgent, acquires, housekeeping, aside)) {
                 left.addAll(line);
@@ -325,8 +270,6 @@ final class WorkQueue {
             }
             acquiresByOwner.clear();
             wakeWorker();
-        } finally {
-            lock.unlock();
         }
         left.forEach(task -> task.takeBack(closedError(task)));
     }

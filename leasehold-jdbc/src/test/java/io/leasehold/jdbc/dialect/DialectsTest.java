@@ -72,7 +72,7 @@ class DialectsTest {
 
     @Test
     void theShippedFilesAreTheirStatementsAndNothingElse() {
-        for (String file : List.of("h2.sql", "mariadb.sql", "postgresql.sql")) {
+        for (String file : List.of("h2.sql", "mariadb.sql", "postgresql.sql", "sqlite.sql")) {
             assertThat(SchemaFile.statements(file)).hasSizeGreaterThan(2).allMatch(one -> one.startsWith("CREATE"));
         }
         assertThatThrownBy(() -> SchemaFile.text("oracle.sql"))

@@ -2,8 +2,8 @@ package io.leasehold.jdbc.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.jdbc.dialect.SqliteDialect;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -67,10 +67,10 @@ class DyingHolderTest {
                             new Dying(),
                             of.retention()),
                     runtime);
-            CompletableFuture<List<LockRecord>> first = store.admin().list("*", 10);
+            CompletableFuture<List<HeldLock>> first = store.admin().list("*", 10);
             runtime.runFor(Duration.ofMillis(10));
             assertThat(first.join()).extracting(record -> record.name().text()).containsExactly("a", "b");
-            CompletableFuture<List<LockRecord>> second = store.admin().list("*", 10);
+            CompletableFuture<List<HeldLock>> second = store.admin().list("*", 10);
             runtime.runFor(Duration.ofMillis(10));
             assertThat(second.join()).isEmpty();
             store.close();

@@ -8,6 +8,7 @@ import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.dialect.H2Dialect;
 import io.leasehold.jdbc.dialect.SqliteDialect;
@@ -15,7 +16,6 @@ import io.leasehold.jdbc.lease.LeaseRow;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Incarnation;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.testkit.virtual.VirtualRuntime;
@@ -245,7 +245,7 @@ class StoreWiringTest {
             assertThat(acquire(request(OwnerToken.draw(runtime), 1_000, name)))
                     .isInstanceOf(AcquireReply.Granted.class);
         }
-        CompletableFuture<List<LockRecord>> listed = file.admin().list("*", 10);
+        CompletableFuture<List<HeldLock>> listed = file.admin().list("*", 10);
         goOn(10);
         assertThat(listed.join()).extracting(record -> record.name().text()).containsExactlyElementsOf(names);
     }

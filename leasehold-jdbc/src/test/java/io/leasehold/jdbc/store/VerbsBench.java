@@ -121,9 +121,9 @@ final class VerbsBench implements AutoCloseable {
                 () -> DriverManager.getConnection(url),
                 lives,
                 RETENTION);
-        watch = new WakeWatch(runtime, clock, lives, "SELECT 1", () -> looks++, woken::add);
+        watch = new WakeWatch(runtime, clock, lives, () -> looks++, woken::add);
         verbs = new LeaseVerbs(settings, runtime, watch, () -> prunesAsked++);
-        polling = new LeaseVerbs(settings, runtime, null, () -> prunesAsked++);
+        polling = new LeaseVerbs(settings, runtime, Waking.NONE, () -> prunesAsked++);
     }
 
     /** The dialect of H2 with another statement that acquires, and another way to wake. */

@@ -159,8 +159,7 @@ class WakeWatchSeveralTest {
                     }
                     return method.invoke(bench.runtime, arguments);
                 });
-        WakeWatch watch = new WakeWatch(
-                refusing, bench.settings.clock(), bench.settings.lives(), "SELECT 1", () -> {}, name -> {});
+        WakeWatch watch = new WakeWatch(refusing, bench.settings.clock(), bench.settings.lives(), () -> {}, name -> {});
         assertThatThrownBy(() -> watch.add(ANN, List.of(name("x")), TTL, TTL)).isInstanceOf(InternalError.class);
         return watch;
     }

@@ -51,8 +51,7 @@ class WakeWatchTest {
 
     @BeforeEach
     void begin() throws SQLException {
-        String query = ((Dialect.ByChanges) dialect.waking()).query();
-        watch = new WakeWatch(runtime, clock, Lives.UNKNOWN, query, submitted::incrementAndGet, woken::add);
+        watch = new WakeWatch(runtime, clock, Lives.UNKNOWN, submitted::incrementAndGet, woken::add);
         try (Connection connection = connect()) {
             LeaseTable table = table(connection);
             long nowNanos = clock.read().nanos();
@@ -209,9 +208,7 @@ class WakeWatchTest {
     void looksComeRarelyWhileTheyFailAndSoonAfterwards() throws SQLException {
         VirtualRuntime virtual = VirtualRuntime.seeded(1);
         MachineClock virtualClock = new MachineClock(virtual, null);
-        String query = ((Dialect.ByChanges) dialect.waking()).query();
-        WakeWatch slow =
-                new WakeWatch(virtual, virtualClock, Lives.UNKNOWN, query, submitted::incrementAndGet, woken::add);
+        WakeWatch slow = new WakeWatch(virtual, virtualClock, Lives.UNKNOWN, submitted::incrementAndGet, woken::add);
         slow.add(WAITER, List.of(NAME), 100 * MINUTE, 100 * MINUTE);
         virtual.runFor(Duration.ofMillis(2));
         assertThat(submitted).hasValue(1);
@@ -326,9 +323,7 @@ class WakeWatchTest {
                         }
                         return method.invoke(runtime, arguments);
                     });
-            String query = ((Dialect.ByChanges) dialect.waking()).query();
-            return new WakeWatch(
-                    counted, new MachineClock(counted, null), Lives.UNKNOWN, query, this::submit, this::wake);
+            return new WakeWatch(counted, new MachineClock(counted, null), Lives.UNKNOWN, this::submit, this::wake);
         }
 
         private void step() {

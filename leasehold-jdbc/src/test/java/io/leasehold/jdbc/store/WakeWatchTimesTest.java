@@ -8,13 +8,12 @@ import static io.leasehold.jdbc.store.VerbsBench.name;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
-import io.leasehold.jdbc.dialect.SqliteDialect;
+import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.lease.LeaseRow;
 import io.leasehold.jdbc.lease.LeaseRules;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import java.lang.reflect.Proxy;
-import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -23,9 +22,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
-/** When it is looked again, what is read then, and who is woken: over a real file, with the clock of the test. */
+/** When it is looked again, what is read then, and who is woken: over a real database, with the clock of the test. */
 @Tag("quick")
 class WakeWatchTimesTest {
 
@@ -34,9 +32,6 @@ class WakeWatchTimesTest {
     private static final long MINUTE = 60 * SECOND;
     private static final int MAX_READS = 256;
 
-    @TempDir
-    private Path directory;
-
     private final List<Long> delays = new ArrayList<>();
     private final List<LockName> woken = new ArrayList<>();
     private VerbsBench bench;
@@ -44,8 +39,8 @@ class WakeWatchTimesTest {
 
     @BeforeEach
     void open() throws SQLException {
-        bench = new VerbsBench(SqliteDialect.dialect(true), "jdbc:sqlite:" + directory.resolve("t.db"));
-        bench.execute("CREATE TABLE changes (n)");
+        bench = new VerbsBench(VerbsBench.h2(null, new Dialect.ByChanges("SELECT n FROM changes")), "jdbc:h2:mem:");
+        bench.execute("CREATE TABLE changes (n INT)");
         bench.execute("INSERT INTO changes VALUES (0)");
         LockRuntime runtime = (LockRuntime) Proxy.newProxyInstance(
                 getClass().getClassLoader(),
@@ -58,8 +53,7 @@ class WakeWatchTimesTest {
                     }
                     default -> throw new AssertionError(method);
                 });
-        watch = new WakeWatch(
-                runtime, bench.settings.clock(), Lives.UNKNOWN, "SELECT n FROM changes", () -> {}, woken::add);
+        watch = new WakeWatch(runtime, bench.settings.clock(), Lives.UNKNOWN, () -> {}, woken::add);
     }
 
     @AfterEach

@@ -1,13 +1,13 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.LockName;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.NameGlob;
 import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.redis.wire.ScriptCall;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.StoreAdmin;
 import java.util.ArrayList;
 import java.util.List;
@@ -64,7 +64,7 @@ final class RedisAdmin implements StoreAdmin {
     }
 
     @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+    public CompletableFuture<Optional<HeldLock>> describe(LockName name) {
         if (settings.keys().refusal(name) != null) {
             // No client of this store can hold it.
             return CompletableFuture.completedFuture(Optional.empty());
@@ -135,7 +135,7 @@ final class RedisAdmin implements StoreAdmin {
     }
 
     @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+    public CompletableFuture<List<HeldLock>> list(String glob, int limit) {
         if (limit <= 0) {
             return CompletableFuture.completedFuture(List.of());
         }
@@ -173,12 +173,12 @@ final class RedisAdmin implements StoreAdmin {
         }
     }
 
-    private CompletableFuture<List<LockRecord>> inspect(List<LockName> names, int from, List<LockRecord> found) {
+    private CompletableFuture<List<HeldLock>> inspect(List<LockName> names, int from, List<HeldLock> found) {
         if (from >= names.size()) {
             return CompletableFuture.completedFuture(found);
         }
         int to = Math.min(names.size(), from + INSPECTIONS_AT_ONCE);
-        List<CompletableFuture<Optional<LockRecord>>> records =
+        List<CompletableFuture<Optional<HeldLock>>> records =
                 names.subList(from, to).stream().map(this::describe).toList();
         return CompletableFuture.allOf(records.toArray(CompletableFuture<?>[]::new))
                 .thenCompose(done -> {

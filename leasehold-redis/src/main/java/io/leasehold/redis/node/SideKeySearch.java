@@ -71,7 +71,7 @@ final class SideKeySearch {
                     Leak.Kind.SIDE_KEY,
                     key,
                     "this key has no ttl, and Leasehold gives every side key one: another program wrote it, or took its ttl away;"
-                            + " PEXPIRE it if nobody needs it"));
+                            + " PEXPIRE it if no client needs it"));
         }
     }
 
@@ -101,7 +101,7 @@ final class SideKeySearch {
             found.add(new Leak(
                     Leak.Kind.WAITERS_STUCK,
                     name == null ? lock : name.text(),
-                    "the lock is free and its queue is not empty: those who wait were not woken; the next who acquires or"
+                    "the lock is free and its queue is not empty: its waiters were not woken; the next client that acquires or"
                             + " releases it serves them or drops them"));
         }
     }

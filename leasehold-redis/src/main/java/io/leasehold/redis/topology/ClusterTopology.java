@@ -62,7 +62,8 @@ final class ClusterTopology implements Topology {
         return reader.first(where.servers(), members.table()).thenCompose(found -> {
             if (!found.isAny()) {
                 throw new UnsafeStoreException(
-                        where + " is a Cluster whose slots nobody serves; create it first (redis-cli --cluster create)",
+                        where
+                                + " is a Cluster whose slots no node serves; create it first (redis-cli --cluster create)",
                         null);
             }
             members.adopt(found);
@@ -203,7 +204,7 @@ final class ClusterTopology implements Topology {
         return reason != null
                 ? reason
                 : new StoreUnavailableException(
-                        "slot " + Slots.of(key) + " of " + where + " is served by nobody", null);
+                        "slot " + Slots.of(key) + " of " + where + " is served by no node", null);
     }
 
     @Override

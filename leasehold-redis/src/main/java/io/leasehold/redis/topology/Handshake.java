@@ -62,7 +62,7 @@ final class Handshake {
     }
 
     private CompletableFuture<RedisConnection> connected(RedisUri server, List<RedisConnection> made) {
-        return TimeLimit.of(
+        return StepLimit.of(
                         () -> driver.connect(server),
                         CONNECT_NANOS,
                         () -> errors.unavailable("could not be connected to in time", null),
@@ -79,7 +79,7 @@ final class Handshake {
 
     /** Limits the time of an answer: a server that accepts a connection and then says nothing is tried again. */
     private <T> CompletableFuture<T> answered(Supplier<CompletableFuture<T>> question, String what) {
-        return TimeLimit.of(
+        return StepLimit.of(
                         question,
                         ANSWER_NANOS,
                         () -> errors.unavailable("did not answer the request to " + what + " in time", null),

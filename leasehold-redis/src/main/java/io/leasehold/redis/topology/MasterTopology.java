@@ -99,7 +99,7 @@ final class MasterTopology implements Topology {
 
     /** Asks a replica for its {@code INFO}, if it answers soon: the opening does not wait for one that is frozen. */
     private CompletableFuture<String> infoOf(RedisUri replica) {
-        return TimeLimit.ofQuestion(
+        return StepLimit.ofQuestion(
                 driver,
                 replica,
                 connection -> connection.ask(PlainCommand.INFO),

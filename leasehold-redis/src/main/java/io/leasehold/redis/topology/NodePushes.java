@@ -51,7 +51,7 @@ final class NodePushes {
 
     /** Connects, once: its owner has to know it before, since its end may be told at once. */
     void open() {
-        TimeLimit.ofPushes(driver, node, errors, runtime).whenComplete((made, error) -> {
+        StepLimit.ofPushes(driver, node, errors, runtime).whenComplete((made, error) -> {
             if (error != null) {
                 lost();
                 // That the login is refused says nothing of the subscription, which is tried again soon.

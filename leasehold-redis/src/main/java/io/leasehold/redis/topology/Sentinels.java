@@ -169,7 +169,7 @@ final class Sentinels implements Naming {
 
     private CompletableFuture<NamedMaster> ask(RedisUri sentinel) {
         RedisErrors own = new RedisErrors("Sentinel " + sentinel.address());
-        return TimeLimit.ofQuestion(
+        return StepLimit.ofQuestion(
                         driver,
                         sentinel,
                         connection -> ask(sentinel, connection),

@@ -106,7 +106,7 @@ final class Subscriptions implements WakeUps {
         locator.locate()
                 .thenCompose(server -> {
                     place = server;
-                    return TimeLimit.ofPushes(driver, server, errors, runtime);
+                    return StepLimit.ofPushes(driver, server, errors, runtime);
                 })
                 .whenComplete(this::connected);
     }

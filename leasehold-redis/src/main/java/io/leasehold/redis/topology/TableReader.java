@@ -76,8 +76,8 @@ final class TableReader {
                         (one, other) -> other.isPreferredTo(one) ? other : one,
                         view -> view.isAny() && view.isAsNewAs(known),
                         GRACE_NANOS,
-                        (reasons, cause) ->
-                                errors.unavailable("has no node that tells who serves what: " + reasons, cause)),
+                        (reasons, cause) -> errors.unavailable(
+                                "has no node that tells which node serves which slot: " + reasons, cause)),
                 runtime);
     }
 
@@ -115,10 +115,10 @@ final class TableReader {
     }
 
     private CompletableFuture<SlotTable> limited(CompletableFuture<SlotTable> view, long nanos, RedisUri node) {
-        return TimeLimit.of(
+        return StepLimit.of(
                 () -> view,
                 nanos,
-                () -> new StoreUnavailableException(node + " did not tell who serves what in time", null),
+                () -> new StoreUnavailableException(node + " did not tell in time which node serves which slot", null),
                 unwanted -> {},
                 runtime);
     }

@@ -4,11 +4,11 @@ import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.toolkit.Failure;
@@ -149,12 +149,12 @@ public final class ReplyDecoder {
     }
 
     /** Of {@code inspect.lua}. */
-    public Optional<LockRecord> inspect(List<?> reply, LockName name) {
+    public Optional<HeldLock> inspect(List<?> reply, LockName name) {
         String kind = text(reply, 0);
         return switch (kind) {
             case "free" -> Optional.empty();
             case "held" ->
-                Optional.of(new LockRecord(name, LockValue.holder(text(reply, 1), text(reply, 2), number(reply, 3))));
+                Optional.of(new HeldLock(name, LockValue.holder(text(reply, 1), text(reply, 2), number(reply, 3))));
             default -> throw unknown(kind);
         };
     }

@@ -163,7 +163,7 @@ final class ClusterRoutingTest {
         allSee(5);
         assertThat(failure(made(one).open()))
                 .isInstanceOf(UnsafeStoreException.class)
-                .hasMessageContaining("whose slots nobody serves");
+                .hasMessageContaining("whose slots no node serves");
     }
 
     @Test
@@ -179,7 +179,7 @@ final class ClusterRoutingTest {
         one.close();
         assertThat(failure(made(one, two).open()))
                 .isInstanceOf(StoreUnavailableException.class)
-                .hasMessageContaining("has no node that tells who serves what")
+                .hasMessageContaining("has no node that tells which node serves which slot")
                 .hasMessageContaining("cannot be reached");
         topology.keepTrying();
         until(
@@ -244,7 +244,7 @@ final class ClusterRoutingTest {
         assertThat(topology.failure(HIGH))
                 .isInstanceOf(StoreUnavailableException.class)
                 .hasMessageContaining("slot 16383 of")
-                .hasMessageContaining("is served by nobody");
+                .hasMessageContaining("is served by no node");
         topology.look();
         long before = readings(one);
         until("it is read again", () -> readings(one) >= before + 3);

@@ -194,7 +194,7 @@ class DriverTest {
             CompletableFuture<PushConnection> connecting = new CompletableFuture<>();
             Driver slow = (Driver) Proxy.newProxyInstance(
                     getClass().getClassLoader(), new Class<?>[] {Driver.class}, (self, method, given) -> connecting);
-            CompletableFuture<?> limited = TimeLimit.ofPushes(slow, server(), new RedisErrors("node"), runtime);
+            CompletableFuture<?> limited = StepLimit.ofPushes(slow, server(), new RedisErrors("node"), runtime);
             assertThatThrownBy(() -> limited.get(60, TimeUnit.SECONDS)).hasMessageContaining("in time");
             PushConnection late = driver.connectForPushes(server()).get(60, TimeUnit.SECONDS);
 

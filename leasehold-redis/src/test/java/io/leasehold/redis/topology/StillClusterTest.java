@@ -175,9 +175,9 @@ final class StillClusterTest {
         settle();
         assertThatThrownBy(opening::join)
                 .hasCauseInstanceOf(UnsafeStoreException.class)
-                .hasMessageContaining("whose slots nobody serves");
+                .hasMessageContaining("whose slots no node serves");
         assertThat(topology.part(LOW)).isEmpty();
-        assertThat(topology.failure(LOW)).hasMessageContaining("slot 0 of " + where + " is served by nobody");
+        assertThat(topology.failure(LOW)).hasMessageContaining("slot 0 of " + where + " is served by no node");
     }
 
     @Test
@@ -357,7 +357,7 @@ final class StillClusterTest {
         settle();
         tells = false;
         passes(Duration.ofSeconds(20));
-        assertThat(topology.failure(HIGH)).hasMessageContaining("has no node that tells who serves what");
+        assertThat(topology.failure(HIGH)).hasMessageContaining("has no node that tells which node serves which slot");
         tells = true;
         high = "two";
         epoch = 7;
@@ -370,7 +370,7 @@ final class StillClusterTest {
         epoch = 8;
         topology.look();
         settle();
-        assertThat(topology.failure(HIGH)).hasMessageContaining("is served by nobody");
+        assertThat(topology.failure(HIGH)).hasMessageContaining("is served by no node");
     }
 
     // ---- where requests go

@@ -7,6 +7,7 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.admin.Finding;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.NodeReply;
@@ -21,7 +22,6 @@ import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.Incarnation;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
@@ -217,7 +217,7 @@ final class StillNodeTest {
         RedisNode node = cluster();
         List<Long> seen = new ArrayList<>();
         node.operations().onProgress(seen::add);
-        CompletableFuture<List<LockRecord>> list = node.admin().list("*", 10);
+        CompletableFuture<List<HeldLock>> list = node.admin().list("*", 10);
         one.answers("SCAN", "0", List.of(KeyLayout.standard().lock(served(true))));
         assertThat(count(one, "SCAN")).isOne();
         two.answers("SCAN", "7", List.of());
@@ -225,7 +225,7 @@ final class StillNodeTest {
         assertThat(count(two, "SCAN")).isEqualTo(2);
         one.answers("EVALSHA", "held", "host/1/a::", "host/1/a", "9");
         two.answers("EVALSHA", "free");
-        assertThat(told(list)).extracting(LockRecord::name).containsExactly(served(true));
+        assertThat(told(list)).extracting(HeldLock::name).containsExactly(served(true));
         assertThat(seen).containsExactly(100L, 200L, 300L);
     }
 

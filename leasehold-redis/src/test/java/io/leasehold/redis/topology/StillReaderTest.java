@@ -110,9 +110,9 @@ final class StillReaderTest {
         assertThat(table).isDone();
         assertThatThrownBy(table::join)
                 .hasCauseInstanceOf(StoreUnavailableException.class)
-                .hasMessageContaining("cluster has no node that tells who serves what")
-                .hasMessageContaining("redis://one:6379 did not tell who serves what in time")
-                .hasMessageContaining("redis://two:6379 did not tell who serves what in time");
+                .hasMessageContaining("cluster has no node that tells which node serves which slot")
+                .hasMessageContaining("redis://one:6379 did not tell in time which node serves which slot")
+                .hasMessageContaining("redis://two:6379 did not tell in time which node serves which slot");
         assertThat(silent.open).isFalse();
         StillDriver.Connection late = visited(1);
         assertThat(late.open).as("it came when nobody waited any more").isFalse();

@@ -138,7 +138,7 @@ final class TableReaderTest {
                 .isEqualTo(16);
         assertThatThrownBy(() -> read(List.of(refusing), List.of(refusing), known))
                 .hasCauseInstanceOf(StoreUnavailableException.class)
-                .hasMessageContaining("has no node that tells who serves what")
+                .hasMessageContaining("has no node that tells which node serves which slot")
                 .hasMessageContaining("LOADING");
         ScriptedRedis alone = node(9, 30).is("role:master", "cluster_enabled:0");
         assertThatThrownBy(() -> read(List.of(), List.of(alone, refusing), known))

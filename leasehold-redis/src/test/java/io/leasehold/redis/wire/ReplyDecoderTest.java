@@ -7,11 +7,11 @@ import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
 import java.time.Duration;
@@ -140,7 +140,7 @@ final class ReplyDecoderTest {
     void ofWhatOperatorsAsk() {
         assertThat(decoder.inspect(List.of("free"), NAME)).isEmpty();
         assertThat(decoder.inspect(List.of("held", "lock", "5:host/1/x", "30"), NAME))
-                .contains(new LockRecord(NAME, new Holder("host/1/x", Duration.ofMillis(30), OptionalLong.of(5))));
+                .contains(new HeldLock(NAME, new Holder("host/1/x", Duration.ofMillis(30), OptionalLong.of(5))));
         assertThat(decoder.waiters(List.of("5000", "2000", "host/1/x", "6000", "host/2/y"), "list"))
                 .containsExactly(
                         new QueuedWaiter("host/1/x", Duration.ofMillis(3)),

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.Holder;
 import io.leasehold.LockName;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.redis.RedisUnderTest;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.OwnerToken;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.SlotHash;
@@ -108,7 +108,7 @@ class WireFormatTest {
         SERVER.redis().set(stored.lock, value);
         Holder holder = new ReplyDecoder(new RedisErrors("node"))
                 .inspect(stored.inspect(), LockName.exactly("shown"))
-                .map(LockRecord::holder)
+                .map(HeldLock::holder)
                 .orElseThrow();
         String token = holder.fencingToken().isPresent()
                 ? Long.toString(holder.fencingToken().getAsLong())

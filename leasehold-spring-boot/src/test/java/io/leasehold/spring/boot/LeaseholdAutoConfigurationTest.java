@@ -10,9 +10,9 @@ import io.leasehold.LockClient;
 import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.node.SingleNodeStore;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spring.LeaseholdSettings;
 import io.leasehold.spring.LeaseholdTemplate;
@@ -346,12 +346,12 @@ class LeaseholdAutoConfigurationTest {
         private final StoreUnavailableException failure = new StoreUnavailableException("no answer", null);
 
         @Override
-        public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+        public CompletableFuture<Optional<HeldLock>> describe(LockName name) {
             return CompletableFuture.failedFuture(failure);
         }
 
         @Override
-        public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+        public CompletableFuture<List<HeldLock>> list(String glob, int limit) {
             return CompletableFuture.failedFuture(failure);
         }
 

@@ -218,11 +218,7 @@ public final class GateFront implements StoreFront {
     private static Object lost(Method method, Object[] arguments) {
         StoreUnavailableException error = new StoreUnavailableException("the connection was reset", null);
         return switch (method.getName()) {
-            case "renew" ->
-                new RenewReply(((RenewBatch) arguments[0])
-                        .items().stream()
-                                .<RenewReply.Item>map(item -> new RenewReply.Failed(error))
-                                .toList());
+            case "renew" -> RenewReply.failed((RenewBatch) arguments[0], error);
             case "release" -> new ReleaseReply.Failed(FailureKind.UNKNOWN, error);
             case "acquire" ->
                 method.getDeclaringClass() == LockStore.class

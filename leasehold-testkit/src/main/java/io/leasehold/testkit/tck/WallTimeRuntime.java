@@ -2,16 +2,14 @@ package io.leasehold.testkit.tck;
 
 import io.leasehold.spi.LockRuntime;
 import java.security.SecureRandom;
-import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /** The world as it is, for stores under test: one timer thread, and callback threads as needed. */
@@ -66,17 +64,14 @@ final class WallTimeRuntime implements LockRuntime {
 
     @Override
     public long randomBelow(long bound) {
-        return ThreadLocalRandom.current().nextLong(bound);
+        return random.nextLong(bound);
     }
 
     @Override
     public void await(CompletableFuture<?> future) throws InterruptedException {
-        try {
-            future.get();
-        } catch (ExecutionException | CancellationException e) {
-            // Done is all that is asked for.
-            return;
-        }
+        CountDownLatch done = new CountDownLatch(1);
+        future.whenComplete((value, error) -> done.countDown());
+        done.await();
     }
 
     @Override

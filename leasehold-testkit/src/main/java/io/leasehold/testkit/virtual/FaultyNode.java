@@ -4,6 +4,7 @@ import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.Birth;
@@ -12,7 +13,6 @@ import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.HandOver;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
@@ -198,11 +198,7 @@ public final class FaultyNode implements LockNode, StoreAdmin {
             client.freeze(Duration.ofNanos(pauseNanos));
         }
         return this.<RenewReply>call(
-                        batch.timeoutNanos(),
-                        () -> node.renew(batch),
-                        (kind, error) -> new RenewReply(batch.items().stream()
-                                .<RenewReply.Item>map(item -> new RenewReply.Failed(error))
-                                .toList()))
+                        batch.timeoutNanos(), () -> node.renew(batch), (kind, error) -> RenewReply.failed(batch, error))
                 .thenApply(reply -> sentAt(reply, sentAtNanos));
     }
 
@@ -224,12 +220,12 @@ public final class FaultyNode implements LockNode, StoreAdmin {
     }
 
     @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+    public CompletableFuture<Optional<HeldLock>> describe(LockName name) {
         return ask(() -> node.admin().describe(name));
     }
 
     @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+    public CompletableFuture<List<HeldLock>> list(String glob, int limit) {
         return ask(() -> node.admin().list(glob, limit));
     }
 

@@ -3,9 +3,9 @@ package io.leasehold.engine;
 import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
+import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.LockRecord;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
@@ -72,12 +72,12 @@ final class AnsweringStore implements LockStore, StoreAdmin {
     }
 
     @Override
-    public CompletableFuture<Optional<LockRecord>> describe(LockName name) {
+    public CompletableFuture<Optional<HeldLock>> describe(LockName name) {
         return CompletableFuture.completedFuture(Optional.empty());
     }
 
     @Override
-    public CompletableFuture<List<LockRecord>> list(String glob, int limit) {
+    public CompletableFuture<List<HeldLock>> list(String glob, int limit) {
         return CompletableFuture.completedFuture(List.of());
     }
 

@@ -65,7 +65,7 @@ final class HeldLease {
     void loseIfFound() {
         LocalQueues.Passable found = queues.held(NAME);
         if (found != null) {
-            found.on(new GrantEvent.TakenAway(LossCause.NOT_OURS));
+            found.on(new GrantMachine.TakenAway(LossCause.NOT_OURS));
         }
     }
 
@@ -87,7 +87,7 @@ final class HeldLease {
     }
 
     void lose() {
-        keeper.on(new GrantEvent.TakenAway(LossCause.NOT_OURS));
+        keeper.on(new GrantMachine.TakenAway(LossCause.NOT_OURS));
     }
 
     /** 1 released, 2 already lost, 3 unconfirmed, 0 not known yet. */

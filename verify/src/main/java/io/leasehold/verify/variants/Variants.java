@@ -39,7 +39,7 @@ final class Variants {
                         "sleep-unnoticed",
                         "a lease that a machine slept through is believed",
                         LEASE,
-                        "            unconfirmed = true;\n",
+                        "        unconfirmed = true;\n",
                         ""),
                 new Variant(
                         "renewal-after-release",
@@ -48,15 +48,12 @@ final class Variants {
                         "sending = state == State.HELD;",
                         "sending = true;"),
                 new Variant(
-                        "no-undo", "a grant that comes when its caller is gone is not given back", ATTEMPT, """
-                        private List<Action> granted(Grant grant, long random, long nowNanos) {
-                                if (told) {
-                                    phase = Phase.DONE;
-                                    return List.of(new Undo(highestBallot));""", """
-                        private List<Action> granted(Grant grant, long random, long nowNanos) {
-                                if (told) {
-                                    phase = Phase.DONE;
-                                    return List.of();"""),
+                        "no-undo",
+                        "a grant that comes when its caller is gone is not given back",
+                        ATTEMPT,
+                        "return remembered ? List.of(new Undo(highestBallot)) : List.of();",
+                        "return remembered && !(reply instanceof AcquireReply.Granted)"
+                                + " ? List.of(new Undo(highestBallot)) : List.of();"),
                 new Variant(
                         "undo-without-ballot",
                         "an undo does not name the highest ballot of its owner token",
@@ -157,8 +154,8 @@ final class Variants {
                         "quorum-ballot-without-floor",
                         "a stale ballot is repeated without regard to the floor it was told",
                         ROUND,
-                        "propose(Math.max(highest, Math.max(tally.floor(), estimateMicros)) + lead, actions);",
-                        "propose(highest + 1, actions);"),
+                        "propose(Math.max(highest, Math.max(tally.floor(), estimateMicros)) + lead)",
+                        "propose(highest + 1)"),
                 new Variant(
                         "validity-from-the-latest-node",
                         "a quorum keeps a lock from the latest confirmation, not from the quorum-th latest",
@@ -218,9 +215,8 @@ final class Variants {
                         "deadline-in-the-line",
                         "a waiter that stands behind another of its process has no time limit until it is first",
                         ATTEMPT,
-                        "return unlimited ? List.of() : List.of(new Arm(deadlineAtNanos));\n        } else if (event"
-                                + " instanceof Started) {",
-                        "return List.of();\n        } else if (event instanceof Started) {"),
+                        "return unlimited ? List.of() : List.of(new Arm(deadlineAtNanos));",
+                        "return List.of();"),
                 new Variant(
                         "part-not-given-back",
                         "of several locks the first stay taken when a later one is not to be had",

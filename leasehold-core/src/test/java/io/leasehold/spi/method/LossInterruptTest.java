@@ -1,4 +1,4 @@
-package io.leasehold.cdi;
+package io.leasehold.spi.method;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -19,6 +19,7 @@ class LossInterruptTest {
     /** A hold whose loss comes when the test says so. */
     private static final class Losing {
         private final List<Consumer<LossCause>> told = new ArrayList<>();
+        private boolean toldAtOnce;
 
         Hold hold() {
             return (Hold) Proxy.newProxyInstance(
@@ -26,6 +27,9 @@ class LossInterruptTest {
                         @SuppressWarnings("unchecked")
                         Consumer<LossCause> one = (Consumer<LossCause>) args[0];
                         told.add(one);
+                        if (toldAtOnce) {
+                            one.accept(LossCause.EXPIRED);
+                        }
                         return null;
                     });
         }
@@ -117,5 +121,18 @@ class LossInterruptTest {
         ofInner.callOff();
         assertThat(isInterrupted()).isTrue();
         ofOuter.callOff();
+        assertThat(isInterrupted()).isFalse();
+        LossInterrupt.armed(new Losing().hold()).callOff();
+        assertThat(isInterrupted()).isFalse();
+    }
+
+    @Test
+    void aLossThatIsKnownAlreadyIsTakenBackAndAnInterruptOfAnotherStays() {
+        outer.toldAtOnce = true;
+        LossInterrupt.armed(outer.hold()).callOff();
+        assertThat(isInterrupted()).isFalse();
+        Thread.currentThread().interrupt();
+        LossInterrupt.armed(outer.hold()).callOff();
+        assertThat(Thread.interrupted()).isTrue();
     }
 }

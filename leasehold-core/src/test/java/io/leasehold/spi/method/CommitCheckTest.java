@@ -1,4 +1,4 @@
-package io.leasehold.spring;
+package io.leasehold.spi.method;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -6,21 +6,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.leasehold.Hold;
 import io.leasehold.LeaseAtRiskException;
 import io.leasehold.LeaseLostException;
-import io.leasehold.Leasehold;
-import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -28,13 +22,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 @SuppressWarnings("FutureReturnValueIgnored") // what they answer is asked elsewhere
 @Tag("quick")
 class CommitCheckTest {
-
-    private static final LockClient CLIENT = Leasehold.connect("memory:");
-
-    @AfterAll
-    static void close() {
-        CLIENT.close();
-    }
 
     private static final Duration GUARD = Duration.ofSeconds(1);
 
@@ -95,8 +82,12 @@ class CommitCheckTest {
         }
 
         LeaseScope scope(@Nullable LeaseScope around) {
-            return new LeaseScope(List.of(name), CLIENT, hold(), GUARD, around);
+            return new LeaseScope(locks(name), hold(), GUARD, around);
         }
+    }
+
+    private static AskedLocks locks(LockName name) {
+        return new AskedLocks("client", List.of(name), false);
     }
 
     private static void check(LeaseScope scope, boolean async) throws Throwable {
@@ -149,8 +140,8 @@ class CommitCheckTest {
     void eachRenewalIsWaitedForBeforeTheCommit(boolean innerFirst) {
         CompletableFuture<Void> ofOuter = new CompletableFuture<>();
         CompletableFuture<Void> ofInner = new CompletableFuture<>();
-        LeaseScope outer = new LeaseScope(List.of(LockName.of("outer")), CLIENT, atRisk(ofOuter), GUARD, null);
-        LeaseScope inner = new LeaseScope(List.of(LockName.of("inner")), CLIENT, atRisk(ofInner), GUARD, outer);
+        LeaseScope outer = new LeaseScope(locks(LockName.of("outer")), atRisk(ofOuter), GUARD, null);
+        LeaseScope inner = new LeaseScope(locks(LockName.of("inner")), atRisk(ofInner), GUARD, outer);
         CompletableFuture<Void> check = inner.checkCommitAsync();
         (innerFirst ? ofInner : ofOuter).complete(null);
         assertThat(check).isNotDone();
@@ -167,92 +158,5 @@ class CommitCheckTest {
                     }
                     return method.getName().equals("renewAsync") ? renewal : null;
                 });
-    }
-
-    /** The second body inside the same one around. */
-    @Test
-    void anInterruptOfTheBodyAroundIsFoundBehindEachBodyInIt() {
-        Losing outer = new Losing();
-        LossInterrupt ofOuter = LossInterrupt.armed(outer.hold());
-        LossInterrupt.armed(new Losing().hold()).callOff();
-        Losing second = new Losing();
-        LossInterrupt ofSecond = LossInterrupt.armed(second.hold());
-        second.lose();
-        outer.lose();
-        ofSecond.callOff();
-        assertThat(Thread.currentThread().isInterrupted())
-                .as("for the body around")
-                .isTrue();
-        ofOuter.callOff();
-        assertThat(Thread.interrupted()).isFalse();
-        LossInterrupt.armed(new Losing().hold()).callOff();
-        assertThat(Thread.interrupted()).isFalse();
-    }
-
-    @Test
-    void anInterruptOfAnotherStaysWhereALossFollowsIt() {
-        Hold lost = (Hold) Proxy.newProxyInstance(
-                Hold.class.getClassLoader(), new Class<?>[] {Hold.class}, (proxy, method, args) -> {
-                    @SuppressWarnings("unchecked")
-                    Consumer<LossCause> told = (Consumer<LossCause>) args[0];
-                    told.accept(LossCause.EXPIRED);
-                    return null;
-                });
-        LossInterrupt.armed(lost).callOff();
-        assertThat(Thread.interrupted()).isFalse();
-        Thread.currentThread().interrupt();
-        LossInterrupt.armed(lost).callOff();
-        assertThat(Thread.interrupted()).isTrue();
-    }
-
-    /** A hold whose loss comes when the test says so. */
-    private static final class Losing {
-        private final List<Consumer<LossCause>> told = new ArrayList<>();
-
-        Hold hold() {
-            return (Hold) Proxy.newProxyInstance(
-                    Hold.class.getClassLoader(), new Class<?>[] {Hold.class}, (proxy, method, args) -> {
-                        @SuppressWarnings("unchecked")
-                        Consumer<LossCause> one = (Consumer<LossCause>) args[0];
-                        told.add(one);
-                        return null;
-                    });
-        }
-
-        void lose() {
-            told.forEach(one -> one.accept(LossCause.EXPIRED));
-        }
-    }
-
-    @Test
-    void anInterruptThatWasAlsoThatOfABodyAroundStaysForThat() {
-        Losing outer = new Losing();
-        Losing inner = new Losing();
-        LossInterrupt ofOuter = LossInterrupt.armed(outer.hold());
-        LossInterrupt between = LossInterrupt.armed(new Losing().hold());
-        LossInterrupt ofInner = LossInterrupt.armed(inner.hold());
-        inner.lose();
-        outer.lose();
-        ofInner.callOff();
-        between.callOff();
-        assertThat(Thread.currentThread().isInterrupted()).isTrue();
-        ofOuter.callOff();
-        assertThat(Thread.interrupted()).isFalse();
-    }
-
-    /** What the body around has heard already is not told twice. */
-    @Test
-    void anInterruptThatABodyAroundHasUsedDoesNotComeAgain() {
-        Losing outer = new Losing();
-        Losing inner = new Losing();
-        LossInterrupt ofOuter = LossInterrupt.armed(outer.hold());
-        outer.lose();
-        assertThat(Thread.interrupted()).isTrue();
-        LossInterrupt ofInner = LossInterrupt.armed(inner.hold());
-        inner.lose();
-        ofInner.callOff();
-        assertThat(Thread.currentThread().isInterrupted()).isFalse();
-        ofOuter.callOff();
-        assertThat(Thread.interrupted()).isFalse();
     }
 }

@@ -10,11 +10,11 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /** The time limit of a step that a driver may never end, or that may throw in place of an answer. */
-final class TimeLimit {
+final class StepLimit {
 
     private static final long PUSHES_NANOS = 3_000_000_000L;
 
-    private TimeLimit() {}
+    private StepLimit() {}
 
     /**
      * Takes a step; fails if it throws, or is not done in time.

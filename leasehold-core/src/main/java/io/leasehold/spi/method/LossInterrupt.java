@@ -1,4 +1,4 @@
-package io.leasehold.cdi;
+package io.leasehold.spi.method;
 
 import io.leasehold.Hold;
 import org.jspecify.annotations.Nullable;
@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Guarded by {@code this}; no interrupt is on its way once the thread has called it off.
  */
-final class LossInterrupt {
+public final class LossInterrupt {
 
     private static final ThreadLocal<@Nullable LossInterrupt> INNERMOST = new ThreadLocal<>();
 
@@ -22,8 +22,10 @@ final class LossInterrupt {
     /** The loss came while the thread was interrupted already. */
     private boolean hidden;
 
+    private LossInterrupt() {}
+
     /** For the calling thread. */
-    static LossInterrupt armed(Hold hold) {
+    public static LossInterrupt armed(Hold hold) {
         LossInterrupt interrupt = new LossInterrupt();
         hold.onLost(cause -> interrupt.deliver());
         INNERMOST.set(interrupt);
@@ -43,7 +45,7 @@ final class LossInterrupt {
     }
 
     /** By the thread itself, in reverse order. */
-    void callOff() {
+    public void callOff() {
         if (around == null) {
             INNERMOST.remove();
         } else {

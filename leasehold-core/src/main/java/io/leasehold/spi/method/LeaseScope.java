@@ -1,20 +1,15 @@
-package io.leasehold.spring;
+package io.leasehold.spi.method;
 
 import io.leasehold.Hold;
 import io.leasehold.LeaseAtRiskException;
 import io.leasehold.LeaseLostException;
-import io.leasehold.LockClient;
-import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.LossCause;
-import io.leasehold.MultiLease;
 import io.leasehold.ReleaseOutcome;
 import java.time.Duration;
-import java.util.Collections;
-import java.util.List;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,69 +17,94 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Immutable. Which one a thread runs is known to that thread only.
  */
-final class LeaseScope {
+public final class LeaseScope {
 
     private static final ThreadLocal<@Nullable LeaseScope> CURRENT = new ThreadLocal<>();
 
-    private final List<LockName> names;
-    private final LockClient client;
+    private final AskedLocks locks;
     private final Hold hold;
     private final Duration commitGuard;
     private final @Nullable LeaseScope outer;
+    private final @Nullable Consumer<LeaseScope> guardian;
 
-    LeaseScope(List<LockName> names, LockClient client, Hold hold, Duration commitGuard, @Nullable LeaseScope outer) {
-        this.names = names;
-        this.client = client;
+    /** A body inside another, or inside none. */
+    public LeaseScope(AskedLocks locks, Hold hold, Duration commitGuard, @Nullable LeaseScope outer) {
+        this(locks, hold, commitGuard, outer, null);
+    }
+
+    /**
+     * A body in which transactions may begin.
+     *
+     * @param guardian registers the check before the commit at a transaction that begins inside
+     */
+    public LeaseScope(
+            AskedLocks locks,
+            Hold hold,
+            Duration commitGuard,
+            @Nullable LeaseScope outer,
+            @Nullable Consumer<LeaseScope> guardian) {
+        this.locks = locks;
         this.hold = hold;
         this.commitGuard = commitGuard;
         this.outer = outer;
+        this.guardian = guardian;
     }
 
-    /** The innermost one of this thread, or the one that it inherits. */
-    static @Nullable LeaseScope current() {
-        LeaseScope own = CURRENT.get();
-        return own != null ? own : InheritedScope.current();
+    /** The innermost one of this thread. */
+    public static @Nullable LeaseScope current() {
+        return CURRENT.get();
     }
 
-    /** A body that asked for what a body around it holds would wait for itself. At another client the same name is another lock. */
-    static void refuseHeld(@Nullable LeaseScope innermost, LockClient client, List<LockName> names) {
+    /** Refuses what a body around this call holds: it would wait for itself. */
+    public static void refuseHeld(@Nullable LeaseScope innermost, AskedLocks asked) {
         for (LeaseScope scope = innermost; scope != null; scope = scope.outer) {
-            if (scope.hasAnyOf(client, names)) {
+            if (scope.locks.overlap(asked)) {
                 throw new IllegalStateException(
-                        "the lock " + names + " is already held by a body around this call, and locks are not"
+                        "the lock " + asked + " is already held by a body around this call, and locks are not"
                                 + " reentrant: take it once, in the outermost method");
             }
         }
     }
 
-    boolean hasAnyOf(LockClient at, List<LockName> others) {
-        return client.equals(at) && !Collections.disjoint(names, others);
+    /** The locks that it has asked for. */
+    public AskedLocks locks() {
+        return locks;
     }
 
-    /** Whether it holds these and no other, as the lease of one lock or of several. */
-    boolean isOf(List<LockName> others, boolean several) {
-        return several == hold instanceof MultiLease && Set.copyOf(names).equals(Set.copyOf(others));
-    }
-
-    Hold hold() {
+    /** The hold under which it runs. */
+    public Hold hold() {
         return hold;
     }
 
+    /** The validity that a commit inside needs. */
+    public Duration commitGuard() {
+        return commitGuard;
+    }
+
     /** Whether what another checks before a commit is enough for this: the same hold, with a guard that is no smaller. */
-    boolean isCheckedBy(LeaseScope other) {
+    public boolean isCheckedBy(LeaseScope other) {
         return hold.equals(other.hold) && commitGuard.compareTo(other.commitGuard) <= 0;
     }
 
+    /** Registers the check before the commit at the transaction that this thread has just begun. */
+    public void guardTransaction() {
+        for (LeaseScope scope = this; scope != null; scope = scope.outer) {
+            if (scope.guardian != null) {
+                scope.guardian.accept(this);
+                return;
+            }
+        }
+    }
+
     /** The thread runs in this; returns what it has had before, for {@link #backTo}. */
-    @Nullable
-    LeaseScope enter() {
+    public @Nullable LeaseScope enter() {
         LeaseScope before = CURRENT.get();
         CURRENT.set(this);
         return before;
     }
 
     /** Brings back what the thread had before. */
-    static void backTo(@Nullable LeaseScope before) {
+    public static void backTo(@Nullable LeaseScope before) {
         if (before == null) {
             CURRENT.remove();
         } else {
@@ -99,7 +119,7 @@ final class LeaseScope {
      * @throws LeaseAtRiskException if one is valid for less than its commit guard, also after a renewal
      * @throws IllegalStateException if one was released inside its body
      */
-    void checkCommit() {
+    public void checkCommit() {
         boolean renewed = false;
         for (LeaseScope scope = this; scope != null; scope = scope.outer) {
             LeaseAtRiskException atRisk = scope.risk();
@@ -142,7 +162,7 @@ final class LeaseScope {
     }
 
     /** As {@link #checkCommit()}, without a thread; completes exceptionally with what that throws. */
-    CompletableFuture<Void> checkCommitAsync() {
+    public CompletableFuture<Void> checkCommitAsync() {
         try {
             CompletableFuture<Void> renewals = null;
             for (LeaseScope scope = this; scope != null; scope = scope.outer) {
@@ -175,8 +195,7 @@ final class LeaseScope {
     }
 
     /** The loss of what is held, or null if it is held or was given back. */
-    @Nullable
-    LeaseLostException loss() {
+    public @Nullable LeaseLostException loss() {
         try {
             hold.ensureValidFor(Duration.ZERO);
             return null;
@@ -188,15 +207,15 @@ final class LeaseScope {
     }
 
     /** The loss that only the release has found out, or null. */
-    @Nullable
-    LeaseLostException foundBy(ReleaseOutcome outcome) {
+    public @Nullable LeaseLostException foundBy(ReleaseOutcome outcome) {
         return outcome == ReleaseOutcome.ALREADY_LOST
-                ? new LeaseLostException(names.get(0), LossCause.NOT_OURS, "it was gone when the body gave it back")
+                ? new LeaseLostException(
+                        locks.names().get(0), LossCause.NOT_OURS, "it was gone when the body gave it back")
                 : null;
     }
 
     /** The exception for the caller: the loss with the body's own exception, if there was a loss; else the body's own. */
-    static @Nullable Throwable outcome(@Nullable LeaseLostException lost, @Nullable Throwable thrown) {
+    public static @Nullable Throwable outcome(@Nullable LeaseLostException lost, @Nullable Throwable thrown) {
         boolean told = thrown instanceof LeaseLostException known
                 && lost != null
                 && known.lockName().equals(lost.lockName());

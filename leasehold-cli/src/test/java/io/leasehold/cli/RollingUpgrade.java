@@ -1,0 +1,117 @@
+package io.leasehold.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.cli.output.Terminal;
+import java.io.ByteArrayOutputStream;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * Clients of the previous wire version and of today's on the same store, as while machines are upgraded one by one: they
+ * exclude each other, wait for each other, and their tokens grow.
+ */
+abstract class RollingUpgrade {
+
+    private static final int TURNS_OF_EACH = 2;
+
+    @TempDir
+    Path directory;
+
+    void shareLocks(String store) {
+        oneHoldsTheOtherWaits(store, "old-first", previous(store), today(store));
+        oneHoldsTheOtherWaits(store, "new-first", today(store), previous(store));
+        turnsOfBothAreOneAtATime(store);
+    }
+
+    StartedCli.Setup today(String store) {
+        return new StartedCli.Setup(directory).with("LEASEHOLD_STORE", store);
+    }
+
+    StartedCli.Setup previous(String store) {
+        return today(store).of(PreviousClient.classPath());
+    }
+
+    private void oneHoldsTheOtherWaits(String store, String lock, StartedCli.Setup holding, StartedCli.Setup coming) {
+        Path token = directory.resolve(lock + ".token");
+        Path end = directory.resolve(lock + ".end");
+        try (StartedCli holder = holding.start("run", lock, "--", "sh", "-c", holdUntil(token, end))) {
+            Await.until(
+                    () -> "the holder; " + holder.err(),
+                    () -> !StartedCli.read(token).isEmpty());
+            assertThat(seenByToday(store, "who", "--id", lock)).contains("/" + holder.pid() + "/");
+            StartedCli refused = coming.run("run", "--no-wait", lock, "--", "true");
+            assertThat(refused.exitCode()).as(refused::err).isEqualTo(ExitCode.BUSY.code());
+
+            try (StartedCli waiter =
+                    coming.start("run", "--wait=2m", lock, "--", "sh", "-c", "echo $LEASEHOLD_FENCING_TOKEN")) {
+                if (showsWaiters(store)) {
+                    Await.until(
+                            () -> "the waiter; " + waiter.err(),
+                            () -> seenByToday(store, "show", lock).contains("/" + waiter.pid() + "/"));
+                }
+                StartedCli.shell("touch '" + end + "'");
+                assertThat(holder.exitCode()).as(holder::err).isZero();
+                assertThat(waiter.exitCode()).as(waiter::err).isZero();
+                assertThat(Long.parseLong(waiter.out().strip()))
+                        .isGreaterThan(Long.parseLong(StartedCli.read(token).strip()));
+            }
+        }
+    }
+
+    /** Where waiters poll, or ask a quorum, nobody knows of them. */
+    private static boolean showsWaiters(String store) {
+        return !store.startsWith("sqlite:") && !store.startsWith("jdbc:") && !store.startsWith("redlock:");
+    }
+
+    /** What today's program prints, run in this process. */
+    private static String seenByToday(String store, String... arguments) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        Terminal terminal = new Terminal(
+                new PrintStream(out, true, StandardCharsets.UTF_8),
+                new PrintStream(OutputStream.nullOutputStream(), true, StandardCharsets.UTF_8));
+        Main.run(arguments, new Invocation(terminal, Map.of("LEASEHOLD_STORE", store)));
+        return out.toString(StandardCharsets.UTF_8);
+    }
+
+    private static String holdUntil(Path token, Path end) {
+        return "echo $LEASEHOLD_FENCING_TOKEN > '" + token + ".part'; mv '" + token + ".part' '" + token
+                + "'; until [ -e '" + end + "' ]; do sleep 0.05; done";
+    }
+
+    /** A counter that loses a turn when two run at once, and the tokens in the order of the turns. */
+    private void turnsOfBothAreOneAtATime(String store) {
+        Path count = directory.resolve("count");
+        Path tokens = directory.resolve("tokens");
+        StartedCli.shell("echo 0 > '" + count + "'");
+        String turn = "n=$(cat '" + count + "'); sleep 0.1; echo $LEASEHOLD_FENCING_TOKEN >> '" + tokens
+                + "'; echo $((n + 1)) > '" + count + "'";
+        List<StartedCli> started = new ArrayList<>();
+        try {
+            for (int i = 0; i < TURNS_OF_EACH; i++) {
+                for (StartedCli.Setup version : List.of(previous(store), today(store))) {
+                    started.add(version.start("run", "--wait=3m", "turns", "--", "sh", "-c", turn));
+                }
+            }
+            for (StartedCli one : started) {
+                assertThat(one.exitCode()).as(one::err).isZero();
+            }
+        } finally {
+            started.forEach(StartedCli::close);
+        }
+        assertThat(StartedCli.read(count).strip()).isEqualTo(String.valueOf(2 * TURNS_OF_EACH));
+        assertThat(Stream.of(StartedCli.read(tokens).split("\n", -1))
+                        .filter(line -> !line.isBlank())
+                        .map(Long::valueOf))
+                .hasSize(2 * TURNS_OF_EACH)
+                .isSorted()
+                .doesNotHaveDuplicates();
+    }
+}

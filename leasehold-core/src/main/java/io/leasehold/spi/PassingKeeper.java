@@ -1,0 +1,63 @@
+package io.leasehold.spi;
+
+import io.leasehold.Guarantees;
+import io.leasehold.LockName;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+
+/** Passes on to a store or node all that the two have in common; a subclass adds the rest. Thread-safe if that one is. */
+public abstract class PassingKeeper implements LockKeeper {
+
+    private final LockKeeper keeper;
+
+    /** Over this store or node, which is closed with it. */
+    public PassingKeeper(LockKeeper keeper) {
+        this.keeper = Objects.requireNonNull(keeper, "keeper");
+    }
+
+    @Override
+    public String description() {
+        return keeper.description();
+    }
+
+    @Override
+    public Guarantees guarantees() {
+        return keeper.guarantees();
+    }
+
+    @Override
+    public boolean isAtomicOver(List<LockName> names) {
+        return keeper.isAtomicOver(names);
+    }
+
+    @Override
+    public void listen(StoreSignals signals) {
+        keeper.listen(signals);
+    }
+
+    @Override
+    public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        return keeper.renew(batch);
+    }
+
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        return keeper.release(request);
+    }
+
+    @Override
+    public StoreAdmin admin() {
+        return keeper.admin();
+    }
+
+    @Override
+    public StoreOperations operations() {
+        return keeper.operations();
+    }
+
+    @Override
+    public void close() {
+        keeper.close();
+    }
+}
