@@ -107,6 +107,7 @@ class HandOverScriptTest {
                 .isEqualTo(BOB + ":" + handOver.tokens().first() + ":host/2/b");
         assertThat(redis().pttl(bench.lock)).isBetween(1L, CLAIM);
         assertThat(bench.storedFence()).isEqualTo(handOver.tokens().last());
+        assertThat(redis().pttl(bench.fence)).as("the retention").isGreaterThan(50_000);
         assertThat(order()).containsExactly(CAROL);
     }
 

@@ -7,6 +7,7 @@ import static io.leasehold.redis.wire.ScriptBench.SECOND;
 import static io.leasehold.redis.wire.ScriptBench.plain;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.redis.StoredQueue;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
@@ -82,7 +83,7 @@ class QueueBehindTest extends QueueBehind {
         handOverAll(line);
     }
 
-    /** Whatever is asked, the queue is the list that it should be, and only who finds the front full stands behind it. */
+    /** Whatever is asked, the queue is the list that it should be, and its head has bounds of all in front. */
     @Test
     void aWalkOfRequestsLeavesTheListThatItShould() {
         bench.small();
@@ -94,7 +95,7 @@ class QueueBehindTest extends QueueBehind {
             String owner = owners.get(random.nextInt(owners.size()));
             switch (random.nextInt(8)) {
                 case 0, 1, 2, 3 -> {
-                    ask(owner, waits(PLACE));
+                    ask(owner, waits(PLACE * (1 + random.nextInt(3))));
                     if (holder == null) {
                         holder = owner;
                     } else if (!holder.equals(owner) && !line.contains(owner)) {
@@ -119,7 +120,11 @@ class QueueBehindTest extends QueueBehind {
             String value = redis().get(bench.lock);
             assertThat(value == null ? null : value.substring(0, 40)).isEqualTo(holder);
             assertThat(bench.everybody()).isEqualTo(line);
-            assertThat(bench.queue().owners().isEmpty()).isEqualTo(line.isEmpty());
+            StoredQueue front = bench.queue();
+            assertThat(front.owners().isEmpty()).isEqualTo(line.isEmpty());
+            for (StoredQueue.Waiter waiter : front.waiters()) {
+                assertThat(waiter.alive()).isBetween(front.soonest(), front.latest());
+            }
             assertThat(redis().zcard(bench.behind)).isEqualTo(2 * redis().hlen(bench.wanted));
         }
     }
@@ -149,6 +154,25 @@ class QueueBehindTest extends QueueBehind {
         line.remove(CAROL);
 
         handOverAll(line);
+    }
+
+    /** Whoever has come forward is still looked for when its time has passed. */
+    @Test
+    void whoComesForwardCountsAsDeadNoLaterThanBefore() {
+        fill(10);
+        int front = bench.queue().waiters().size();
+        assertThat(ask(owner(front + 1), waits(2 * PLACE))).startsWith("queued");
+        for (int i = 0; i < front; i++) {
+            assertThat(bench.release(i == 0 ? ALICE : owner(i - 1), 0)).containsExactly("released");
+        }
+        StoredQueue forward = bench.queue();
+
+        assertThat(forward.waiters()).isNotEmpty();
+        assertThat(forward.soonest())
+                .isEqualTo(forward.waiters().stream()
+                        .mapToLong(StoredQueue.Waiter::alive)
+                        .min()
+                        .orElseThrow());
     }
 
     @Test

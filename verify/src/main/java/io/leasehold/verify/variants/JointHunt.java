@@ -47,6 +47,7 @@ public final class JointHunt {
         public String apply(int runs) {
             return new TestHunt(List.of(
                             "io.leasehold.redis.wire.QueueLayoutTest",
+                            "io.leasehold.redis.wire.QueueLinesTest",
                             "io.leasehold.redis.wire.QueueBehindTest",
                             "io.leasehold.redis.wire.QueueBehindKeysTest",
                             "io.leasehold.redis.wire.QueueScriptTest",

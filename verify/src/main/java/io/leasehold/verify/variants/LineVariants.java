@@ -92,6 +92,12 @@ final class LineVariants {
                         "put(FENCE, digits(last)",
                         "put(FENCE, digits(first)"),
                 new Variant(
+                        "fence-ends-after-the-hand-over",
+                        "the fence of a hand-over is kept for no retention",
+                        SERVE,
+                        "(math.max(last, now) + RETENTION - now)",
+                        "(math.max(last, now) + 1000 - now)"),
+                new Variant(
                         "handed-and-deleted",
                         "what was handed over is deleted as the releaser's",
                         SERVE,
@@ -139,6 +145,12 @@ final class LineVariants {
                         JOIN,
                         "digits(from - 1), entry",
                         "digits(from), entry"),
+                new Variant(
+                        "longer-line-over-the-next",
+                        "who asks again with other words is written over its neighbour",
+                        JOIN,
+                        "elseif to - from + 1 == #entry then",
+                        "elseif to then"),
                 new Variant(
                         "place-stays-beside-the-lock",
                         "who takes a free lock keeps its place",
@@ -218,6 +230,12 @@ final class LineVariants {
                         QUEUE,
                         "if alive and tonumber(alive) > now then",
                         "if alive then"),
+                new Variant(
+                        "forward-without-a-bound",
+                        "when those who come forward count as dead is not looked for",
+                        QUEUE,
+                        "      soonest = math.min(soonest, tonumber(alive))\n",
+                        ""),
                 new Variant(
                         "behind-ends-with-a-step",
                         "those behind a whole step are forgotten",
