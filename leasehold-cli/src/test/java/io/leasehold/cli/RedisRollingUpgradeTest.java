@@ -34,7 +34,8 @@ class RedisRollingUpgradeTest extends RollingUpgrade {
     @Override
     boolean isTurnedAway(String store, StartedCli ended) {
         return !store.startsWith("redlock:")
-                && ended.exitCode() == ExitCode.STORE_UNAVAILABLE.code() && namesBothVersions(ended.err());
+                && ended.exitCode() == ExitCode.STORE_UNAVAILABLE.code()
+                && namesBothVersions(ended.err());
     }
 
     private void shareLocksWithoutAQueue(String store) {
@@ -45,9 +46,11 @@ class RedisRollingUpgradeTest extends RollingUpgrade {
 
     private StartedCli holder(StartedCli.Setup version, String lock) {
         Path token = directory.resolve(lock + ".token");
-        StartedCli holder = version.start("run", lock, "--", "sh", "-c", holdUntil(token, directory.resolve(lock + ".end")));
+        StartedCli holder =
+                version.start("run", lock, "--", "sh", "-c", holdUntil(token, directory.resolve(lock + ".end")));
         Await.until(
-                () -> "the holder; " + holder.err(), () -> !StartedCli.read(token).isEmpty());
+                () -> "the holder; " + holder.err(),
+                () -> !StartedCli.read(token).isEmpty());
         return holder;
     }
 
@@ -60,8 +63,7 @@ class RedisRollingUpgradeTest extends RollingUpgrade {
         String lock = "old-waits";
         try (StartedCli holder = holder(today(store), lock);
                 StartedCli waiter = previous(store).start("run", "--wait=2m", lock, "--", "true")) {
-            Await.until(
-                    () -> "the waiter; " + waiter.err(), () -> namesBothVersions(seenByToday(store, "show", lock)));
+            Await.until(() -> "the waiter; " + waiter.err(), () -> namesBothVersions(seenByToday(store, "show", lock)));
             for (String patience : List.of("--wait=2m", "--no-wait")) {
                 StartedCli refused = today(store).run("run", patience, lock, "--", "true");
                 assertThat(isTurnedAway(store, refused)).as(refused::err).isTrue();

@@ -152,7 +152,12 @@ class NodeDifferentialTest {
             this(seed, scripts, model, member, new TreeMap<>());
         }
 
-        Walk(long seed, DifferentialSubject scripts, DifferentialSubject model, boolean member, Map<String, Integer> seen) {
+        Walk(
+                long seed,
+                DifferentialSubject scripts,
+                DifferentialSubject model,
+                boolean member,
+                Map<String, Integer> seen) {
             this.scripts = scripts;
             this.model = model;
             this.member = member;

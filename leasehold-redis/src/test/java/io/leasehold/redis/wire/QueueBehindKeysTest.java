@@ -6,6 +6,7 @@ import static io.leasehold.redis.wire.ScriptBench.CAROL;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.SetArgs;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -105,6 +106,20 @@ class QueueBehindKeysTest extends QueueBehind {
             assertThat(ask(BOB, waits(PLACE))).startsWith("yes");
             assertThat(redis().get(key)).isEqualTo("theirs");
         }
+    }
+
+    /** Its keys have expired with them. */
+    @Test
+    void whoComesAfterTheTimeOfThoseBehindStandsInFront() {
+        join(BOB);
+        String[] queue = redis().get(bench.queued).split("\n", 2);
+        String over = queue[0].replaceAll(" 0$", " " + (bench.now() - 1));
+        redis().set(bench.queued, over + "\n" + queue[1], SetArgs.Builder.px(PLACE));
+
+        join(CAROL);
+
+        assertThat(bench.queue().owners()).containsExactly(BOB, CAROL);
+        assertThat(redis().exists(bench.behind, bench.wanted)).isZero();
     }
 
     // ---- at a server whose memory is full

@@ -335,6 +335,27 @@ class QueueScriptTest {
         assertThat(bench.queue()).isEqualTo(before);
     }
 
+    @Test
+    void whoIsWokenHasTheWindowAndIsOtherwiseAsBefore() {
+        ask(BOB, HEARD);
+        ask(CAROL, HEARD_TOO);
+        StoredQueue.Waiter before = bench.queue().waiters().get(0);
+
+        bench.release(ALICE, token);
+
+        StoredQueue.Waiter after = bench.queue().waiters().get(0);
+        assertThat(after.alive()).isLessThan(before.alive());
+        assertThat(after)
+                .isEqualTo(new StoredQueue.Waiter(
+                        BOB,
+                        before.arrival(),
+                        after.alive(),
+                        before.channel(),
+                        before.claim(),
+                        before.reserve(),
+                        before.holder()));
+    }
+
     /** A broadcast in a Cluster may be heard at another node: the count of those who heard it here says nothing. */
     @Test
     void aWaiterThatIsToldByABroadcastKeepsItsPlace() {
