@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * {@link RollingUpgrade} over each topology of Redis, and over a Redlock set. Where a server keeps a queue, clients of wire formats 1 and 2
- * exclude each other, and do not wait beside each other: whoever finds the queue of the other format is refused with both numbers.
+ * exclude each other, and do not wait beside each other: a client of format 2 that finds the queue of format 1 is refused with both numbers.
  */
 @Tag("full")
 class RedisRollingUpgradeTest extends RollingUpgrade {
@@ -41,7 +41,7 @@ class RedisRollingUpgradeTest extends RollingUpgrade {
     private void shareLocksWithoutAQueue(String store) {
         shareLocks(store);
         whileThoseOfFormat1WaitOthersAreTurnedAway(store);
-        whoWaitsIsTurnedAwayOnceThoseOfFormat1Do(store);
+        aWaiterIsTurnedAwayOnceOneOfFormat1Waits(store);
     }
 
     private StartedCli holder(StartedCli.Setup version, String lock) {
@@ -78,7 +78,7 @@ class RedisRollingUpgradeTest extends RollingUpgrade {
         }
     }
 
-    private void whoWaitsIsTurnedAwayOnceThoseOfFormat1Do(String store) {
+    private void aWaiterIsTurnedAwayOnceOneOfFormat1Waits(String store) {
         String lock = "new-waits";
         try (StartedCli holder = holder(previous(store), lock);
                 StartedCli first = today(store).start("run", "--wait=2m", lock, "--", "true")) {

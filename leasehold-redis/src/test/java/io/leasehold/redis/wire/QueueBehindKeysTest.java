@@ -110,7 +110,7 @@ class QueueBehindKeysTest extends QueueBehind {
 
     /** Its keys have expired with them. */
     @Test
-    void whoComesAfterTheTimeOfThoseBehindStandsInFront() {
+    void aWaiterThatComesAfterTheTimeOfThoseBehindStandsInFront() {
         join(BOB);
         String[] queue = redis().get(bench.queued).split("\n", 2);
         String over = queue[0].replaceAll(" 0$", " " + (bench.now() - 1));

@@ -156,9 +156,9 @@ class QueueBehindTest extends QueueBehind {
         handOverAll(line);
     }
 
-    /** Whoever has come forward is still looked for when its time has passed. */
+    /** A waiter that has come forward is still looked for when its time has passed. */
     @Test
-    void whoComesForwardCountsAsDeadNoLaterThanBefore() {
+    void aWaiterThatComesForwardCountsAsDeadNoLaterThanBefore() {
         fill(10);
         int front = bench.queue().waiters().size();
         assertThat(ask(owner(front + 1), waits(2 * PLACE))).startsWith("queued");

@@ -15,7 +15,7 @@ class QueueLinesTest extends QueueBehind {
 
     @ParameterizedTest
     @ValueSource(strings = {"a/longer/holder id/than/before", "s", "", "of/as/many/bytes"})
-    void whoAsksAgainWithOtherWordsLeavesItsNeighboursAsTheyAre(String holder) {
+    void aWaiterThatAsksAgainWithOtherWordsLeavesItsNeighboursAsTheyAre(String holder) {
         join(BOB);
         assertThat(ask(CAROL, waits(PLACE).holder("as/many/bytes/of"))).startsWith("queued");
         join(DAVE);

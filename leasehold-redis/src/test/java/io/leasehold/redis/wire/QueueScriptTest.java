@@ -336,7 +336,7 @@ class QueueScriptTest {
     }
 
     @Test
-    void whoIsWokenHasTheWindowAndIsOtherwiseAsBefore() {
+    void aWaiterThatIsWokenHasTheWindowAndIsOtherwiseAsBefore() {
         ask(BOB, HEARD);
         ask(CAROL, HEARD_TOO);
         StoredQueue.Waiter before = bench.queue().waiters().get(0);
