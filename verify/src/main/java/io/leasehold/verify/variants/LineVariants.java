@@ -113,14 +113,14 @@ final class LineVariants {
                         "foreign-type-shortened",
                         "a key of another type gets an end while memory is full",
                         QUEUE,
-                        "if is_new and redis.call('EXISTS', key) == 1 then",
-                        "if false then"),
+                        "if is_new and ",
+                        "if false and "),
                 new Variant(
                         "memory-refuses-a-hand-over",
                         "what needs no memory is not written before what does",
                         QUEUE,
-                        "    redis.call('PEXPIRE', key, ms)\n",
-                        ""),
+                        "('PEXPIRE', key, ms)",
+                        "('EXISTS', key)"),
                 new Variant(
                         "version-is-not-told",
                         "a queue of another version is told as a key of another program",
@@ -318,7 +318,7 @@ final class LineVariants {
                         "confirmation-shortens",
                         "a confirmation shortens the time that a lock has left",
                         ACQUIRE,
-                        "math.max(tonumber(ARGV[2]), redis.call('PTTL', LOCK))",
-                        "tonumber(ARGV[2])"));
+                        "local ttl = digits(math.max(",
+                        "local ttl = digits(math.min("));
     }
 }
