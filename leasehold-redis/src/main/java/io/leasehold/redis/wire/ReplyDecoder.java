@@ -60,7 +60,7 @@ public final class ReplyDecoder {
         };
     }
 
-    /** What is wrong with a side key, or null if nothing is said of one. */
+    /** The problem with a side key, or null if nothing is said of one. */
     private @Nullable Failure sideKey(List<?> reply, String what) {
         return switch (text(reply, 0)) {
             case "broken" -> errors.broken(what, text(reply, 2), text(reply, 3));

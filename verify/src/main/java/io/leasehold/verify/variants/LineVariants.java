@@ -81,7 +81,7 @@ final class LineVariants {
                         "if tonumber(alive) > 0 then"),
                 new Variant(
                         "handed-to-the-deaf",
-                        "a lock that was handed to somebody who does not listen stays that one's",
+                        "a lock that was handed to a waiter that does not listen stays that waiter's",
                         SERVE,
                         "  ours = true\n  local attempt",
                         "  local attempt"),
