@@ -53,8 +53,7 @@ final class OtherVersionTest {
             server.get().call("SET", QUEUED, THEIRS, "PX", "600000");
 
             // Each by a client of its own: an attempt that has told its caller stands in its client's line for a moment
-            // more, and what
-            // asks behind it without patience is told at once that the lock is busy.
+            // more, and a request behind it without patience is told at once that the lock is busy.
             Supplier<DistributedLock> lock = () -> bench.client(uri).named(NAME);
             isRefused(() -> lock.get().attempt(Duration.ofSeconds(30)).orElseThrow());
             isRefused(() -> lock.get().tryAcquire(Duration.ZERO));
