@@ -4,11 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.cli.output.Terminal;
 import java.io.ByteArrayOutputStream;
-import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -52,11 +51,7 @@ abstract class RollingUpgrade {
 
             try (StartedCli waiter =
                     coming.start("run", "--wait=2m", lock, "--", "sh", "-c", "echo $LEASEHOLD_FENCING_TOKEN")) {
-                if (showsWaiters(store)) {
-                    Await.until(
-                            () -> "the waiter; " + waiter.err(),
-                            () -> seenByToday(store, "show", lock).contains("/" + waiter.pid() + "/"));
-                }
+                Await.until(() -> "the waiter; " + waiter.err(), () -> isSeenWaiting(store, lock, waiter));
                 StartedCli.shell("touch '" + end + "'");
                 assertThat(holder.exitCode()).as(holder::err).isZero();
                 assertThat(waiter.exitCode()).as(waiter::err).isZero();
@@ -66,22 +61,26 @@ abstract class RollingUpgrade {
         }
     }
 
-    /** Where waiters poll, or ask a quorum, nobody knows of them. */
-    private static boolean showsWaiters(String store) {
-        return !store.startsWith("sqlite:") && !store.startsWith("jdbc:") && !store.startsWith("redlock:");
+    /** Whether today's program shows that this client waits. Where waiters poll, or ask a quorum, nobody knows of them. */
+    boolean isSeenWaiting(String store, String lock, StartedCli waiter) {
+        boolean isUnknown = store.startsWith("sqlite:") || store.startsWith("jdbc:") || store.startsWith("redlock:");
+        return isUnknown || seenByToday(store, "show", lock).contains("/" + waiter.pid() + "/");
+    }
+
+    /** Whether a client ended since it cannot wait beside the others, and may ask again. */
+    boolean isTurnedAway(String store, StartedCli ended) {
+        return false;
     }
 
     /** What today's program prints, run in this process. */
-    private static String seenByToday(String store, String... arguments) {
+    static String seenByToday(String store, String... arguments) {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
-        Terminal terminal = new Terminal(
-                new PrintStream(out, true, StandardCharsets.UTF_8),
-                new PrintStream(OutputStream.nullOutputStream(), true, StandardCharsets.UTF_8));
-        Main.run(arguments, new Invocation(terminal, Map.of("LEASEHOLD_STORE", store)));
+        PrintStream both = new PrintStream(out, true, StandardCharsets.UTF_8);
+        Main.run(arguments, new Invocation(new Terminal(both, both), Map.of("LEASEHOLD_STORE", store)));
         return out.toString(StandardCharsets.UTF_8);
     }
 
-    private static String holdUntil(Path token, Path end) {
+    static String holdUntil(Path token, Path end) {
         return "echo $LEASEHOLD_FENCING_TOKEN > '" + token + ".part'; mv '" + token + ".part' '" + token
                 + "'; until [ -e '" + end + "' ]; do sleep 0.05; done";
     }
@@ -93,18 +92,25 @@ abstract class RollingUpgrade {
         StartedCli.shell("echo 0 > '" + count + "'");
         String turn = "n=$(cat '" + count + "'); sleep 0.1; echo $LEASEHOLD_FENCING_TOKEN >> '" + tokens
                 + "'; echo $((n + 1)) > '" + count + "'";
-        List<StartedCli> started = new ArrayList<>();
+        Map<StartedCli, StartedCli.Setup> running = new LinkedHashMap<>();
         try {
             for (int i = 0; i < TURNS_OF_EACH; i++) {
                 for (StartedCli.Setup version : List.of(previous(store), today(store))) {
-                    started.add(version.start("run", "--wait=3m", "turns", "--", "sh", "-c", turn));
+                    running.put(startTurn(version, turn), version);
                 }
             }
-            for (StartedCli one : started) {
-                assertThat(one.exitCode()).as(one::err).isZero();
+            while (!running.isEmpty()) {
+                StartedCli one = running.keySet().iterator().next();
+                int exitCode = one.exitCode();
+                StartedCli.Setup version = running.remove(one);
+                if (isTurnedAway(store, one)) {
+                    running.put(startTurn(version, turn), version);
+                } else {
+                    assertThat(exitCode).as(one::err).isZero();
+                }
             }
         } finally {
-            started.forEach(StartedCli::close);
+            running.keySet().forEach(StartedCli::close);
         }
         assertThat(StartedCli.read(count).strip()).isEqualTo(String.valueOf(2 * TURNS_OF_EACH));
         assertThat(Stream.of(StartedCli.read(tokens).split("\n", -1))
@@ -113,5 +119,9 @@ abstract class RollingUpgrade {
                 .hasSize(2 * TURNS_OF_EACH)
                 .isSorted()
                 .doesNotHaveDuplicates();
+    }
+
+    private static StartedCli startTurn(StartedCli.Setup version, String turn) {
+        return version.start("run", "--wait=3m", "turns", "--", "sh", "-c", turn);
     }
 }

@@ -56,8 +56,7 @@ final class JedisTlsTest {
                 Lease first = one.named("x").acquire();
                 CompletableFuture<Lease> waiting = other.named("x").acquireAsync();
                 Servers.until(
-                        "queued",
-                        () -> server.call("EXISTS", "lock:{x}:waiters").equals("1"));
+                        "queued", () -> server.call("EXISTS", "lock:{x}:queued").equals("1"));
                 first.close();
                 waiting.get(60, TimeUnit.SECONDS).close();
             }

@@ -34,10 +34,10 @@ final class Servers {
         return orSkip(() -> RedisServer.builder().start());
     }
 
-    /** The keys of a lock at servers, beside its fence and the marker that there was a queue, which go by themselves. */
+    /** The keys of a lock at servers, beside its fence, which goes by itself. */
     static List<String> kept(List<RedisServer> servers, LockName name) {
         String lock = "lock:{" + name.text() + "}";
-        List<String> keys = List.of(lock, lock + ":waiters", lock + ":asked", lock + ":watchers");
+        List<String> keys = List.of(lock, lock + ":queued", lock + ":behind", lock + ":wanted", lock + ":watchers");
         return servers.stream()
                 .flatMap(server -> keys.stream()
                         .map(key -> server.call("TYPE", key).strip().equals("none") ? null : key))

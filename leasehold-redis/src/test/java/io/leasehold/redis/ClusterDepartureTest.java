@@ -55,7 +55,7 @@ final class ClusterDepartureTest {
             until(
                     "it waits",
                     () -> cluster.nodes().stream()
-                            .anyMatch(node -> !node.call("KEYS", "*:waiters").isBlank()));
+                            .anyMatch(node -> !node.call("KEYS", "*:queued").isBlank()));
             lease.close();
             // Nobody would ask again for ten minutes.
             assertThat(waiter.get(60, TimeUnit.SECONDS).isValid()).isTrue();

@@ -108,7 +108,7 @@ final class ClusterFaultTest {
         until(
                 "it waits",
                 () -> cluster.masterOf(slot(name))
-                        .call("EXISTS", lockKey(name) + ":waiters")
+                        .call("EXISTS", lockKey(name) + ":queued")
                         .equals("1"));
         SlotMove move = SlotMove.of(cluster, lockKey(name));
         move.begin();

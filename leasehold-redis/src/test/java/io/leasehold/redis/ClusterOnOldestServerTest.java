@@ -68,7 +68,7 @@ final class ClusterOnOldestServerTest {
 
     private static long waiters(RedisCluster cluster) {
         return cluster.nodes().stream()
-                .flatMap(node -> node.call("KEYS", "*:waiters").lines())
+                .flatMap(node -> node.call("KEYS", "*:queued").lines())
                 .filter(key -> !key.isBlank())
                 .count();
     }

@@ -98,7 +98,7 @@ class ForeignClientsTest {
                     .isTrue();
             DistributedLock lock = locks.named(NAME).with(o -> o.recheck(RECHECK));
             CompletableFuture<Lease> waiting = lock.acquireAsync();
-            String queue = KeyLayout.waiters(key(template));
+            String queue = KeyLayout.queued(key(template));
             NodeBench.until("queued", () -> SERVER.redis().exists(queue) == 1);
             assertThat(waiting).isNotDone();
 

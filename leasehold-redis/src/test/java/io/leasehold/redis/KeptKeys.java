@@ -6,7 +6,7 @@ import io.leasehold.servers.RedisServer;
 import java.util.List;
 import java.util.Objects;
 
-/** The keys of a lock at Redis servers, beside its fence and the marker that there was a queue, which go by themselves. */
+/** The keys of a lock at Redis servers, beside its fence, which goes by itself. */
 final class KeptKeys {
 
     private static final KeyLayout KEYS = KeyLayout.of("lock:{*}");
@@ -15,7 +15,8 @@ final class KeptKeys {
 
     static List<String> of(List<RedisServer> servers, LockName name) {
         String lock = KEYS.lock(name);
-        List<String> keys = List.of(lock, KeyLayout.waiters(lock), KeyLayout.asked(lock), KeyLayout.watchers(lock));
+        List<String> keys = List.of(
+                lock, KeyLayout.queued(lock), KeyLayout.behind(lock), KeyLayout.wanted(lock), KeyLayout.watchers(lock));
         return servers.stream()
                 .flatMap(server -> keys.stream().map(key -> content(server, key)))
                 .filter(Objects::nonNull)

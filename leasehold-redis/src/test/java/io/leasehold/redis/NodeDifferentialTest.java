@@ -4,13 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.Holder;
 import io.leasehold.LockName;
-import io.leasehold.LossCause;
 import io.leasehold.admin.LockAdmin.HeldLock;
+import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.memory.InMemoryNode;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.Birth;
-import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
 import io.leasehold.redis.node.NodeSettings;
@@ -27,7 +26,6 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
-import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.StoreUri;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -37,7 +35,6 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.LongFunction;
@@ -62,7 +59,7 @@ class NodeDifferentialTest {
     private static final int OWNERS = 5;
     private static final long AHEAD_MICROS = 6_000_000;
     private static final long LONG_NANOS = TimeUnit.MINUTES.toNanos(5);
-    private static final long TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(20);
+    static final long TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(20);
 
     @RegisterExtension
     static final RedisUnderTest SERVER = new RedisUnderTest();
@@ -82,61 +79,25 @@ class NodeDifferentialTest {
         runtime.close();
     }
 
-    private Subject ofScripts() {
+    private DifferentialSubject ofScripts() {
         String uri = "redis://127.0.0.1:" + SERVER.server().port();
-        return new Subject(RedisStore.at(uri).openNode(runtime));
+        return new DifferentialSubject(RedisStore.at(uri).openNode(runtime));
     }
 
     /** The same server as one of a set, whose scripts are others. */
-    private Subject ofMemberScripts() {
+    private DifferentialSubject ofMemberScripts() {
         String uri = "redis://127.0.0.1:" + SERVER.server().port();
         Deployment where = Deployment.parse(StoreUri.parse(uri));
         NodeOpening opening = new NodeOpening(where, LettuceDriver.of(where, new DriverThreads()), runtime);
         assertThat(NodeBench.answer(opening.outcome()).failure()).isNull();
-        return new Subject(opening.node(NodeSettings.ofMember(RedisGuarantees.single(true))));
-    }
-
-    /** One of the two, and what it has told its waiters. */
-    private static final class Subject implements AutoCloseable {
-        private final LockNode node;
-        private final Map<String, HandOver> handed = new ConcurrentHashMap<>();
-        private String nonce = "none yet";
-
-        Subject(LockNode node) {
-            this.node = node;
-            node.listen(new StoreSignals() {
-                @Override
-                public void wake(LockName name) {}
-
-                @Override
-                public void handedOver(HandOver handOver) {
-                    handed.put(handOver.attemptId(), handOver);
-                }
-
-                @Override
-                public void lost(OwnerToken owner, LossCause cause) {}
-
-                @Override
-                public void reconnected() {}
-            });
-        }
-
-        long micros() {
-            NodeReply reply = NodeBench.answer(node.probe(TIMEOUT_NANOS));
-            return ((NodeReply.Answered) reply).serverMicros();
-        }
-
-        @Override
-        public void close() {
-            node.close();
-        }
+        return new DifferentialSubject(opening.node(NodeSettings.ofMember(RedisGuarantees.single(true))));
     }
 
     @Test
     void scriptsAndModelAgree() {
         int handOvers = 0;
-        try (Subject scripts = ofScripts();
-                Subject model = new Subject(new InMemoryNode(runtime))) {
+        try (DifferentialSubject scripts = ofScripts();
+                DifferentialSubject model = new DifferentialSubject(new InMemoryNode(runtime))) {
             handOvers = walks(seed -> new Walk(seed, scripts, model, false));
         }
         assertThat(handOvers).as("hand-overs that were compared").isGreaterThan(WALKS);
@@ -146,10 +107,10 @@ class NodeDifferentialTest {
     @Test
     void scriptsAndModelOfAMemberAgree() {
         Map<String, Integer> seen = new TreeMap<>();
-        try (Subject scripts = ofMemberScripts()) {
+        try (DifferentialSubject scripts = ofMemberScripts()) {
             walks(seed -> {
                 SERVER.server().call("FLUSHALL");
-                return new Walk(seed, scripts, new Subject(new InMemoryNode(runtime)), true, seen);
+                return new Walk(seed, scripts, new DifferentialSubject(new InMemoryNode(runtime)), true, seen);
             });
         }
         assertThat(seen.keySet())
@@ -173,8 +134,8 @@ class NodeDifferentialTest {
     }
 
     private final class Walk {
-        private final Subject scripts;
-        private final Subject model;
+        private final DifferentialSubject scripts;
+        private final DifferentialSubject model;
         private final boolean member;
         private final Map<String, Integer> seen;
         private final Random random;
@@ -187,11 +148,16 @@ class NodeDifferentialTest {
         private long bornMicros = 1_000_000_000;
         private final Set<String> compared = new HashSet<>();
 
-        Walk(long seed, Subject scripts, Subject model, boolean member) {
+        Walk(long seed, DifferentialSubject scripts, DifferentialSubject model, boolean member) {
             this(seed, scripts, model, member, new TreeMap<>());
         }
 
-        Walk(long seed, Subject scripts, Subject model, boolean member, Map<String, Integer> seen) {
+        Walk(
+                long seed,
+                DifferentialSubject scripts,
+                DifferentialSubject model,
+                boolean member,
+                Map<String, Integer> seen) {
             this.scripts = scripts;
             this.model = model;
             this.member = member;
@@ -255,12 +221,15 @@ class NodeDifferentialTest {
                 }
             }
             both("holder", this::holder, differences);
+            if (!member) {
+                both("waiters", this::waiters, differences);
+            }
             if (differences.isEmpty() && !member) {
                 compareHandOvers(differences);
             }
         }
 
-        private void both(String what, Function<Subject, String> act, List<String> differences) {
+        private void both(String what, Function<DifferentialSubject, String> act, List<String> differences) {
             String real = act.apply(scripts);
             String modelled = act.apply(model);
             steps.add(what + ": " + real);
@@ -269,7 +238,7 @@ class NodeDifferentialTest {
             }
         }
 
-        private Function<Subject, String> propose(
+        private Function<DifferentialSubject, String> propose(
                 OwnerToken owner, long candidate, int reserve, boolean waits, long claimNanos) {
             AcquireRequest plain = AcquireRequest.exclusive(
                     List.of(name), owner, "host/1/" + owners.indexOf(owner), LONG_NANOS, TIMEOUT_NANOS);
@@ -291,7 +260,7 @@ class NodeDifferentialTest {
             return subject -> said(subject, NodeBench.answer(subject.node.acquire(ballot, membership)));
         }
 
-        private Function<Subject, String> birth() {
+        private Function<DifferentialSubject, String> birth() {
             int kind = random.nextInt(4);
             String set = random.nextInt(8) == 0 ? "others" : "set";
             bornMicros += random.nextInt(1_000_000);
@@ -307,7 +276,7 @@ class NodeDifferentialTest {
             };
         }
 
-        private String said(Subject subject, NodeReply reply) {
+        private String said(DifferentialSubject subject, NodeReply reply) {
             seen.merge(reply.getClass().getSimpleName(), 1, Integer::sum);
             if (reply instanceof NodeReply.Unborn unborn) {
                 subject.nonce = unborn.nonce();
@@ -331,7 +300,7 @@ class NodeDifferentialTest {
             return holder == null ? "?" : holder.id() + " " + holder.fencingToken();
         }
 
-        private Function<Subject, String> end(OwnerToken owner, long ballot) {
+        private Function<DifferentialSubject, String> end(OwnerToken owner, long ballot) {
             // A holder's is tried by the script of the common case first.
             ReleaseRequest.Kind kind = random.nextBoolean() ? ReleaseRequest.Kind.UNDO : ReleaseRequest.Kind.RELEASE;
             ReleaseRequest request = new ReleaseRequest(List.of(name), owner, ballot, kind, TIMEOUT_NANOS);
@@ -342,7 +311,7 @@ class NodeDifferentialTest {
             };
         }
 
-        private Function<Subject, String> renew(OwnerToken owner) {
+        private Function<DifferentialSubject, String> renew(OwnerToken owner) {
             RenewBatch batch = new RenewBatch(List.of(new RenewBatch.Item(name, owner, LONG_NANOS)), TIMEOUT_NANOS);
             return subject -> {
                 RenewReply.Item item =
@@ -356,7 +325,7 @@ class NodeDifferentialTest {
         }
 
         /** The holder and its token. */
-        private String holder(Subject subject) {
+        private String holder(DifferentialSubject subject) {
             Holder holder = NodeBench.answer(subject.node.admin().describe(name))
                     .map(HeldLock::holder)
                     .orElse(null);
@@ -365,6 +334,14 @@ class NodeDifferentialTest {
             }
             top = Math.max(top, holder.fencingToken().orElse(0));
             return shown(holder);
+        }
+
+        /** Who waits, first come first. */
+        private String waiters(DifferentialSubject subject) {
+            return NodeBench.answer(subject.node.admin().waiters(name, OWNERS + 1)).stream()
+                    .map(QueuedWaiter::holderId)
+                    .toList()
+                    .toString();
         }
 
         /** The push of the server has a connection of its own: it may come after the answer. */
@@ -384,7 +361,7 @@ class NodeDifferentialTest {
         }
 
         /** A push that repeats a hand-over of the walk before may come while this one goes on. */
-        private Set<String> attempts(Subject subject) {
+        private Set<String> attempts(DifferentialSubject subject) {
             return subject.handed.values().stream()
                     .filter(handOver -> handOver.name().equals(name))
                     .map(HandOver::attemptId)

@@ -213,7 +213,7 @@ class RedisAccessTest {
 
     @Test
     void aMissingRightToQueueIsNamed() {
-        try (RedisServer server = RedisUnderTest.start(b -> b.user("app", ALL + " -zadd"));
+        try (RedisServer server = RedisUnderTest.start(b -> b.user("app", ALL + " -pttl"));
                 NodeBench bench = new NodeBench("redis://app:secret@127.0.0.1:" + server.port())) {
             bench.acquire(bench.owner());
 

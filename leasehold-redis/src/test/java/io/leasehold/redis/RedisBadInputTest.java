@@ -63,7 +63,7 @@ class RedisBadInputTest {
                 LockClient other = connect()) {
             Lease lease = one.named(name).acquire();
             CompletableFuture<Lease> waiting = other.named(name).acquireAsync();
-            NodeBench.until("queued", () -> SERVER.redis().keys("*:waiters").size() == 1);
+            NodeBench.until("queued", () -> SERVER.redis().keys("*:queued").size() == 1);
             assertThat(other.admin().list("*", 10))
                     .extracting(LockAdmin.HeldLock::name)
                     .containsExactly(LockName.exactly(name));

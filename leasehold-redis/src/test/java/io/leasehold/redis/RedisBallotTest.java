@@ -69,7 +69,7 @@ class RedisBallotTest {
     }
 
     private static List<String> queue() {
-        return SERVER.redis().hkeys(KEY + ":asked");
+        return StoredQueue.of(SERVER.redis().get(KEY + ":queued")).owners();
     }
 
     @Test

@@ -55,7 +55,7 @@ class RedisCrowdTest {
     }
 
     private static long queued(String lock) {
-        return SERVER.redis().hlen("lock:{" + lock + "}:asked");
+        return StoredQueue.everybody(SERVER.redis(), "lock:{" + lock + "}").size();
     }
 
     private static long calls(String command) {

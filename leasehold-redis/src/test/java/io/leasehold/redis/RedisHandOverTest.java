@@ -83,7 +83,7 @@ class RedisHandOverTest {
     }
 
     private static long waiting() {
-        return SERVER.redis().hlen(KEY + ":asked");
+        return StoredQueue.of(SERVER.redis().get(KEY + ":queued")).waiters().size();
     }
 
     private static Lease soon(CompletableFuture<Lease> lease) throws Exception {
@@ -264,7 +264,7 @@ class RedisHandOverTest {
 
         held.release();
 
-        assertThat(SERVER.redis().hlen(KEY + ":asked")).isZero();
+        assertThat(waiting()).isZero();
         assertThat(soon(next).fencingToken()).isGreaterThan(held.fencingToken());
     }
 
@@ -375,6 +375,6 @@ class RedisHandOverTest {
         Attempt<Lease> attempt = waiter.named(LOCK).attempt(Duration.ofMillis(50));
         assertThatThrownBy(attempt::orElseThrow).isInstanceOf(io.leasehold.LockBusyException.class);
         held.release();
-        until("nothing is left", () -> SERVER.redis().exists(KEY, KEY + ":waiters", KEY + ":asked") == 0);
+        until("nothing is left", () -> SERVER.redis().exists(KEY, KEY + ":queued") == 0);
     }
 }

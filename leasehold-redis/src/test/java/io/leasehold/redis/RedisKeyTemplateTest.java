@@ -66,7 +66,7 @@ class RedisKeyTemplateTest {
             Lease held = holder.named(name).acquire();
             assertThat(SERVER.redis().get(key)).contains(":" + held.fencingToken() + ":");
             CompletableFuture<Lease> waiting = waiter.named(name).acquireAsync();
-            NodeBench.until("queued", () -> SERVER.redis().exists(KeyLayout.waiters(key)) == 1);
+            NodeBench.until("queued", () -> SERVER.redis().exists(KeyLayout.queued(key)) == 1);
             held.renew();
             assertThat(holder.admin().list("*", 10))
                     .extracting(LockAdmin.HeldLock::name)
@@ -162,7 +162,7 @@ class RedisKeyTemplateTest {
             }
             // Waited for, so that it has all the side keys there are; and some that only have been held.
             CompletableFuture<Lease> waiting = others.named("a").acquireAsync();
-            String queue = KeyLayout.waiters(KeyLayout.of(template).lock(LockName.exactly("a")));
+            String queue = KeyLayout.queued(KeyLayout.of(template).lock(LockName.exactly("a")));
             NodeBench.until("queued", () -> SERVER.redis().exists(queue) == 1);
             for (int i = 0; i < 20; i++) {
                 locks.named("released:" + i).acquire().close();

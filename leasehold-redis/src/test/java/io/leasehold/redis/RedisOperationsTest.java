@@ -149,8 +149,7 @@ class RedisOperationsTest {
         server.call("SET", "lock:{endless}", STRANGER);
         server.call("SET", "lock:{gone}", STRANGER, "PX", "600000");
         server.call("SET", "lock:{side}:fence", "12");
-        server.call("ZADD", "lock:{stuck}:waiters", "1", "q0", "-1", "a0");
-        server.call("PEXPIRE", "lock:{stuck}:waiters", "600000");
+        server.call("SET", "lock:{stuck}:queued", "2 1 1 0", "PX", "600000");
         try (LockClient locks = Leasehold.connect(server.uri());
                 Lease lease = locks.named("old").acquire()) {
             await("a record", () -> locks.admin().client(locks.holderId()).isPresent());
@@ -174,9 +173,7 @@ class RedisOperationsTest {
                 LockClient other = Leasehold.connect(server.uri());
                 Lease lease = locks.named("busy").acquire()) {
             var waiting = other.named("busy").attemptAsync(Duration.ofMinutes(1));
-            await(
-                    "a waiter",
-                    () -> !server.call("EXISTS", "lock:{busy}:waiters").contains("0"));
+            await("a waiter", () -> !server.call("EXISTS", "lock:{busy}:queued").contains("0"));
             assertThat(locks.admin().leaks(Duration.ofMinutes(15))).isEmpty();
             waiting.cancel(true);
             assertThat(lease.isValid()).isTrue();
@@ -254,8 +251,7 @@ class RedisOperationsTest {
     @Test
     void degradesWhereRightsAreMissing() {
         String rules = "on >secret ~lock:* resetchannels +evalsha +eval +time +get +mget +set +del +exists +type +pttl"
-                + " +pexpire +zadd +zrem +zscore +zrangebyscore +zrevrange +hget +hset +hdel +ping +info +select +scan"
-                + " +publish";
+                + " +pexpire +zadd +zrem +zrangebyscore +zrevrange +hset +hdel +hmget +setrange +append +ping +info +select +scan +publish";
         try (RedisServer narrow = RedisServer.builder().user("shop", rules).start()) {
             String uri = narrow.uri().replaceFirst("redis://[^/]*@?127", "redis://shop:secret@127");
             Map<String, Finding> findings = diagnosed(uri);

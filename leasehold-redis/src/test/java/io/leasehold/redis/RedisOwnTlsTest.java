@@ -40,7 +40,7 @@ class RedisOwnTlsTest {
             Lease first = one.named("x").acquire();
             CompletableFuture<Lease> waiting = other.named("x").acquireAsync();
             NodeBench.until(
-                    "queued", () -> server.call("EXISTS", "lock:{x}:waiters").equals("1"));
+                    "queued", () -> server.call("EXISTS", "lock:{x}:queued").equals("1"));
             first.close();
             waiting.get(60, TimeUnit.SECONDS).close();
         }

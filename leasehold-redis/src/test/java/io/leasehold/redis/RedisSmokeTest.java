@@ -40,7 +40,7 @@ class RedisSmokeTest {
             CompletableFuture<Lease> waiting = other.named("order:1").acquireAsync();
             assertThat(plain.named("order:1").tryAcquire(Duration.ZERO)).isNull();
             lease.renew();
-            NodeBench.until("queued", () -> SERVER.redis().exists("lock:{order:1}:waiters") == 1);
+            NodeBench.until("queued", () -> SERVER.redis().exists("lock:{order:1}:queued") == 1);
             assertThat(lease.release()).isEqualTo(ReleaseOutcome.RELEASED);
             try (Lease next = waiting.get(60, TimeUnit.SECONDS);
                     Hold hold = plain.named("order:2").acquire();

@@ -67,7 +67,7 @@ final class RedisTlsGroupsTest {
             until(
                     "it waits",
                     () -> masters.stream()
-                            .anyMatch(master -> master.call("KEYS", "*:waiters").contains("{" + name + "}")));
+                            .anyMatch(master -> master.call("KEYS", "*:queued").contains("{" + name + "}")));
             held.close();
             waiting.get(60, TimeUnit.SECONDS).close();
         }

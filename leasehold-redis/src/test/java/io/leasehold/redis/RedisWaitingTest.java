@@ -55,7 +55,7 @@ class RedisWaitingTest {
                 waiter.release(waiting, 0);
             }
             assertThat(subscribers()).isOne();
-            assertThat(SERVER.redis().exists(LOCK_KEY + ":waiters")).isZero();
+            assertThat(SERVER.redis().exists(LOCK_KEY + ":queued")).isZero();
         }
     }
 
@@ -95,7 +95,8 @@ class RedisWaitingTest {
 
             holder.release(held, candidate);
 
-            assertThat(SERVER.redis().zcard(LOCK_KEY + ":waiters")).isEqualTo(2);
+            assertThat(StoredQueue.of(SERVER.redis().get(LOCK_KEY + ":queued")).waiters())
+                    .hasSize(1);
         }
     }
 

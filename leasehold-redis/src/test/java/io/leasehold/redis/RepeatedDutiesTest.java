@@ -1,5 +1,12 @@
 package io.leasehold.redis;
 
+import static io.leasehold.redis.RepeatedDuties.LONG;
+import static io.leasehold.redis.RepeatedDuties.calls;
+import static io.leasehold.redis.RepeatedDuties.hurried;
+import static io.leasehold.redis.RepeatedDuties.isHeldByAStranger;
+import static io.leasehold.redis.RepeatedDuties.listensToSlots;
+import static io.leasehold.redis.RepeatedDuties.masterOf;
+import static io.leasehold.redis.RepeatedDuties.rejected;
 import static io.leasehold.redis.TopologyBench.obtainsSoon;
 import static io.leasehold.redis.TopologyBench.until;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -16,7 +23,6 @@ import io.leasehold.node.Ballot;
 import io.leasehold.node.NodeReply;
 import io.leasehold.redis.node.RedisNode;
 import io.leasehold.redis.topology.Deployment;
-import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.servers.RedisCluster;
 import io.leasehold.servers.RedisReplicated;
 import io.leasehold.servers.RedisSentinelGroup;
@@ -24,10 +30,8 @@ import io.leasehold.servers.RedisServer;
 import io.leasehold.simulator.proxy.ScheduledLoss;
 import io.leasehold.simulator.proxy.TcpProxy;
 import io.leasehold.spi.AcquireRequest;
-import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreUri;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -46,173 +50,6 @@ import org.junit.jupiter.api.Timeout;
 @Tag("full")
 @Timeout(180)
 final class RepeatedDutiesTest {
-
-    private static final Duration LONG = Duration.ofMinutes(10);
-
-    /** A duty put off for so long comes sooner, once the store is open, so that it is seen to come again. */
-    private static final long LATE_NANOS = TimeUnit.SECONDS.toNanos(5);
-
-    private static final long SOONER_NANOS = TimeUnit.MILLISECONDS.toNanos(400);
-
-    private static LockClient hurried(String uri) {
-        return Leasehold.builder()
-                .store(runtime -> {
-                    WatchedRuntime watched = new WatchedRuntime(runtime, delay -> true);
-                    LockStore store = new RedisStoreProvider().open(StoreUri.parse(uri), watched);
-                    watched.hurry(LATE_NANOS, SOONER_NANOS);
-                    return store;
-                })
-                .defaults(LockOptions.defaults().ttl(LONG).recheck(LONG))
-                .connect();
-    }
-
-    private static void isHeldByAStranger(RedisServer server, String name) {
-        server.call("SET", "lock:{" + name + "}", "a stranger", "PX", "600000");
-    }
-
-    private static long calls(RedisServer server, String command) {
-        return CommandCounts.of(server).of(command);
-    }
-
-    private static long listeners(RedisServer server) {
-        return server.call("CLIENT", "LIST", "TYPE", "PUBSUB")
-                .lines()
-                .filter(line -> line.contains("sub=1"))
-                .count();
-    }
-
-    /** Its waiter asks from time to time, so that nobody would miss the subscription. */
-    @Test
-    void aSubscriptionIsMadeAgainEachTimeItEnds() {
-        try (RedisServer server = RedisUnderTest.start(b -> b);
-                TopologyBench bench = new TopologyBench()) {
-            isHeldByAStranger(server, "busy");
-            CompletableFuture<Lease> waiter =
-                    bench.client(server.uri()).named("busy").acquireAsync();
-            until("it listens", () -> listeners(server) == 1);
-            for (int i = 1; i <= 4; i++) {
-                long before = calls(server, "subscribe");
-                server.call("CLIENT", "KILL", "TYPE", "pubsub");
-                until("it listens again, time " + i, () -> calls(server, "subscribe") > before);
-                until("at one connection", () -> listeners(server) == 1);
-            }
-            waiter.cancel(false);
-        }
-    }
-
-    @Test
-    void aSubscriptionThatFailsSeveralTimesInARowIsMade() throws Exception {
-        try (RedisServer server = RedisUnderTest.start(b -> b);
-                TcpProxy proxy = TcpProxy.to(server.port());
-                TopologyBench bench = new TopologyBench()) {
-            isHeldByAStranger(server, "busy");
-            CompletableFuture<Lease> waiter = bench.client("redis://127.0.0.1:" + proxy.port())
-                    .named("busy")
-                    .acquireAsync();
-            until("it listens", () -> listeners(server) == 1);
-            proxy.refuseConnections();
-            server.call("CLIENT", "KILL", "TYPE", "pubsub");
-            // Long enough for several tries.
-            TimeUnit.SECONDS.sleep(2);
-            proxy.acceptConnections();
-            until("it listens again", () -> listeners(server) == 1);
-            waiter.cancel(false);
-        }
-    }
-
-    @Test
-    void aSubscriptionThatIsNotPermittedIsAskedForUntilItIs() throws Exception {
-        String rights = "on >secret resetchannels " + RedisErrors.RIGHTS + " -subscribe";
-        try (RedisServer server = RedisUnderTest.start(b -> b.user("app", rights));
-                LockClient client = hurried("redis://app:secret@127.0.0.1:" + server.port())) {
-            isHeldByAStranger(server, "busy");
-            CompletableFuture<Lease> waiter = client.named("busy")
-                    .with(o -> o.recheck(Duration.ofMillis(200)))
-                    .acquireAsync();
-            until("it was refused three times", () -> rejected(server, "subscribe") >= 3);
-            server.call("ACL", "SETUSER", "app", "+subscribe");
-            until("it listens", () -> listeners(server) == 1);
-            server.call("DEL", "lock:{busy}");
-            waiter.get(60, TimeUnit.SECONDS).close();
-        }
-    }
-
-    private static long rejected(RedisServer server, String command) {
-        return server.call("INFO", "commandstats")
-                .lines()
-                .filter(line -> line.startsWith("cmdstat_" + command + ":"))
-                .mapToLong(line -> Long.parseLong(line.replaceAll(".*rejected_calls=(\\d+).*", "$1")))
-                .sum();
-    }
-
-    @Test
-    void aSubscriptionOfAClusterThatIsNotPermittedIsAskedForUntilItIs() {
-        String rights = "on >secret resetchannels "
-                + Deployment.parse(StoreUri.parse("redis-cluster://h")).rights() + " -ssubscribe";
-        try (RedisCluster cluster = Groups.cluster(0, node -> node.user("app", rights));
-                LockClient client = hurried(cluster.uri().replace("redis-cluster://", "redis-cluster://app:secret@"))) {
-            RedisServer master = masterOf(cluster, "busy");
-            isHeldByAStranger(master, "busy");
-            CompletableFuture<Lease> waiter = client.named("busy").acquireAsync();
-            until("it was refused three times", () -> rejected(master, "ssubscribe") >= 3);
-            master.call("ACL", "SETUSER", "app", "+ssubscribe");
-            until("it listens", () -> listensToSlots(master));
-            waiter.cancel(false);
-        }
-    }
-
-    private static RedisServer masterOf(RedisCluster cluster, String name) {
-        return cluster.masterOf(
-                Integer.parseInt(cluster.nodes().get(0).call("CLUSTER", "KEYSLOT", "lock:{" + name + "}")));
-    }
-
-    private static boolean listensToSlots(RedisServer server) {
-        return !server.call("PUBSUB", "SHARDCHANNELS").isBlank();
-    }
-
-    /** A connection whose peer is gone without a word is found at any time, and not only at first. */
-    @Test
-    void aSubscriptionIsPingedAgainAndAgain() {
-        try (RedisServer server = RedisUnderTest.start(b -> b);
-                TcpProxy proxy = TcpProxy.to(server.port());
-                LockClient client = hurried("redis://127.0.0.1:" + proxy.port())) {
-            isHeldByAStranger(server, "busy");
-            CompletableFuture<Lease> waiter = client.named("busy").acquireAsync();
-            until("it was pinged five times", () -> calls(server, "ping") >= 5);
-            for (int i = 1; i <= 2; i++) {
-                long before = calls(server, "subscribe");
-                proxy.halfOpenForClients();
-                until("it listens again, time " + i, () -> calls(server, "subscribe") > before);
-                long pings = calls(server, "ping");
-                until("it is pinged again, time " + i, () -> calls(server, "ping") >= pings + 3);
-            }
-            waiter.cancel(false);
-        }
-    }
-
-    @Test
-    void theSubscriptionsOfAClusterArePingedAndMadeAgainEachTimeTheyEnd() {
-        try (RedisCluster cluster = Groups.cluster(0, node -> node);
-                LockClient client = hurried(cluster.uri())) {
-            List<CompletableFuture<Lease>> waiters = new ArrayList<>();
-            for (int i = 0; i < 12; i++) {
-                String name = "busy-" + i;
-                isHeldByAStranger(masterOf(cluster, name), name);
-                waiters.add(client.named(name).acquireAsync());
-            }
-            until("it listens at each", () -> cluster.nodes().stream().allMatch(RepeatedDutiesTest::listensToSlots));
-            for (int i = 1; i <= 3; i++) {
-                for (RedisServer node : cluster.nodes()) {
-                    long before = calls(node, "ssubscribe");
-                    node.call("CLIENT", "KILL", "TYPE", "pubsub");
-                    until("it listens again, time " + i, () -> calls(node, "ssubscribe") > before);
-                    long pings = calls(node, "ping");
-                    until("it is pinged, time " + i, () -> calls(node, "ping") >= pings + 3);
-                }
-            }
-            waiters.forEach(waiter -> waiter.cancel(false));
-        }
-    }
 
     /** The right to read the table is missing for a while at all nodes, and a slot moves meanwhile. */
     @Test
@@ -364,7 +201,7 @@ final class RepeatedDutiesTest {
             SlotMove move = SlotMove.of(cluster, "lock:{busy}");
             until(
                     "it waits",
-                    () -> move.from().call("EXISTS", "lock:{busy}:waiters").equals("1"));
+                    () -> move.from().call("EXISTS", "lock:{busy}:queued").equals("1"));
             move.begin();
             move.carry(2);
             assertThat(held.release()).isEqualTo(ReleaseOutcome.RELEASED);

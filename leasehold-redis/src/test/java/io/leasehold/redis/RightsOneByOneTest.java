@@ -151,6 +151,20 @@ class RightsOneByOneTest {
         server.call("FLUSHALL");
         ClientRecord record = new ClientRecord("host/1/test", "host", 1, "", Instant.now(), List.of());
         note(said, () -> NodeBench.answer(bench.node.operations().announce(record, 60_000_000_000L)));
+        note(said, () -> bench.release(bench.owner(), bench.candidate()));
+        note(said, () -> bench.acquire(bench.owner()));
+        // So many that some stand behind the others, ask again there, leave it, or come forward.
+        List<OwnerToken> many = Stream.generate(bench::owner).limit(16).toList();
+        for (OwnerToken owner : many) {
+            note(said, () -> waiting(bench, owner, 4_000_000_000L));
+            note(said, () -> waiting(bench, owner, 4_000_000_000L));
+        }
+        note(said, () -> NodeBench.answer(bench.node.admin().waiters(NAME, 20)));
+        note(said, () -> bench.release(many.get(15), 0));
+        for (OwnerToken owner : many) {
+            note(said, () -> bench.release(owner, 0));
+        }
+        server.call("FLUSHALL");
         note(said, () -> bench.acquire(bench.owner()));
         note(said, () -> waiting(bench, bench.owner(), 4_000_000_000L));
         note(said, () -> NodeBench.answer(bench.node.admin().forceRelease(NAME, null)));

@@ -51,7 +51,7 @@ final class TopologyRightsOneByOneTest {
                     () -> log.toString(StandardCharsets.UTF_8).contains(expected)
                             || servers.stream()
                                     .anyMatch(server ->
-                                            !server.call("KEYS", "*:waiters").isBlank()));
+                                            !server.call("KEYS", "*:queued").isBlank()));
             held.close();
             waiting.join();
             until("it is said", () -> log.toString(StandardCharsets.UTF_8).contains(expected));

@@ -46,7 +46,7 @@ final class TopologyRightsTest {
                         "it waits",
                         () -> servers.stream()
                                 .anyMatch(server ->
-                                        server.call("KEYS", "*:waiters").contains("{" + name + "}")));
+                                        server.call("KEYS", "*:queued").contains("{" + name + "}")));
                 assertThat(client.admin().list("*", 10)).isNotEmpty();
                 held.close();
                 waiting.orTimeout(60, TimeUnit.SECONDS).join().close();

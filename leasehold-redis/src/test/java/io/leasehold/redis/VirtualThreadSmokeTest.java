@@ -213,7 +213,7 @@ class VirtualThreadSmokeTest {
         held.release();
         NodeBench.until(
                 "nobody waits and nobody holds",
-                () -> SERVER.redis().keys("lock:*:waiters").isEmpty()
+                () -> SERVER.redis().keys("lock:*:queued").isEmpty()
                         && SERVER.redis().keys("lock:*}").isEmpty());
     }
 }

@@ -106,7 +106,7 @@ public final class ScriptLadder {
         }
     }
 
-    private static double processorMicros(Pipeline redis) throws IOException {
+    static double processorMicros(Pipeline redis) throws IOException {
         return redis.call("INFO", "cpu")
                         .lines()
                         .filter(line -> line.startsWith("used_cpu_sys:") || line.startsWith("used_cpu_user:"))

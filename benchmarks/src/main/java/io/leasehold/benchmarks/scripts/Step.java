@@ -47,14 +47,14 @@ record Step(
                         acquire,
                         LuaScript.RELEASE.text(),
                         1,
-                        (lock, token) -> grant(5, lock, token),
-                        (lock, token) -> part(5, lock, OWNER, token)),
+                        (lock, token) -> grant(3, lock, token),
+                        (lock, token) -> part(3, lock, OWNER, token)),
                 new Step(
                         "acquire.lua, release_held.lua",
                         acquire,
                         held,
                         1,
-                        (lock, token) -> grant(5, lock, token),
+                        (lock, token) -> grant(3, lock, token),
                         Step::held),
                 new Step(
                         "acquire_free.lua, release_held.lua",
@@ -99,7 +99,7 @@ record Step(
     }
 
     private static Part part(int keys, String lock, String... arguments) {
-        List<String> all = List.of(lock, lock + ":fence", lock + ":queued", lock + ":waiters", lock + ":asked");
+        List<String> all = List.of(lock, lock + ":fence", lock + ":queued");
         return new Part(all.subList(0, keys), List.of(arguments));
     }
 

@@ -80,14 +80,14 @@ final class RedisAdmin implements StoreAdmin {
         if (tellTaken == null || settings.keys().refusal(name) != null) {
             return CompletableFuture.completedFuture(List.of());
         }
-        String lock = settings.keys().lock(name);
+        Requests.Subject subject = new Requests.Subject("list the waiters of", name);
         return requests.runOrThrow(
-                new Requests.Subject("list the waiters of", name),
+                subject,
                 new ScriptCall(
                         LuaScript.WAITERS,
-                        new String[] {KeyLayout.waiters(lock), KeyLayout.asked(lock)},
+                        KeyLayout.queueKeys(settings.keys().lock(name)),
                         new String[] {Integer.toString(Math.min(limit, WAITERS_AT_ONCE))}),
-                (reply, link) -> decoder.waiters(reply));
+                (reply, link) -> decoder.waiters(reply, subject.toString()));
     }
 
     @Override

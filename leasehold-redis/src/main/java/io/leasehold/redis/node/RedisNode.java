@@ -242,7 +242,7 @@ public final class RedisNode implements LockNode {
         List<LockName> names = request.names();
         String[] all = names.stream()
                 .map(this.keys::lock)
-                .flatMap(lock -> Stream.of(lock, KeyLayout.fence(lock), KeyLayout.queued(lock)))
+                .flatMap(lock -> Stream.of(KeyLayout.grantKeys(lock)))
                 .toArray(String[]::new);
         String[] arguments = {
             LockValue.of(request.owner(), ballot.candidate(), request.holderId()),

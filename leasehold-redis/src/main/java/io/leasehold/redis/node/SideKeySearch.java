@@ -50,7 +50,7 @@ final class SideKeySearch {
                 continue; // locks themselves are listed, and judged by their holders
             }
             looked.add(pttl(key).thenAccept(left -> judgeSideKey(key, left)));
-            if (lock != null && key.equals(KeyLayout.waiters(lock))) {
+            if (lock != null && key.equals(KeyLayout.queued(lock))) {
                 looked.add(pttl(lock).thenAccept(left -> {
                     if (left == -2) {
                         noteIdle(key, lock);

@@ -29,7 +29,7 @@ public final class KeyLayout {
 
     private static final Pattern AFTER = Pattern.compile("}?[^{}]*");
     private static final List<String> RESERVED = List.of("rw:", "permits:");
-    private static final List<String> SIDE = List.of(":fence", ":queued", ":waiters", ":asked", ":watchers");
+    private static final List<String> SIDE = List.of(":fence", ":queued", ":behind", ":wanted", ":watchers");
     private static final KeyLayout STANDARD = of(STANDARD_TEMPLATE);
 
     private final String before;
@@ -159,12 +159,17 @@ public final class KeyLayout {
 
     /** The keys of a lock at a server that is a store by itself, in the order in which the scripts expect them. */
     public static String[] allOf(String lockKey) {
-        return new String[] {lockKey, fence(lockKey), queued(lockKey), waiters(lockKey), asked(lockKey)};
+        return new String[] {lockKey, fence(lockKey), queued(lockKey), behind(lockKey), wanted(lockKey)};
     }
 
     /** The first of these keys: what a lock needs for which no client waits. */
     public static String[] grantKeys(String lockKey) {
         return new String[] {lockKey, fence(lockKey), queued(lockKey)};
+    }
+
+    /** The last of these keys: those of the queue. */
+    public static String[] queueKeys(String lockKey) {
+        return new String[] {queued(lockKey), behind(lockKey), wanted(lockKey)};
     }
 
     private static String side(String lockKey, String suffix) {
@@ -176,19 +181,19 @@ public final class KeyLayout {
         return side(lockKey, ":fence");
     }
 
-    /** The key that exists whenever the queue is not empty. */
+    /** The key of the front of the queue, which exists whenever one is not empty. */
     public static String queued(String lockKey) {
         return side(lockKey, ":queued");
     }
 
-    /** The key of the queue. */
-    public static String waiters(String lockKey) {
-        return side(lockKey, ":waiters");
+    /** The key of the order of those behind the front. */
+    public static String behind(String lockKey) {
+        return side(lockKey, ":behind");
     }
 
-    /** The key of what the waiters in the queue have asked for. */
-    public static String asked(String lockKey) {
-        return side(lockKey, ":asked");
+    /** The key of what those behind the front asked for. */
+    public static String wanted(String lockKey) {
+        return side(lockKey, ":wanted");
     }
 
     /** The key of those who want to be woken at a member of a set. */

@@ -29,7 +29,7 @@ public final class RedisErrors {
     /** The rights that Leasehold needs, to be pasted after {@code ACL SETUSER name}. */
     public static final String RIGHTS =
             "~lock:* &lock:wake:* +evalsha +eval +time +get +mget +set +del +exists +type +pttl"
-                    + " +pexpire +zadd +zrem +zscore +zrangebyscore +zrevrange +hget +hset +hdel"
+                    + " +pexpire +zadd +zrem +zrangebyscore +zrevrange +hset +hdel +hmget +setrange +append"
                     + " +publish +pubsub|numsub +subscribe +ping +info +select +scan +config|get";
 
     private static final String STANDARD_KEYS = "~lock:*";
@@ -318,6 +318,19 @@ public final class RedisErrors {
                         node + " cannot " + what + ": the key \"" + key + "\" holds a " + type
                                 + " that Leasehold did not write. Another program uses this key: rename its key or"
                                 + " this lock",
+                        null));
+    }
+
+    /** The queue was written by clients of another version of the wire format. */
+    Failure otherVersion(String what, String key, String theirs, String ours) {
+        return new Failure(
+                FailureKind.PERMANENT,
+                new LockStoreException(
+                        node + " cannot " + what + ": clients of wire format " + theirs + " wait for it (key \"" + key
+                                + "\"), and this one speaks wire format " + ours
+                                + ". They exclude each other, but cannot"
+                                + " stand in one queue: use the same version of Leasehold in all clients of this lock; the"
+                                + " queue goes with its last waiter",
                         null));
     }
 

@@ -43,8 +43,8 @@ public final class ReplyDecoder {
         if (isTime(kind)) {
             return new NodeReply.Yes(incarnation, Long.parseLong(kind) * 1_000_000 + number(reply, 1));
         }
-        if (kind.equals("broken")) {
-            Failure failure = errors.broken(what, text(reply, 2), text(reply, 3));
+        Failure failure = sideKey(reply, what);
+        if (failure != null) {
             return new NodeReply.Failed(failure.kind(), failure.error());
         }
         long nowMicros = number(reply, 1);
@@ -57,6 +57,15 @@ public final class ReplyDecoder {
             case "young" -> young(number(reply, 2), incarnation, nowMicros);
             case "held", "queued" -> new NodeReply.Held(heldBy(reply), kind.equals("queued"), incarnation, nowMicros);
             default -> throw unknown(kind);
+        };
+    }
+
+    /** The problem with a side key, or null if nothing is said of one. */
+    private @Nullable Failure sideKey(List<?> reply, String what) {
+        return switch (text(reply, 0)) {
+            case "broken" -> errors.broken(what, text(reply, 2), text(reply, 3));
+            case "version" -> errors.otherVersion(what, text(reply, 2), text(reply, 3), text(reply, 4));
+            default -> null;
         };
     }
 
@@ -150,8 +159,16 @@ public final class ReplyDecoder {
         };
     }
 
-    /** Of {@code waiters.lua}. */
-    public List<QueuedWaiter> waiters(List<?> reply) {
+    /**
+     * Of {@code waiters.lua}.
+     *
+     * @throws LockStoreException if the key is not a queue, or one of another version
+     */
+    public List<QueuedWaiter> waiters(List<?> reply, String what) {
+        Failure failure = sideKey(reply, what);
+        if (failure != null) {
+            throw failure.error();
+        }
         long nowMicros = number(reply, 0);
         List<QueuedWaiter> waiters = new ArrayList<>(reply.size() / 2);
         for (int i = 1; i < reply.size(); i += 2) {

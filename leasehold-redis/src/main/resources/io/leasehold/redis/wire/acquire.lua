@@ -1,4 +1,4 @@
--- acquire.lua, Leasehold wire format 1
+-- acquire.lua, Leasehold wire format 2
 -- Proposes a ballot: takes the lock if the ballot beats the floor and the lock is free or already the caller's;
 -- else the caller may join the queue of waiters.
 --
@@ -6,8 +6,8 @@
 --   1  lock
 --   2  fence
 --   3  queued
---   4  waiters
---   5  asked
+--   4  behind
+--   5  wanted
 -- ARGV (numbers are decimal strings)
 --   1  value: "<owner token>:<candidate>:<holder id>"; the owner token is 40 lower-case hexadecimal digits
 --   2  ttl in ms
@@ -27,16 +27,16 @@
 --       something else; "ahead": the lock is free, but others wait before the caller. pttl in ms, -1 without end.
 --       A free lock is handed to the first waiter on the way: then that one is the holder.
 --   {"broken", now, key, type}                  a side key holds something else
+--   {"version", now, key, theirs, ours}         the queue, at this key, is that of clients of another version of the wire format
 --   Those of a lock that others wait for may end with "besides", error: what was refused while they were served
 -- Errors
 --   Redis' own (OOM, READONLY, NOPERM ...). The first write decides; after an error the lock is as it was.
---   Where +pttl, +hset or +pexpire is missing, a place in the queue may stay after it, in WAITERS without end; the next waiter
---   that joins drops it, once it counts as dead.
+--   Where +pttl is missing, a place in the queue may stay after it, until it counts as dead.
 
 local RETENTION = 60000000 -- us: the floor is never below TIME - this, and the fence stays until max(fence, TIME) + this
 local BOUND = 7500000 -- us: how far ahead of max(fence, TIME) a ballot may be
 
-local LOCK, FENCE, QUEUED, WAITERS, ASKED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local LOCK, FENCE, QUEUED, BEHIND, WANTED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local last_text = ARGV[4] or ARGV[3]
 local candidate, last = tonumber(ARGV[3]), tonumber(last_text)
 
@@ -84,119 +84,87 @@ if last > limit then
   return {'refused', digits(now), digits(limit)}
 end
 
--- Whether the fence could be written.
-local function raise_fence()
-  local ms = digits(math.ceil((math.max(last, now) + RETENTION - now) / 1000))
-  if fence_text then
-    return redis.call('SET', FENCE, last_text, 'PX', ms)
-  end
-  return redis.call('SET', FENCE, last_text, 'PX', ms, 'NX')
-end
-
--- Whether the lock was there for the taking.
-local function take()
-  if not redis.call('SET', LOCK, ARGV[1], 'PX', ARGV[2], 'NX') then
-    return false
-  end
-  if not raise_fence() then
-    redis.call('DEL', LOCK)
-    return broken(FENCE)
-  end
-  return {'yes', digits(now)}
-end
-
 local owner = ARGV[1]:sub(1, 40)
 local place = tonumber(ARGV[5] or 0)
+local fence_ms = digits(math.ceil((math.max(last, now) + RETENTION - now) / 1000))
 
 -- shared: attempts
 
--- shared: tell
+-- shared: version
 
 -- shared: queue
 
 -- shared: holder
 
--- The lock is the caller's now: it waits no more.
-local function leave_queue()
-  if queued then
-    forget(owner)
-    if redis.call('EXISTS', WAITERS) == 0 then
-      redis.call('DEL', QUEUED)
-    end
-  end
-end
-
--- Joins the queue, or shows that its waiter is still there. Whether it could.
-local function join()
-  drop_dead()
-  local alive = digits(-(now + place * 1000))
-  local added
-  if try('ZSCORE', WAITERS, 'q' .. owner) then
-    added = try('ZADD', WAITERS, alive, 'a' .. owner)
-  else
-    local latest = try('ZREVRANGE', WAITERS, 0, 0, 'WITHSCORES')
-    if not refusal then
-      local arrival = math.max(now, latest and latest[2] and tonumber(latest[2]) + 1 or 0)
-      added = try('ZADD', WAITERS, digits(arrival), 'q' .. owner, alive, 'a' .. owner)
-    end
-  end
-  if not added then
-    return false
-  end
-  local holder = ARGV[1]:match('^[^:]*:[^:]*:(.*)$') or ''
-  local ms = digits(math.max(place, redis.call('PTTL', WAITERS)))
-  redis.call('HSET', ASKED, owner, ARGV[6] .. ' ' .. ARGV[7] .. ' ' .. digits(last - candidate + 1) .. ' ' .. holder)
-  redis.call('PEXPIRE', ASKED, ms)
-  redis.call('PEXPIRE', WAITERS, ms)
-  redis.call('SET', QUEUED, '1', 'PX', ms)
-  return true
-end
-
 if value and value:sub(1, 41) == owner .. ':' then
-  if not fence_text and redis.call('EXISTS', FENCE) == 1 then
-    return broken(FENCE)
-  end
   local ttl = digits(math.max(tonumber(ARGV[2]), redis.call('PTTL', LOCK)))
-  -- Before anything is set: from a script that has written, memory is not refused any more, and what a full server has handed
-  -- over has to be confirmed.
-  redis.call('PEXPIRE', LOCK, ttl)
-  raise_fence()
-  redis.call('SET', LOCK, ARGV[1], 'PX', ttl)
-  leave_queue()
+  if not put(FENCE, last_text, fence_ms, not fence_text) then
+    return refusal or broken(FENCE)
+  end
+  if not put(LOCK, ARGV[1], ttl, false) then
+    return refusal
+  end
+  -- It waits no more.
+  if read_queue() then
+    forget(owner)
+    write_queue()
+  end
   return with_refusal({'yes', digits(now)})
 end
 
+if not read_queue() then
+  return not_a_queue(QUEUED, queued)
+end
+
 local ahead = false
-if queued and not value and redis.call('EXISTS', LOCK) == 0 then
+if queued and not value then
   if not fence_text and redis.call('EXISTS', FENCE) == 1 then
     return broken(FENCE)
   end
+
+-- shared: tell
+
+-- shared: serve
+
   -- Only a waiter that can still hear of it keeps the lock from the caller.
   local first = serve_first(owner, fence)
   if refusal then
     return refusal
   end
-  if first then
-    leave_queue()
-    return with_refusal(take())
+  if first and put(LOCK, ARGV[1], ARGV[2], not ours) then
+    if not put(FENCE, last_text, fence_ms, not fence_text) then
+      redis.call('DEL', LOCK)
+      return refusal or broken(FENCE)
+    end
+    forget(owner)
+    write_queue()
+    return with_refusal({'yes', digits(now)})
+  elseif refusal then
+    return refusal
   end
+  ahead = not handed and is_freed()
   value = redis.call('MGET', LOCK)[1]
-  ahead = not value
 end
 
 local answer = 'held'
 if place > 0 then
-  for key, wanted in pairs({[WAITERS] = 'zset', [ASKED] = 'hash'}) do
-    local kind = redis.call('TYPE', key).ok
-    if kind ~= wanted and kind ~= 'none' then
-      return broken(key)
-    end
-  end
-  if join() then
+
+-- shared: behind
+
+-- shared: join
+
+  local holder = ARGV[1]:match('^[^:]*:[^:]*:([^\n]*)') or ''
+  local reserve = digits(last - candidate + 1)
+  local joined, key = join(owner, place * 1000, ARGV[6] .. ' ' .. ARGV[7] .. ' ' .. reserve .. ' ' .. holder)
+  if joined then
     answer = 'queued'
+  elseif joined == false then
+    return broken(key)
   elseif not refusal.err:find('OOM', 1, true) then
     return refusal
   end
+else
+  write_queue()
 end
 if ahead then
   return with_refusal({answer, digits(now), 'ahead', '', '-1'})

@@ -1,4 +1,4 @@
--- acquire_all.lua, Leasehold wire format 1
+-- acquire_all.lua, Leasehold wire format 2
 -- Proposes one ballot for several locks: takes all of them if it beats every floor and each is free, or already the
 -- caller's, and nobody queues for it; else none. It joins no queue and wakes nobody: whoever has to wait asks for one
 -- lock after the other, with acquire.lua.
@@ -20,6 +20,7 @@
 --   {"refused", now, limit}                    last is beyond the lowest limit max(fence, TIME) + bound
 --   {"held", now, state, text, pttl, i}        state, text and pttl as in acquire.lua; "ahead": free, but others queue for it
 --   {"broken", now, key, type}                 a side key holds something else
+--   {"version", now, key, theirs, ours}        as acquire.lua
 -- Errors
 --   Redis' own. The first write decides: after an error no lock was taken, and no fence raised.
 
@@ -31,6 +32,8 @@ local now = time[1] * 1000000 + time[2]
 local LOCK
 
 -- shared: numbers
+
+-- shared: version
 
 -- shared: holder
 
@@ -49,9 +52,9 @@ for i = 1, #KEYS, 3 do
   local own = value and value:sub(1, 41) == owner .. ':'
   if not own and not obstacle then
     if value or redis.call('EXISTS', KEYS[i]) == 1 then
-      obstacle = {i, false}
+      obstacle = {i}
     elseif queued then
-      obstacle = {i, true}
+      obstacle = {i, queued}
     end
   end
 end
@@ -63,9 +66,11 @@ if last > limit then
   return {'refused', digits(now), digits(limit)}
 end
 if obstacle then
-  local i, ahead = obstacle[1], obstacle[2]
+  local i, queue = obstacle[1], obstacle[2]
   local number = digits((i + 2) / 3)
-  if ahead then
+  if queue and not head_of(queue) then
+    return not_a_queue(KEYS[i + 2], queue)
+  elseif queue then
     return {'held', digits(now), 'ahead', '', '-1', number}
   end
   LOCK = KEYS[i]

@@ -1,4 +1,4 @@
--- acquire_free.lua, Leasehold wire format 1
+-- acquire_free.lua, Leasehold wire format 2
 -- The common case of acquire.lua and nothing else: takes a lock that is free, that nobody waits for, with a ballot that is good. In all
 -- other cases nothing is written; the lock is to be asked for with acquire.lua.
 --

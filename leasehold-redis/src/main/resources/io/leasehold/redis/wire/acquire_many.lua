@@ -1,4 +1,4 @@
--- acquire_many.lua, Leasehold wire format 1
+-- acquire_many.lua, Leasehold wire format 2
 -- The common case of acquire.lua for several callers at once, each for itself: takes those locks that are free, that nobody waits
 -- for, and whose ballot is good. Nothing is written for the others; they are to be asked for with acquire.lua.
 --

@@ -1,4 +1,4 @@
--- force_release.lua, Leasehold wire format 1
+-- force_release.lua, Leasehold wire format 2
 -- Takes a lock away from whoever holds it, for operators. The fence is raised to TIME with it, so that a resource that
 -- checks tokens refuses the old holder once a new one has come. Hands the lock to the first waiter.
 --
@@ -6,8 +6,8 @@
 --   1  lock
 --   2  fence
 --   3  queued
---   4  waiters
---   5  asked
+--   4  behind
+--   5  wanted
 -- ARGV (numbers are decimal strings)
 --   1  whose hold is to go: a holder id, or empty for whoever it is; "foreign client" names every stranger
 -- Replies
@@ -16,28 +16,33 @@
 --   {"foreign", type}  the lock is not a string, or the fence not a number, so not of any client: nothing is touched
 -- Errors
 --   Redis' own; nothing is written then
+-- A queue of another version of the wire format is left alone; its waiters find the lock free when they ask again.
 
 local RETENTION = 60000000 -- us: as in acquire.lua
 
-local LOCK, FENCE, QUEUED, WAITERS, ASKED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local LOCK, FENCE, QUEUED, BEHIND, WANTED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local wanted = ARGV[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
+local value, fence_text, queued = unpack(redis.call('MGET', LOCK, FENCE, QUEUED))
 
 -- shared: numbers
 
 -- shared: attempts
 
+-- shared: version
+
 -- shared: tell
 
 -- shared: queue
 
+-- shared: serve
+
 -- shared: holder
 
-if redis.call('EXISTS', LOCK) == 0 then
+if not value and redis.call('EXISTS', LOCK) == 0 then
   return {'none'}
 end
-local value, fence_text = unpack(redis.call('MGET', LOCK, FENCE))
 local state, text = public(value)
 if not value then
   return {'foreign', text}
@@ -51,9 +56,16 @@ if not fence or (not fence_text and redis.call('EXISTS', FENCE) == 1) then
   return {'foreign', redis.call('TYPE', FENCE).ok}
 end
 
--- One script is one step, so the order is not seen; after a deletion lack of memory refuses nothing.
-redis.call('DEL', LOCK)
 local raised = math.max(fence, now)
-redis.call('SET', FENCE, digits(raised), 'PX', digits(math.ceil((raised + RETENTION - now) / 1000)))
-serve_first('', raised)
+ours = true
+if read_queue() then
+  serve_first('', raised)
+end
+if ours then
+  redis.call('DEL', LOCK)
+end
+if not handed then
+  put(FENCE, digits(raised), digits(math.ceil((raised + RETENTION - now) / 1000)), not fence_text)
+end
+write_queue()
 return with_refusal({'removed'})

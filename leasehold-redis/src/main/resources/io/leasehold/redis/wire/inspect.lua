@@ -1,4 +1,4 @@
--- inspect.lua, Leasehold wire format 1
+-- inspect.lua, Leasehold wire format 2
 -- Tells who holds a lock; writes nothing.
 --
 -- KEYS

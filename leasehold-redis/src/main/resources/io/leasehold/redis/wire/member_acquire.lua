@@ -1,4 +1,4 @@
--- member_acquire.lua, Leasehold wire format 1
+-- member_acquire.lua, Leasehold wire format 2
 -- Proposes a ballot to a member of a set of nodes: as acquire.lua, but first the node makes sure that it is of this set and
 -- has remembered for long enough; and there is no queue: who finds the lock held may be woken, and has no claim to it.
 --

@@ -1,4 +1,4 @@
--- member_birth.lua, Leasehold wire format 1
+-- member_birth.lua, Leasehold wire format 2
 -- Tells a member of a set of nodes since when it remembers, or declares it new.
 --
 -- KEYS

@@ -1,4 +1,4 @@
--- member_release.lua, Leasehold wire format 1
+-- member_release.lua, Leasehold wire format 2
 -- Ends an owner token at a member of a set of nodes: as release.lua, but it hands nothing over; the first client that
 -- wants to be woken is woken if the lock is free then. Repeating it is harmless.
 --
@@ -87,10 +87,8 @@ if redis.call('EXISTS', LOCK) == 0
       break
     end
     if tell(first, 'wake 0000000000000000 ' .. digits(now) .. ' ' .. LOCK) then
-      local alive = try('ZSCORE', WATCHERS, 'a' .. first)
-      if not alive or -tonumber(alive) > now + tonumber(ARGV[6]) then
-        try('ZADD', WATCHERS, digits(-(now + tonumber(ARGV[6]))), 'a' .. first)
-      end
+      -- It counts as alive for that long, unless its time ends before.
+      try('ZADD', WATCHERS, 'GT', digits(-(now + tonumber(ARGV[6]))), 'a' .. first)
       woken = true
       break
     end

@@ -1,4 +1,4 @@
--- plain_acquire.lua, Leasehold wire format 1
+-- plain_acquire.lua, Leasehold wire format 2
 -- Takes a lock without fence and queue: what SET NX PX does, for a client that does not know whether an earlier SET of the
 -- same owner token has arrived. An own key is kept for a ttl from now on, and never for less than it has left.
 --

@@ -1,4 +1,4 @@
--- plain_release.lua, Leasehold wire format 1
+-- plain_release.lua, Leasehold wire format 2
 -- Compare-and-delete, for servers without a command for it: deletes the lock if it has exactly this value.
 --
 -- KEYS

@@ -1,4 +1,4 @@
--- raise_fence.lua, Leasehold wire format 1
+-- raise_fence.lua, Leasehold wire format 2
 -- Raises the fence to a ballot, so that nothing proposed under it or below is granted any more, and does nothing else: for a slot
 -- of a Cluster that is being moved, where no script may name keys that are at two servers.
 --

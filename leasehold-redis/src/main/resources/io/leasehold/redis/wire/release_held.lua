@@ -1,4 +1,4 @@
--- release_held.lua, Leasehold wire format 1
+-- release_held.lua, Leasehold wire format 2
 -- The common case of release.lua and nothing else: deletes a lock that is held as the caller says, and that nobody waits for. In all other
 -- cases nothing is written; the owner token is to be ended with release.lua.
 --

@@ -1,4 +1,4 @@
--- release_key.lua, Leasehold wire format 1
+-- release_key.lua, Leasehold wire format 2
 -- Deletes the lock if it is held by this owner token, and does nothing else: for a slot of a Cluster that is being moved, where no
 -- script may name keys that are at two servers. raise_fence.lua goes before it, release.lua after it.
 --

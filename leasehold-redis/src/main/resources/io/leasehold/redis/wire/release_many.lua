@@ -1,4 +1,4 @@
--- release_many.lua, Leasehold wire format 1
+-- release_many.lua, Leasehold wire format 2
 -- The common case of release.lua for several callers at once, each for itself: deletes those locks that are held as the caller
 -- says and that nobody waits for. Nothing is written for the others; they are to be released with release.lua.
 --

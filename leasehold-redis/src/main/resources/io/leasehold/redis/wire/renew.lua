@@ -1,4 +1,4 @@
--- renew.lua, Leasehold wire format 1
+-- renew.lua, Leasehold wire format 2
 -- Keeps locks that are still held by their owner tokens for one ttl more; touches nothing else, and never shortens a ttl.
 --
 -- KEYS

@@ -3,11 +3,9 @@ package io.leasehold.redis.node;
 import static io.leasehold.redis.topology.ScriptedRedis.array;
 import static io.leasehold.redis.topology.ScriptedRedis.bulk;
 import static io.leasehold.redis.topology.ScriptedRedis.bulks;
-import static io.leasehold.redis.topology.ScriptedRedis.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
-import io.leasehold.StoreAccessException;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.NodeReply;
 import io.leasehold.redis.topology.ScriptedRedis;
@@ -17,21 +15,13 @@ import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewReply;
-import java.lang.reflect.Proxy;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tests of the requests of a node, and of what it makes of the answers, when locks are acquired, renewed and released. */
+/** Tests of the requests of a node, and of what it makes of the answers, when locks are acquired and renewed. */
 @Tag("quick")
 @Timeout(120)
 final class GrantExchangesTest extends NodeExchanges {
@@ -48,8 +38,8 @@ final class GrantExchangesTest extends NodeExchanges {
                         LOCK,
                         KeyLayout.fence(LOCK),
                         KeyLayout.queued(LOCK),
-                        KeyLayout.waiters(LOCK),
-                        KeyLayout.asked(LOCK));
+                        KeyLayout.behind(LOCK),
+                        KeyLayout.wanted(LOCK));
         assertThat(sent.subList(5, sent.size()))
                 .containsExactly(owner.hex() + ":5000:host/1/x", "30000", "5000", "5002");
         assertThat(node().description()).isEqualTo("the node");
@@ -209,238 +199,5 @@ final class GrantExchangesTest extends NodeExchanges {
                                 failed -> assertThat(failed.error()).hasMessageContaining(subject));
             }
         }
-    }
-
-    // ---- several requests together
-
-    /** The first occupies the connection's thread, so that the others are ready when the next is written. */
-    private List<CompletableFuture<NodeReply>> together(RedisNode node, LockName... names) throws Exception {
-        CountDownLatch listening = new CountDownLatch(1);
-        CountDownLatch occupied = new CountDownLatch(1);
-        CountDownLatch ready = new CountDownLatch(1);
-        scripts.put(LuaScript.ACQUIRE.sha1(), command -> {
-            awaiting(listening);
-            return bulks("stale", "123", "9");
-        });
-        CompletableFuture<Void> first = node.acquire(new Ballot(request(LockName.of("first")), 5_000, 1))
-                .thenAccept(reply -> {
-                    occupied.countDown();
-                    awaiting(ready);
-                });
-        listening.countDown();
-        assertThat(occupied.await(LIMIT_NANOS, TimeUnit.NANOSECONDS)).isTrue();
-        List<CompletableFuture<NodeReply>> all = new ArrayList<>();
-        for (LockName name : names) {
-            all.add(node.acquire(new Ballot(request(name), 5_000, 1)));
-        }
-        ready.countDown();
-        answer(first);
-        return all;
-    }
-
-    private static void awaiting(CountDownLatch latch) {
-        try {
-            latch.await();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    @Test
-    void whatIsReadyLeavesAsOneScriptAndEachHearsItsOwnAnswer() throws Exception {
-        scripts.put(LuaScript.ACQUIRE_MANY.sha1(), command -> "*5\r\n$2\r\n17\r\n$1\r\n5\r\n:1\r\n:0\r\n:1\r\n");
-        List<CompletableFuture<NodeReply>> all = together(node(), NAME, OTHER, LockName.of("third"));
-        NodeReply yes = new NodeReply.Yes(life(), 17_000_005);
-        assertThat(answer(all.get(0))).isEqualTo(yes);
-        assertThat(answer(all.get(1))).as("asked for alone").isEqualTo(new NodeReply.Stale(9, life(), 123));
-        assertThat(answer(all.get(2))).isEqualTo(yes);
-        assertThat(ran(LuaScript.ACQUIRE_MANY)).hasSize(1);
-        assertThat(last(LuaScript.ACQUIRE_MANY)).hasSize(18).startsWith(LOCK, KeyLayout.fence(LOCK));
-        assertThat(last(LuaScript.ACQUIRE)).startsWith(KeyLayout.standard().lock(OTHER));
-    }
-
-    @Test
-    void aLockOccursOnceInAScript() throws Exception {
-        List<CompletableFuture<NodeReply>> all = together(node(), NAME, OTHER, NAME);
-        for (CompletableFuture<NodeReply> each : all) {
-            answer(each);
-        }
-        assertThat(last(LuaScript.ACQUIRE_MANY)).hasSize(12);
-    }
-
-    @Test
-    void aScriptForSeveralIsBounded() throws Exception {
-        LockName[] names =
-                IntStream.range(0, 40).mapToObj(i -> LockName.of("n" + i)).toArray(LockName[]::new);
-        for (CompletableFuture<NodeReply> each : together(node(), names)) {
-            answer(each);
-        }
-        assertThat(ran(LuaScript.ACQUIRE_MANY)).extracting(List::size).containsExactly(6 * 32, 6 * 8);
-    }
-
-    @Test
-    void whereTheScriptForSeveralIsRefusedEachIsAskedForAlone() throws Exception {
-        says(LuaScript.ACQUIRE_MANY, "-NOPERM no\r\n");
-        for (CompletableFuture<NodeReply> each : together(node(), NAME, OTHER)) {
-            assertThat(answer(each)).isEqualTo(new NodeReply.Stale(9, life(), 123));
-        }
-        says(LuaScript.ACQUIRE_MANY, "*1\r\n:1\r\n");
-        for (CompletableFuture<NodeReply> each : together(node(), NAME, OTHER)) {
-            assertThat(answer(each)).as("an answer of no use").isEqualTo(new NodeReply.Stale(9, life(), 123));
-        }
-    }
-
-    @Test
-    void aServerThatDoesNotKnowTheScriptForSeveralGetsItsText() throws Exception {
-        says(LuaScript.ACQUIRE_MANY, "-NOSCRIPT No matching script\r\n");
-        server.says("EVAL", command -> {
-            assertThat(command.get(1)).isEqualTo(LuaScript.ACQUIRE_MANY.text());
-            return "*4\r\n$2\r\n17\r\n$1\r\n5\r\n:1\r\n:1\r\n";
-        });
-        for (CompletableFuture<NodeReply> each : together(node(), NAME, OTHER)) {
-            assertThat(answer(each)).isEqualTo(new NodeReply.Yes(life(), 17_000_005));
-        }
-    }
-
-    @Test
-    void aRequestForSeveralTokensLeavesAlone() throws Exception {
-        says(LuaScript.ACQUIRE, bulks("17", "5"));
-        RedisNode node = node();
-        List<CompletableFuture<NodeReply>> all = List.of(node.acquire(ballot(NAME)), node.acquire(ballot(OTHER)));
-        for (CompletableFuture<NodeReply> each : all) {
-            assertThat(answer(each)).isEqualTo(new NodeReply.Yes(life(), 17_000_005));
-        }
-        assertThat(ran(LuaScript.ACQUIRE_MANY)).isEmpty();
-    }
-
-    // ---- releases
-
-    @Test
-    void aReleaseThatIsRefusedForARightIsRepeated() throws Exception {
-        says(LuaScript.RELEASE, "-NOPERM no\r\n");
-        assertThat(release(node(), NAME)).isInstanceOfSatisfying(ReleaseReply.Failed.class, failed -> {
-            assertThat(failed.kind()).isEqualTo(FailureKind.NO_EFFECT);
-            assertThat(failed.error()).isInstanceOf(StoreAccessException.class);
-        });
-        says(LuaScript.RELEASE, "-WRONGTYPE no\r\n");
-        assertThat(release(node(), NAME))
-                .isInstanceOfSatisfying(
-                        ReleaseReply.Failed.class,
-                        failed -> assertThat(failed.kind()).isEqualTo(FailureKind.PERMANENT));
-        assertThat(last(LuaScript.RELEASE).subList(5, 7)).containsExactly(owner.hex(), "77");
-    }
-
-    @Test
-    void ofSeveralLocksThatAreEndedTheWorstAnswerCounts() throws Exception {
-        String released = bulks("released");
-        String notOurs = bulks("not-ours");
-        String unknown = bulks("clamped", "5");
-        String permanent = "-WRONGTYPE no\r\n";
-        record Case(String one, String other, Class<?> type, FailureKind kind) {}
-        for (Case c : List.of(
-                new Case(released, released, ReleaseReply.Released.class, null),
-                new Case(released, notOurs, ReleaseReply.Released.class, null),
-                new Case(notOurs, released, ReleaseReply.Released.class, null),
-                new Case(notOurs, notOurs, ReleaseReply.NotOurs.class, null),
-                new Case(permanent, released, ReleaseReply.Failed.class, FailureKind.PERMANENT),
-                new Case(released, permanent, ReleaseReply.Failed.class, FailureKind.PERMANENT),
-                new Case(permanent, notOurs, ReleaseReply.Failed.class, FailureKind.PERMANENT),
-                new Case(notOurs, permanent, ReleaseReply.Failed.class, FailureKind.PERMANENT),
-                new Case(permanent, unknown, ReleaseReply.Failed.class, FailureKind.UNKNOWN),
-                new Case(unknown, permanent, ReleaseReply.Failed.class, FailureKind.UNKNOWN),
-                new Case(unknown, released, ReleaseReply.Failed.class, FailureKind.UNKNOWN))) {
-            scripts.put(LuaScript.RELEASE.sha1(), command -> command.get(3).equals(LOCK) ? c.one() : c.other());
-            assertThat(release(node(), NAME, OTHER)).as("%s", c).isInstanceOfSatisfying(c.type(), reply -> {
-                if (reply instanceof ReleaseReply.Failed failed) {
-                    assertThat(failed.kind()).as("%s", c).isEqualTo(c.kind());
-                }
-            });
-        }
-    }
-
-    /** No script may name keys of two servers: so the fence is raised, then the lock goes, and the whole release follows. */
-    @Test
-    void whileItsSlotIsMovedALockIsReleasedByItself() throws Exception {
-        AtomicBoolean moving = new AtomicBoolean(true);
-        List<String> order = new CopyOnWriteArrayList<>();
-        scripts.put(LuaScript.RELEASE.sha1(), command -> {
-            order.add("whole");
-            return moving.get() ? TRY_AGAIN : bulks("released");
-        });
-        scripts.put(LuaScript.RAISE_FENCE.sha1(), command -> {
-            order.add("fence " + String.join(" ", command.subList(3, command.size())));
-            return bulks("released");
-        });
-        scripts.put(LuaScript.RELEASE_KEY.sha1(), command -> {
-            order.add("lock " + String.join(" ", command.subList(3, command.size())));
-            return bulks("released");
-        });
-        assertThat(release(node(), NAME)).isInstanceOf(ReleaseReply.Released.class);
-        assertThat(order.subList(0, 3))
-                .containsExactly(
-                        "whole",
-                        "fence " + KeyLayout.fence(LOCK) + " 77 60000000 7500000",
-                        "lock " + LOCK + " " + owner.hex());
-        until("it is repeated", () -> order.size() >= 6);
-        moving.set(false);
-        int before = order.size();
-        until("it is served", () -> order.size() > before);
-        assertThat(order.subList(3, order.size())).containsOnly("whole");
-        assertThat(runtime.delays()).contains(AGAIN_NANOS);
-    }
-
-    @Test
-    void whatCannotBeReleasedByItselfIsToldAndNotRepeated() throws Exception {
-        says(LuaScript.RELEASE, TRY_AGAIN);
-        says(LuaScript.RAISE_FENCE, "-WRONGTYPE no\r\n");
-        assertThat(release(node(), NAME))
-                .isInstanceOfSatisfying(
-                        ReleaseReply.Failed.class,
-                        failed -> assertThat(failed.kind()).isEqualTo(FailureKind.PERMANENT));
-        assertThat(ran(LuaScript.RELEASE_KEY)).isEmpty();
-        says(LuaScript.RAISE_FENCE, bulks("released"));
-        says(LuaScript.RELEASE_KEY, "-WRONGTYPE no\r\n");
-        assertThat(release(node(), NAME)).isInstanceOf(ReleaseReply.Failed.class);
-        assertThat(runtime.delays()).doesNotContain(AGAIN_NANOS);
-        assertThat(FailedReplies.isOfMigration(new ReleaseReply.NotOurs())).isFalse();
-    }
-
-    /** Until the client closes, and for a minute: by then each waiter has asked again by itself. */
-    @Test
-    void aReleaseDuringAMoveIsRepeatedForAMinuteAndNotAfterTheClose() throws Exception {
-        says(LuaScript.RELEASE, TRY_AGAIN);
-        says(LuaScript.RAISE_FENCE, bulks("released"));
-        says(LuaScript.RELEASE_KEY, bulks("not-ours"));
-        List<Runnable> later = Collections.synchronizedList(new ArrayList<>());
-        long[] now = {0};
-        io.leasehold.spi.LockRuntime ruled = (io.leasehold.spi.LockRuntime) Proxy.newProxyInstance(
-                getClass().getClassLoader(),
-                new Class<?>[] {io.leasehold.spi.LockRuntime.class},
-                (self, method, arguments) -> {
-                    if (method.getName().equals("nanoTime")) {
-                        return now[0];
-                    }
-                    if (method.getName().equals("schedule") && arguments[0].equals(AGAIN_NANOS)) {
-                        later.add((Runnable) arguments[1]);
-                        return (io.leasehold.spi.LockRuntime.Timer) () -> {};
-                    }
-                    return method.invoke(runtime, arguments);
-                });
-        RedisNode node = new RedisNode("the node", settings(false), topology, where.errors(), ruled);
-        assertThat(release(node, NAME)).isInstanceOf(ReleaseReply.NotOurs.class);
-        assertThat(later).hasSize(1);
-        now[0] = TimeUnit.SECONDS.toNanos(60) - 1;
-        later.remove(0).run();
-        until("once more", () -> later.size() == 1);
-        now[0]++;
-        later.remove(0).run();
-        until("the last is answered", () -> ran(LuaScript.RELEASE).size() == 3);
-        answer(node.probe(LIMIT_NANOS));
-        assertThat(later).isEmpty();
-
-        assertThat(release(node, NAME)).isInstanceOf(ReleaseReply.NotOurs.class);
-        node.close();
-        later.remove(0).run();
-        assertThat(ran(LuaScript.RELEASE)).hasSize(4);
     }
 }

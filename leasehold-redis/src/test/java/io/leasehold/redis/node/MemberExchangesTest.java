@@ -313,7 +313,8 @@ final class MemberExchangesTest extends NodeExchanges {
         says(LuaScript.WAITERS, bulks("2000000", "1000000", "host/3/z"));
         assertThat(answer(node().admin().waiters(NAME, 5_000)))
                 .containsExactly(new QueuedWaiter("host/3/z", java.time.Duration.ofSeconds(1)));
-        assertThat(last(LuaScript.WAITERS)).containsExactly(KeyLayout.waiters(LOCK), KeyLayout.asked(LOCK), "1000");
+        assertThat(last(LuaScript.WAITERS))
+                .containsExactly(KeyLayout.queued(LOCK), KeyLayout.behind(LOCK), KeyLayout.wanted(LOCK), "1000");
         says(LuaScript.INSPECT, bulks("free"));
         assertThat(answer(node().admin().describe(NAME))).isEmpty();
         says(LuaScript.FORCE_RELEASE, bulks("none"));
@@ -356,7 +357,7 @@ final class MemberExchangesTest extends NodeExchanges {
         runtime.hurry(TimeUnit.SECONDS.toNanos(4), TimeUnit.MILLISECONDS.toNanos(1));
         runtime.changing(delay -> delay == TimeUnit.SECONDS.toNanos(4) ? 1_000_000 : delay);
         String fence = KeyLayout.fence(LOCK);
-        String queue = KeyLayout.waiters(KeyLayout.standard().lock(OTHER));
+        String queue = KeyLayout.queued(KeyLayout.standard().lock(OTHER));
         server.says(
                 "SCAN",
                 command -> command.get(1).equals("0")

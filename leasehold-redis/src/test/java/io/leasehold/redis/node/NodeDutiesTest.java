@@ -26,6 +26,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.StoreUri;
+import io.lettuce.core.SetArgs;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
@@ -106,9 +107,7 @@ final class NodeDutiesTest {
 
     private List<Leak> leaks(Runnable before) throws Exception {
         beforeTheSecondLook = before;
-        String queue = KeyLayout.waiters(LOCK);
-        SERVER.redis().zadd(queue, 1, "q");
-        SERVER.redis().pexpire(queue, 60_000);
+        SERVER.redis().set(KeyLayout.queued(LOCK), "2 1 1 0", SetArgs.Builder.px(60_000));
         return node(false).operations().leaks().get(60, TimeUnit.SECONDS);
     }
 
@@ -121,7 +120,7 @@ final class NodeDutiesTest {
 
     @Test
     void aQueueThatIsEmptyByTheSecondLookIsNoLeak() throws Exception {
-        assertThat(leaks(() -> SERVER.redis().del(KeyLayout.waiters(LOCK)))).isEmpty();
+        assertThat(leaks(() -> SERVER.redis().del(KeyLayout.queued(LOCK)))).isEmpty();
     }
 
     @Test

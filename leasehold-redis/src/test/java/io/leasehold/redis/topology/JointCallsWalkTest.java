@@ -202,8 +202,7 @@ class JointCallsWalkTest {
                 String owner = holder.substring(0, 40);
                 String[] arguments = {owner, holder.substring(41)};
                 String[] few = {lock, lock + ":queued"};
-                ask(new ScriptCall(
-                                LuaScript.RELEASE, new String[] {lock, lock + ":queued", lock + ":waiters"}, arguments)
+                ask(new ScriptCall(LuaScript.RELEASE, new String[] {lock, lock + ":fence", lock + ":queued"}, arguments)
                         .orCommonly(new ScriptCall.CommonCase(
                                 LuaScript.RELEASE_HELD, LuaScript.RELEASE_MANY, few, new String[] {holder + ":"})));
             } else {
@@ -251,7 +250,7 @@ class JointCallsWalkTest {
             String value = asked.call.arguments()[0];
             ScriptCall undo = new ScriptCall(
                     LuaScript.RELEASE,
-                    new String[] {asked.lock, asked.lock + ":queued", asked.lock + ":waiters"},
+                    new String[] {asked.lock, asked.lock + ":fence", asked.lock + ":queued"},
                     new String[] {value.substring(0, 40), value.substring(41)});
             String id = id(LuaScript.RELEASE, value.substring(0, 40));
             if (!all.containsKey(id)) {

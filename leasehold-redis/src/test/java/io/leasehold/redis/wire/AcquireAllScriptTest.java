@@ -68,7 +68,7 @@ class AcquireAllScriptTest {
             assertThat(redis().pttl(lock.lock)).isBetween(10_000L, 20_000L);
             assertThat(lock.storedFence()).isEqualTo(token + 3);
             assertThat(redis().pttl(lock.fence)).isBetween(50_000L, 61_001L);
-            assertThat(redis().exists(lock.waiters, lock.queued)).isZero();
+            assertThat(redis().exists(lock.queued)).isZero();
         }
     }
 
@@ -205,5 +205,15 @@ class AcquireAllScriptTest {
         redis().set(a.lock, "another program's");
         redis().set(c.queued, "1");
         assertThat(acquireAll(ALICE, a.now())).startsWith("held").endsWith("1");
+    }
+
+    @Test
+    void aQueueOfAnotherVersionIsToldAndLeftAlone() {
+        redis().set(c.queued, "1");
+        assertThat(acquireAll(ALICE, a.now())).startsWith("version").endsWith(c.queued, "1", "2");
+        redis().set(c.queued, "theirs");
+        assertThat(acquireAll(ALICE, a.now())).startsWith("broken").endsWith(c.queued, "string");
+        assertThat(redis().get(c.queued)).isEqualTo("theirs");
+        noneIsAlices();
     }
 }

@@ -48,7 +48,7 @@ class AcquireScriptTest {
         bench.acquire(ALICE, bench.now() + SECOND, plain());
 
         assertThat(redis().pttl(bench.fence)).isBetween(55_000L, 61_001L);
-        assertThat(redis().exists(bench.waiters, bench.queued)).isZero();
+        assertThat(redis().exists(bench.queued)).isZero();
     }
 
     @Test
@@ -188,14 +188,14 @@ class AcquireScriptTest {
         List<Object> text = bench.acquire(ALICE, bench.now());
         redis().set(bench.lock, "another program's");
         redis().del(bench.fence);
-        redis().set(bench.waiters, "x");
+        redis().lpush(bench.queued, "x");
         List<Object> queue = bench.acquire(ALICE, bench.now(), plain().waiting(5_000, "lock:wake:x"));
         redis().del(bench.lock);
 
         assertThat(lockAfterList).as("what was not granted is not taken").isZero();
         assertThat(list).startsWith("broken").endsWith(bench.fence, "list");
         assertThat(text).startsWith("broken").endsWith(bench.fence, "string");
-        assertThat(queue).startsWith("broken").endsWith(bench.waiters, "string");
+        assertThat(queue).startsWith("broken").endsWith(bench.queued, "list");
         assertThat(redis().exists(bench.lock)).isZero();
     }
 

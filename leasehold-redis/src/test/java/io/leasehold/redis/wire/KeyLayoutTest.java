@@ -43,9 +43,9 @@ class KeyLayoutTest {
 
         assertThat(KeyLayout.standard().nameOf(lock)).isEqualTo(name);
         assertThat(SlotHash.getSlot(KeyLayout.fence(lock))).isEqualTo(SlotHash.getSlot(lock));
-        assertThat(SlotHash.getSlot(KeyLayout.waiters(lock))).isEqualTo(SlotHash.getSlot(lock));
+        assertThat(SlotHash.getSlot(KeyLayout.queued(lock))).isEqualTo(SlotHash.getSlot(lock));
         assertThat(KeyLayout.standard().nameOf(KeyLayout.fence(lock))).isNull();
-        assertThat(KeyLayout.standard().nameOf(KeyLayout.waiters(lock))).isNull();
+        assertThat(KeyLayout.standard().nameOf(KeyLayout.queued(lock))).isNull();
     }
 
     @Test
@@ -116,8 +116,8 @@ class KeyLayoutTest {
             for (String side : List.of(
                     KeyLayout.fence(lock),
                     KeyLayout.queued(lock),
-                    KeyLayout.waiters(lock),
-                    KeyLayout.asked(lock),
+                    KeyLayout.behind(lock),
+                    KeyLayout.wanted(lock),
                     KeyLayout.watchers(lock))) {
                 assertThat(layout.lockBeside(side)).as(side).isEqualTo(lock);
                 assertThat(layout.lockBeside(side + "x")).isNull();

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class KeyTemplateTest {
 
     private static final List<UnaryOperator<String>> SIDE_KEYS =
-            List.of(KeyLayout::fence, KeyLayout::queued, KeyLayout::waiters, KeyLayout::asked, KeyLayout::watchers);
+            List.of(KeyLayout::fence, KeyLayout::queued, KeyLayout::watchers);
 
     @ParameterizedTest
     @CsvSource({
@@ -51,9 +51,9 @@ class KeyTemplateTest {
     @ParameterizedTest
     @CsvSource({
         "*, {x}:fence,    side key",
-        "*, {x}:waiters,  side key",
+        "*, {x}:watchers, side key",
         "*, a{b}c:queued, side key",
-        "*, {x}:y:asked,  side key",
+        "*, {x}:y:queued, side key",
         "*, {x},          those of the key \"x\"",
         "*, a}b,          slot",
         "*, {}x,          slot",
@@ -93,7 +93,7 @@ class KeyTemplateTest {
                 "rw:{*}",
                 "permits:*",
                 "{*}:fence",
-                "*:waiters"
+                "*:watchers"
             })
     void refusesTemplates(String template) {
         assertThatThrownBy(() -> KeyLayout.of(template))

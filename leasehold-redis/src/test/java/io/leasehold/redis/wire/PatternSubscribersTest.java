@@ -62,7 +62,7 @@ class PatternSubscribersTest {
             assertThat(bench.release(ALICE, token)).containsExactly("released");
 
             assertThat(SERVER.redis().exists(bench.lock)).as("held by nobody").isZero();
-            assertThat(SERVER.redis().exists(bench.waiters))
+            assertThat(SERVER.redis().exists(bench.queued))
                     .as("its place is free")
                     .isZero();
         }

@@ -8,6 +8,8 @@ import static io.leasehold.redis.wire.ScriptBench.plain;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.redis.RedisUnderTest;
+import io.leasehold.redis.StoredQueue;
+import io.lettuce.core.SetArgs;
 import io.lettuce.core.api.sync.RedisCommands;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
@@ -71,9 +73,7 @@ class QueueScriptTest {
     }
 
     private List<String> order() {
-        return redis().zrangebyscore(bench.waiters, io.lettuce.core.Range.create(1, 1e18)).stream()
-                .map(member -> member.substring(1, 41))
-                .toList();
+        return bench.everybody();
     }
 
     @Test
@@ -83,14 +83,13 @@ class QueueScriptTest {
         assertThat(ask(BOB, HEARD)).isEqualTo("queued");
 
         assertThat(order()).containsExactly(BOB, CAROL);
-        assertThat(redis().zcard(bench.waiters)).isEqualTo(4);
-        assertThat(redis().pttl(bench.waiters)).isBetween(50_000L, PLACE);
+        assertThat(redis().pttl(bench.queued)).isBetween(50_000L, PLACE + PLACE / 4);
     }
 
     @Test
     void whoDoesNotWaitIsNotRemembered() {
         assertThat(bench.acquire(BOB, token + SECOND).get(0)).isEqualTo("held");
-        assertThat(redis().exists(bench.waiters)).isZero();
+        assertThat(redis().exists(bench.queued)).isZero();
     }
 
     @Test
@@ -220,28 +219,30 @@ class QueueScriptTest {
 
         assertThat(bench.acquire(BOB, bench.now() + SECOND, plain().on(HEARD)).get(0))
                 .isEqualTo("yes");
-        assertThat(redis().exists(bench.waiters)).isZero();
+        assertThat(redis().exists(bench.queued)).isZero();
     }
 
     @Test
-    void theMarkOfTheQueueGoesWithItsLastWaiter() {
+    void theQueueGoesWithItsLastWaiter() {
         ask(BOB, HEARD);
-        assertThat(redis().pttl(bench.queued)).isBetween(50_000L, PLACE);
+        assertThat(redis().pttl(bench.queued)).isBetween(50_000L, PLACE + PLACE / 4);
         redis().del(bench.lock);
 
         ask(BOB, HEARD);
 
-        assertThat(redis().exists(bench.queued, bench.waiters, bench.asked)).isZero();
+        assertThat(redis().exists(bench.queued)).isZero();
     }
 
     @Test
-    void aReleaseRemovesTheMarkOfAnEmptyQueue() {
+    void aQueueThatNobodyStandsInIsRemoved() {
         ask(BOB, HEARD);
         bench.release(BOB, 0);
+        assertThat(redis().exists(bench.queued)).isZero();
+        redis().set(bench.queued, "2 1 1 0");
 
         bench.release(ALICE, token);
 
-        assertThat(redis().exists(bench.queued, bench.waiters, bench.asked)).isZero();
+        assertThat(redis().exists(bench.queued)).isZero();
     }
 
     @Test
@@ -265,10 +266,8 @@ class QueueScriptTest {
     }
 
     private void waitsUntil(String owner, long arrivalMicros, long untilMicros) {
-        redis().zadd(bench.waiters, (double) arrivalMicros, "q" + owner);
-        redis().zadd(bench.waiters, (double) -untilMicros, "a" + owner);
-        redis().hset(bench.asked, owner, HEARD + " 0 1 host/1/x");
-        redis().set(bench.queued, "1");
+        StoredQueue.Waiter waiter = new StoredQueue.Waiter(owner, arrivalMicros, untilMicros, HEARD, 0, 1, "host/1/x");
+        redis().set(bench.queued, bench.queue().and(waiter).toString(), SetArgs.Builder.px(PLACE));
     }
 
     @Test
@@ -276,9 +275,9 @@ class QueueScriptTest {
         ask(BOB, HEARD);
         bench.acquire(CAROL, bench.now() + SECOND, plain().waiting(1_000, HEARD_TOO));
 
-        for (String key : List.of(bench.waiters, bench.asked, bench.queued)) {
-            assertThat(redis().pttl(key)).as(key).isBetween(40_000L, PLACE);
-        }
+        assertThat(redis().pttl(bench.queued)).isBetween(40_000L, PLACE + PLACE / 4);
+        bench.release(CAROL, 0);
+        assertThat(redis().pttl(bench.queued)).isBetween(40_000L, PLACE + PLACE / 4);
     }
 
     /** By the clock BOB has come first, since it went back. */
@@ -290,7 +289,6 @@ class QueueScriptTest {
         ask(BOB, HEARD);
 
         assertThat(order()).containsExactly(CAROL, BOB);
-        assertThat(redis().zscore(bench.waiters, "q" + BOB)).isEqualTo((double) (later + 1));
     }
 
     @Test
@@ -302,8 +300,7 @@ class QueueScriptTest {
 
         ask(BOB, HEARD);
 
-        assertThat(redis().zrange(bench.waiters, 0, -1)).containsExactlyInAnyOrder("q" + BOB, "a" + BOB);
-        assertThat(redis().hkeys(bench.asked)).containsExactly(BOB);
+        assertThat(order()).containsExactly(BOB);
     }
 
     @Test
@@ -312,7 +309,7 @@ class QueueScriptTest {
 
         assertThat(bench.acquire(ALICE, token + 5).get(0)).isEqualTo("yes");
 
-        assertThat(redis().exists(bench.waiters, bench.asked, bench.queued)).isZero();
+        assertThat(redis().exists(bench.queued)).isZero();
     }
 
     /** The request is answered, so that its client asks again, and does not take the server for one that is gone. */
@@ -325,17 +322,38 @@ class QueueScriptTest {
         } finally {
             redis().configSet("maxmemory", "0");
         }
-        assertThat(redis().exists(bench.waiters)).isZero();
+        assertThat(redis().exists(bench.queued)).isZero();
     }
 
     @Test
     void aWakeUpLengthensNoPlace() {
         bench.acquire(BOB, bench.now() + SECOND, plain().waiting(5_000, HEARD));
-        Double until = redis().zscore(bench.waiters, "a" + BOB);
+        StoredQueue before = bench.queue();
 
         bench.release(ALICE, token, 60 * SECOND);
 
-        assertThat(redis().zscore(bench.waiters, "a" + BOB)).isEqualTo(until);
+        assertThat(bench.queue()).isEqualTo(before);
+    }
+
+    @Test
+    void aWaiterThatIsWokenHasTheWindowAndIsOtherwiseAsBefore() {
+        ask(BOB, HEARD);
+        ask(CAROL, HEARD_TOO);
+        StoredQueue.Waiter before = bench.queue().waiters().get(0);
+
+        bench.release(ALICE, token);
+
+        StoredQueue.Waiter after = bench.queue().waiters().get(0);
+        assertThat(after.alive()).isLessThan(before.alive());
+        assertThat(after)
+                .isEqualTo(new StoredQueue.Waiter(
+                        BOB,
+                        before.arrival(),
+                        after.alive(),
+                        before.channel(),
+                        before.claim(),
+                        before.reserve(),
+                        before.holder()));
     }
 
     /** A broadcast in a Cluster may be heard at another node: the count of those who heard it here says nothing. */

@@ -75,7 +75,7 @@ class RefusedWritesScriptTest {
 
         allowWrites();
         assertThat(bench.release(BOB, ballot)).containsExactly("not-ours");
-        assertThat(redis().exists(bench.waiters)).as("its place is given up").isZero();
+        assertThat(redis().exists(bench.queued)).as("its place is given up").isZero();
         assertThat(bench.storedFence()).as("no late copy is granted").isEqualTo(ballot);
     }
 
@@ -181,13 +181,13 @@ class RefusedWritesScriptTest {
     /** The key of another program is no refusal: what was held is released, and nothing of it is touched. */
     @Test
     void aSideKeyOfAnotherTypeKeepsNobodyFromEnding() {
-        redis().set(bench.waiters, "a string");
+        redis().lpush(bench.queued, "a list");
         redis().set(KeyLayout.watchers(bench.lock), "a string");
         bench.acquire(ALICE, bench.now());
 
         assertThat(bench.release(BOB, bench.now())).containsExactly("not-ours");
         assertThat(endAtMember(BOB, bench.now(), "leave")).containsExactly("not-ours");
         assertThat(bench.release(ALICE, bench.now())).containsExactly("released");
-        assertThat(redis().get(bench.waiters)).isEqualTo("a string");
+        assertThat(redis().llen(bench.queued)).isOne();
     }
 }

@@ -61,7 +61,7 @@ class ReleaseScriptTest {
         assertThat(bench.acquire(ALICE, token, plain().waiting(5_000, "lock:wake:x"))
                         .get(0))
                 .isEqualTo("stale");
-        assertThat(redis().exists(bench.lock, bench.waiters)).isZero();
+        assertThat(redis().exists(bench.lock, bench.queued)).isZero();
         assertThat(redis().pttl(bench.fence)).isBetween(55_000L, 61_001L);
     }
 

@@ -52,6 +52,16 @@ final class ReplyDecoderTest {
                             .hasMessageContaining("lock:{job}:fence")
                             .hasMessageContaining("a list");
                 });
+        assertThat(acquired("version", "17", "lock:{job}:queued", "1", "2"))
+                .isInstanceOfSatisfying(NodeReply.Failed.class, failed -> {
+                    assertThat(failed.kind()).isEqualTo(FailureKind.PERMANENT);
+                    assertThat(failed.error())
+                            .hasMessage(
+                                    "the server cannot acquire lock \"job\": clients of wire format 1 wait for it (key"
+                                            + " \"lock:{job}:queued\"), and this one speaks wire format 2. They exclude each other, but"
+                                            + " cannot stand in one queue: use the same version of Leasehold in all clients of this"
+                                            + " lock; the queue goes with its last waiter");
+                });
         assertThatThrownBy(() -> acquired("maybe", "17")).hasMessageContaining("maybe");
     }
 
@@ -131,11 +141,17 @@ final class ReplyDecoderTest {
         assertThat(decoder.inspect(List.of("free"), NAME)).isEmpty();
         assertThat(decoder.inspect(List.of("held", "lock", "5:host/1/x", "30"), NAME))
                 .contains(new HeldLock(NAME, new Holder("host/1/x", Duration.ofMillis(30), OptionalLong.of(5))));
-        assertThat(decoder.waiters(List.of("5000", "2000", "host/1/x", "6000", "host/2/y")))
+        assertThat(decoder.waiters(List.of("5000", "2000", "host/1/x", "6000", "host/2/y"), "list"))
                 .containsExactly(
                         new QueuedWaiter("host/1/x", Duration.ofMillis(3)),
                         new QueuedWaiter("host/2/y", Duration.ZERO));
-        assertThat(decoder.waiters(List.of("5000"))).isEmpty();
+        assertThat(decoder.waiters(List.of("5000"), "list")).isEmpty();
+        assertThatThrownBy(() -> decoder.waiters(List.of("broken", "17", "lock:{job}:queued", "string"), "list"))
+                .isInstanceOf(LockStoreException.class)
+                .hasMessageContaining("cannot list: the key \"lock:{job}:queued\" holds a string");
+        assertThatThrownBy(() -> decoder.waiters(List.of("version", "17", "lock:{job}:queued", "1", "2"), "list"))
+                .isInstanceOf(LockStoreException.class)
+                .hasMessageContaining("wire format 1");
         assertThat(decoder.forceRelease(List.of("removed"), NAME)).isTrue();
         assertThat(decoder.forceRelease(List.of("none"), NAME)).isFalse();
         assertThatThrownBy(() -> decoder.forceRelease(List.of("foreign", "list"), NAME))

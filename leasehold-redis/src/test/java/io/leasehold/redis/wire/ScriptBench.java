@@ -2,6 +2,7 @@ package io.leasehold.redis.wire;
 
 import io.leasehold.LockName;
 import io.leasehold.redis.RedisUnderTest;
+import io.leasehold.redis.StoredQueue;
 import io.lettuce.core.ScriptOutputType;
 import java.util.List;
 
@@ -18,17 +19,18 @@ final class ScriptBench {
     final String lock;
     final String fence;
     final String queued;
-    final String waiters;
-    final String asked;
+    final String behind;
+    final String wanted;
     private final RedisUnderTest server;
+    private boolean small;
 
     ScriptBench(RedisUnderTest server, String name) {
         this.server = server;
         this.lock = KeyLayout.standard().lock(LockName.exactly(name));
         this.fence = KeyLayout.fence(lock);
         this.queued = KeyLayout.queued(lock);
-        this.waiters = KeyLayout.waiters(lock);
-        this.asked = KeyLayout.asked(lock);
+        this.behind = KeyLayout.behind(lock);
+        this.wanted = KeyLayout.wanted(lock);
     }
 
     /** One proposal, with the standard spans unless changed. */
@@ -83,7 +85,13 @@ final class ScriptBench {
     }
 
     private String[] keys() {
-        return new String[] {lock, fence, queued, waiters, asked};
+        return KeyLayout.allOf(lock);
+    }
+
+    /** Only two or three stand in front from now on. */
+    ScriptBench small() {
+        small = true;
+        return this;
     }
 
     List<Object> acquire(String owner, long candidate) {
@@ -140,7 +148,10 @@ final class ScriptBench {
         return eval(script.text(), keys, arguments);
     }
 
-    private List<Object> eval(String script, String[] keys, String... arguments) {
+    private List<Object> eval(String text, String[] keys, String... arguments) {
+        String script = small
+                ? text.replace("local FRONT = 900", "local FRONT = 250").replace("local STEP = 6", "local STEP = 2")
+                : text;
         return server.redis().eval(script, ScriptOutputType.MULTI, keys, arguments);
     }
 
@@ -148,6 +159,16 @@ final class ScriptBench {
     long now() {
         List<String> time = server.redis().time();
         return Long.parseLong(time.get(0)) * SECOND + Long.parseLong(time.get(1));
+    }
+
+    /** The front of the queue. */
+    StoredQueue queue() {
+        return StoredQueue.of(server.redis().get(queued));
+    }
+
+    /** Who waits, first come first. */
+    List<String> everybody() {
+        return StoredQueue.everybody(server.redis(), lock);
     }
 
     long storedFence() {

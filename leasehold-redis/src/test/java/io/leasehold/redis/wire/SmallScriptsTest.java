@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.redis.RedisUnderTest;
+import io.leasehold.redis.StoredQueue;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.ScriptOutputType;
@@ -85,30 +86,24 @@ final class SmallScriptsTest {
     // ---- waiters
 
     private static List<Object> waiters(int limit) {
-        return run(
-                redis(),
-                LuaScript.WAITERS,
-                List.of(KeyLayout.waiters(LOCK), KeyLayout.asked(LOCK)),
-                Integer.toString(limit));
+        return run(redis(), LuaScript.WAITERS, List.of(KeyLayout.queueKeys(LOCK)), Integer.toString(limit));
     }
 
-    private static void waits(String waiter, long place, long alive, String asked) {
-        redis().zadd(KeyLayout.waiters(LOCK), (double) place, "q" + waiter);
-        redis().zadd(KeyLayout.waiters(LOCK), (double) -alive, "a" + waiter);
-        if (asked != null) {
-            redis().hset(KeyLayout.asked(LOCK), waiter, asked);
-        }
+    private static StoredQueue.Waiter waiter(String owner, long arrival, long alive, String holder) {
+        return new StoredQueue.Waiter(owner, arrival, alive, "channel", 3_000, 1, holder);
     }
 
     @Test
     void waitersAreToldInTheirOrderUpToTheLimitWithoutTheDead() {
         long later = System.currentTimeMillis() * 1_000 + 3_600_000_000L;
-        waits("c", 30, later, "channel 3000 1 host/3/c of many words");
-        waits("a", 10, later, "channel 0 1 host/1/a");
-        waits("dead", 15, 5, "channel 0 1 host/9/dead");
-        waits("b", 20, later, null);
-        redis().zadd(KeyLayout.waiters(LOCK), 17, "qlost");
-        List<String> all = List.of("10", "host/1/a", "20", "", "30", "host/3/c of many words");
+        assertThat(waiters(9)).as("no queue").hasSize(1);
+        StoredQueue queue = StoredQueue.of(null)
+                .and(waiter("a", 10, later, "host/1/a"))
+                .and(waiter("dead", 15, 5, "host/9/dead"))
+                .and(waiter("b", 20, later, ""))
+                .and(waiter("c", 19, later, "host/3/c of: many words"));
+        redis().set(KeyLayout.queued(LOCK), queue + "\nlost 17");
+        List<String> all = List.of("10", "host/1/a", "20", "", "19", "host/3/c of: many words");
         for (int limit = 0; limit <= 4; limit++) {
             List<Object> reply = waiters(limit);
             assertThat(reply.subList(1, reply.size()))
@@ -116,6 +111,14 @@ final class SmallScriptsTest {
                     .isEqualTo(all.subList(0, Math.min(6, 2 * limit)));
             assertThat((String) reply.get(0)).matches("[0-9]{16}");
         }
+    }
+
+    @Test
+    void aQueueOfAnotherVersionIsNotRead() {
+        redis().set(KeyLayout.queued(LOCK), "1");
+        assertThat(waiters(9)).startsWith("version").endsWith(KeyLayout.queued(LOCK), "1", "2");
+        redis().set(KeyLayout.queued(LOCK), "");
+        assertThat(waiters(9)).startsWith("broken").endsWith(KeyLayout.queued(LOCK), "string");
     }
 
     // ---- inspection

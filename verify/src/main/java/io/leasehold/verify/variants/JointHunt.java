@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * Hunts a variant of joint calls: by random walks over the calls without threads, and by the tests of the scripts on a real server. Made in
- * the class loader of the variant.
+ * Hunts a variant of joint calls, or of the scripts' line of waiters: by random walks over the calls without threads, and by the tests
+ * of the scripts on a real server. Made in the class loader of the variant.
  */
 public final class JointHunt {
 
@@ -33,6 +33,27 @@ public final class JointHunt {
         public String apply(int runs) {
             return new TestHunt(List.of(
                             "io.leasehold.redis.wire.ManyScriptsTest", "io.leasehold.redis.wire.CommonCaseScriptsTest"))
+                    .get();
+        }
+    }
+
+    /** The line of waiters. */
+    public static final class OfLine implements IntFunction<String> {
+
+        /** By reflection. */
+        public OfLine() {}
+
+        @Override
+        public String apply(int runs) {
+            return new TestHunt(List.of(
+                            "io.leasehold.redis.wire.QueueLayoutTest",
+                            "io.leasehold.redis.wire.QueueLinesTest",
+                            "io.leasehold.redis.wire.QueueBehindTest",
+                            "io.leasehold.redis.wire.QueueBehindKeysTest",
+                            "io.leasehold.redis.wire.QueueScriptTest",
+                            "io.leasehold.redis.wire.HandOverScriptTest",
+                            "io.leasehold.redis.wire.FullServerScriptTest",
+                            "io.leasehold.redis.wire.AcquireScriptTest"))
                     .get();
         }
     }

@@ -1,102 +1,170 @@
--- The queue is one sorted set with two members for each waiter, who is known by its owner token:
---   "q<owner token>"  score: its place, in the order of arrival (us, always > 0)
---   "a<owner token>"  score: minus the time (us) until which it counts as alive
--- ASKED is a hash: owner token -> "<channel> <claim ms> <reserve> <holder id>", what its waiter asked for.
--- QUEUED exists whenever the queue is not empty, and is read in the same command as the lock.
+-- The queue in the memory of this script: read at once, changed here, and written at once. Lua works over each byte of each string that is
+-- made: so the whole of a queue is put together only where it has to be.
 
-local WINDOW = 3000000 -- us: how long a waiter that is woken may take before its place is lost
+local STEP = 6 -- those who come forward at once
 
+-- The waiters in front, each behind a line break, stand in text from base on; before them, if it is as it was read, its head.
+local text, base, soonest, latest, behind = '', 1, math.huge, 0, 0
+-- Whether there are others in it than the server has.
+local changed = false
+-- Whether soonest is later than the server has it.
+local outdated = false
+-- Whether LOCK has a value that may be written over: of the holder that releases it, or of a waiter that could not be told.
+local ours = false
+-- Whether LOCK is a waiter's now.
+local handed = false
+
+-- Whether QUEUED, if it is a string, is a queue of this version.
+local function read_queue()
+  if not queued then
+    return true
+  end
+  local first, last, until_us, from = head_of(queued)
+  if not from then
+    return false
+  end
+  text, base, soonest, latest, behind = queued, from, first, last, until_us
+  changed = base > #text
+  if behind <= now then
+    behind = 0
+  end
+  return true
+end
+
+-- Nobody is left in front: the first of those behind come forward.
+local function come_forward()
+  local first = try('ZRANGEBYSCORE', BEHIND, '1', '+inf', 'WITHSCORES', 'LIMIT', '0', STEP)
+  if refusal then
+    return
+  end
+  local owners, members, entries = {}, {}, {}
+  for i = 1, #(first or {}), 2 do
+    local owner = first[i]:sub(2)
+    owners[#owners + 1] = owner
+    members[i], members[i + 1] = first[i], 'a' .. owner
+  end
+  if #owners == 0 then
+    behind = 0
+    return
+  end
+  local wanted = try('HMGET', WANTED, unpack(owners)) or {}
+  try('HDEL', WANTED, unpack(owners))
+  if refusal or not try('ZREM', BEHIND, unpack(members)) then
+    return
+  end
+  for i, owner in ipairs(owners) do
+    local alive = wanted[i] and wanted[i]:match('^(%d+) ')
+    if alive and tonumber(alive) > now then
+      entries[#entries + 1] = '\n' .. owner .. ' ' .. digits(tonumber(first[2 * i])) .. ' ' .. wanted[i]
+      soonest = math.min(soonest, tonumber(alive))
+    end
+  end
+  text, base, changed = table.concat(entries), 1, true
+  if #owners < STEP then
+    behind = 0
+  end
+end
+
+-- Whether nobody waits.
+local function is_empty()
+  if base > #text and behind > 0 then
+    soonest = math.huge
+    come_forward()
+  end
+  return base > #text and behind == 0
+end
+
+-- SET, also where memory is full: it is refused to a script until the first write, so one goes before that needs none. is_new: MGET has
+-- not found the key; it may be of another type, and then it is not touched. Whether it is set: false for such a key, nil for a refusal.
+local function put(key, text, ms, is_new)
+  local answer
+  for _ = 1, 2 do
+    if is_new then
+      answer = redis.pcall('SET', key, text, 'PX', ms, 'NX')
+    else
+      answer = redis.pcall('SET', key, text, 'PX', ms)
+    end
+    if not answer or not answer.err or not answer.err:find('OOM', 1, true) then
+      break
+    end
+    if is_new and redis.call('EXISTS', key) == 1 then
+      return false
+    end
+    redis.call('PEXPIRE', key, ms)
+  end
+  if answer and answer.err then
+    refusal = refusal or {err = at_command(answer.err, 'SET')}
+    return nil
+  end
+  return answer and true
+end
+
+local function head()
+  return '2 ' .. digits(math.min(soonest, latest)) .. ' ' .. digits(latest) .. ' ' .. digits(behind)
+end
+
+-- For as long as the last waiter counts as alive.
+local function queue_ms()
+  return digits(math.max(1, math.ceil((latest - now) / 1000)))
+end
+
+local function queue_text()
+  return head() .. (base > 1 and text:sub(base) or text)
+end
+
+local function write_queue()
+  if changed and is_empty() then
+    try('DEL', QUEUED)
+  elseif changed then
+    put(QUEUED, queue_text(), queue_ms(), not queued)
+  end
+end
+
+-- Where the entry of this waiter begins and ends; nil if it has none.
+local function place_of(waiter)
+  local from = text:find('\n' .. waiter .. ' ', base, true)
+  if from then
+    return from, (text:find('\n', from + 1, true) or #text + 1) - 1
+  end
+end
+
+-- Puts this in the place of what stands there.
+local function replace(from, to, entry)
+  if from == base and entry == '' then
+    base = to + 1
+  else
+    text, base = text:sub(base, from - 1) .. entry .. text:sub(to + 1), 1
+  end
+  changed = true
+end
+
+-- Who holds the lock, or asks for it as the first, stands in front or nowhere.
 local function forget(waiter)
-  try('ZREM', WAITERS, 'q' .. waiter, 'a' .. waiter)
-  try('HDEL', ASKED, waiter)
+  local from, to = place_of(waiter)
+  while from do
+    replace(from, to, '')
+    from, to = place_of(waiter)
+  end
 end
 
 local function drop_dead()
-  local dead = try('ZRANGEBYSCORE', WAITERS, digits(-now), '(0', 'LIMIT', 0, 64)
-  for _, member in ipairs(dead or {}) do
-    forget(member:sub(2))
+  if now < soonest then
+    return
   end
-end
-
-local function first_waiter()
-  local found = try('ZRANGEBYSCORE', WAITERS, '1', '+inf', 'LIMIT', 0, 1)
-  return found and found[1] and found[1]:sub(2)
-end
-
--- A waiter that asked for no hand-over is told that the lock is free. It has the window to come, and then counts as dead:
--- a client that vanished without a word must not keep a free lock from the others.
-local function wake(waiter, attempt, channel)
-  if not tell(channel, 'wake ' .. attempt .. ' ' .. digits(now) .. ' ' .. LOCK) then
-    return false
-  end
-  local alive = try('ZSCORE', WAITERS, 'a' .. waiter)
-  if not alive or -tonumber(alive) > now + WINDOW then
-    try('ZADD', WAITERS, digits(-(now + WINDOW)), 'a' .. waiter)
-  end
-  return true
-end
-
--- The lock becomes the waiter's, for its claim ttl, with tokens above the fence. Whether it could be told; nil if that could
--- not even be written.
-local function hand_over(waiter, attempt, channel, claim, reserve, holder, fence)
-  local first = math.max(fence + 1, now)
-  local last = first + reserve - 1
-  if first > 9007199254740992 - reserve then
-    return nil
-  end
-  -- Before anything is set: from a script that has written, memory is not refused any more.
-  forget(waiter)
-  if refusal or not try('SET', LOCK, waiter .. ':' .. digits(first) .. ':' .. holder, 'PX', claim) then
-    return nil
-  end
-  local range = digits(first) .. ' ' .. digits(last)
-  if not tell(channel, 'handed ' .. attempt .. ' ' .. digits(now) .. ' ' .. range .. ' ' .. LOCK) then
-    try('DEL', LOCK)
-    return false
-  end
-  try('SET', FENCE, digits(last), 'PX', digits(math.ceil((math.max(last, now) + RETENTION - now) / 1000)))
-  return true
-end
-
--- The lock is free: it goes to the first waiter that can be reached, unless that is the caller; those that nobody listens
--- for are dropped. Whether the caller is left before all others; says nothing once there is a refusal.
-local function serve_first(caller, fence)
-  drop_dead()
-  for _ = 1, 64 do
-    local waiter = first_waiter()
-    if not waiter then
-      if not refusal then
-        try('DEL', QUEUED)
-      end
-      return true
+  local kept, from, dropped = {}, base, 0
+  local start, stop, alive = text:find('\n%S+ %d+ (%d+)[^\n]*', base)
+  soonest, outdated = math.huge, true
+  while start do
+    local ends = tonumber(alive)
+    if ends <= now and dropped < 64 then
+      kept[#kept + 1] = text:sub(from, start - 1)
+      from, dropped = stop + 1, dropped + 1
+    elseif ends < soonest then
+      soonest = ends
     end
-    if waiter == caller then
-      return true
-    end
-    local asked = try('HGET', ASKED, waiter)
-    if refusal then
-      return false
-    end
-    local channel, claim, reserve, holder
-    if type(asked) == 'string' then
-      channel, claim, reserve, holder = asked:match('^(%S+) (%d+) (%d+) (.*)$')
-    end
-    if channel then
-      local attempt = redis.sha1hex(waiter):sub(1, 16)
-      local served
-      if claim == '0' then
-        served = wake(waiter, attempt, channel)
-      else
-        served = hand_over(waiter, attempt, channel, claim, tonumber(reserve), holder, fence)
-      end
-      if served ~= false then
-        return false
-      end
-    end
-    forget(waiter)
-    if refusal then
-      return false
-    end
+    start, stop, alive = text:find('\n%S+ %d+ (%d+)[^\n]*', stop + 1)
   end
-  return false
+  if dropped > 0 then
+    text, base, changed = table.concat(kept) .. text:sub(from), 1, true
+  end
 end

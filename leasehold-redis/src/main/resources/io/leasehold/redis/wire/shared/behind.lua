@@ -1,0 +1,7 @@
+-- A waiter that may stand behind does not any more.
+local function leave_behind(waiter)
+  local left = try('ZREM', BEHIND, 'q' .. waiter, 'a' .. waiter)
+  if left and left > 0 then
+    try('HDEL', WANTED, waiter)
+  end
+end

@@ -1,0 +1,101 @@
+-- A place in the queue.
+
+local FRONT = 900 -- bytes: from then on who joins stands behind
+local MOST = 9007199254740991
+
+-- What has to reach to alive, longer than it has to, so that it is not written at each request.
+local function longer(alive, place_us)
+  return math.min(alive + math.floor(place_us / 4), MOST)
+end
+
+-- The first that stands behind: nothing is left of a queue whose front was lost. The key that is another program's, if one is.
+local function clear_behind()
+  for key, wanted in pairs({[BEHIND] = 'zset', [WANTED] = 'hash'}) do
+    local kind = redis.call('TYPE', key).ok
+    if kind == wanted then
+      try('DEL', key)
+    elseif kind ~= 'none' then
+      return key
+    end
+  end
+end
+
+-- nil for a refusal.
+local function failed(key)
+  if not refusal then
+    return false, key
+  end
+end
+
+-- Joins those behind, or shows that its waiter is still there. As join.
+local function join_behind(waiter, alive, place_us, asked)
+  local foreign = behind == 0 and redis.call('EXISTS', BEHIND, WANTED) > 0 and clear_behind()
+  if foreign then
+    return false, foreign
+  end
+  local ends = digits(alive)
+  local is_new = try('HSET', WANTED, waiter, ends .. ' ' .. asked)
+  if not is_new then
+    return failed(WANTED)
+  end
+  local stands = is_new == 0 and try('ZADD', BEHIND, '-' .. ends, 'a' .. waiter) == 0
+  if not stands and not refusal then
+    for _, member in ipairs(try('ZRANGEBYSCORE', BEHIND, digits(-now), '(0', 'LIMIT', '0', '64') or {}) do
+      leave_behind(member:sub(2))
+    end
+    local last = try('ZREVRANGE', BEHIND, '0', '0', 'WITHSCORES')
+    local arrival = math.max(now, last and last[2] and tonumber(last[2]) + 1 or 0)
+    stands = not refusal and try('ZADD', BEHIND, digits(arrival), 'q' .. waiter, '-' .. ends, 'a' .. waiter)
+  end
+  if not stands then
+    try('HDEL', WANTED, waiter)
+    return failed(BEHIND)
+  end
+  if alive > behind then
+    behind = longer(alive, place_us)
+    latest, changed = math.max(latest, behind), true
+    local ms = digits(math.ceil((behind - now) / 1000))
+    try('PEXPIRE', BEHIND, ms)
+    try('PEXPIRE', WANTED, ms)
+  end
+  write_queue()
+  return true
+end
+
+-- Joins the queue, or shows that its waiter is still there, for whom it stays in its place. Whether it could: false, and the key,
+-- where a key is another's, nil for a refusal. Lack of memory refuses it, unless something else has to be written as well.
+local function join(waiter, place_us, asked)
+  drop_dead()
+  if is_empty() then
+    soonest, latest = math.huge, 0
+  end
+  local alive = math.min(now + place_us, MOST)
+  local from, to = place_of(waiter)
+  if not from and (behind > 0 or #text - base >= FRONT) then
+    return join_behind(waiter, alive, place_us, asked)
+  end
+  local arrival = from and text:match('^\n%S+ (%d+) ', from) or digits(now)
+  local entry = '\n' .. waiter .. ' ' .. arrival .. ' ' .. digits(alive) .. ' ' .. asked
+  if not changed and not outdated and soonest <= alive and alive <= latest then
+    if not from then
+      return try('APPEND', QUEUED, entry)
+    elseif to - from + 1 == #entry then
+      return try('SETRANGE', QUEUED, digits(from - 1), entry)
+    end
+  end
+  local refusable = not changed
+  replace(from or #text + 1, to or #text, entry)
+  soonest = math.min(soonest, alive)
+  if alive > latest then
+    latest = longer(alive, place_us)
+  end
+  local written
+  if not refusable then
+    written = put(QUEUED, queue_text(), queue_ms(), not queued)
+  elseif queued then
+    written = try('SET', QUEUED, queue_text(), 'PX', queue_ms())
+  else
+    written = try('SET', QUEUED, queue_text(), 'PX', queue_ms(), 'NX')
+  end
+  return written, QUEUED
+end

@@ -1,0 +1,89 @@
+package io.leasehold.redis;
+
+import static io.leasehold.redis.NodeBench.until;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockOptions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** What a server carries out for a lock that goes from one process to another, told by its own counts. */
+@Timeout(120)
+@Tag("quick")
+final class HandOverCommandsTest {
+
+    private static final int ROUNDS = 20;
+    private static final String KEY = "lock:{hot}";
+
+    /** A client that holds for a second writes a record of itself, which is no part of this: here it may not. */
+    @RegisterExtension
+    static final RedisUnderTest SERVER =
+            new RedisUnderTest(b -> b.user("app", "on >secret resetchannels ~lock:{* &lock:wake:* +@all"));
+
+    /** Nobody asks again by itself meanwhile. */
+    private static LockClient client() {
+        return Leasehold.builder()
+                .store("redis://app:secret@127.0.0.1:" + SERVER.server().port())
+                .defaults(LockOptions.defaults().ttl(Duration.ofMinutes(5)).recheck(Duration.ofMinutes(4)))
+                .connect();
+    }
+
+    /** Its own commands, and the questions of this test, are not the scripts'. */
+    private static long ofScripts(CommandCounts counts) {
+        return counts.calls().entrySet().stream()
+                .filter(count -> !List.of("evalsha", "eval", "ping", "get", "info", "auth", "subscribe")
+                        .contains(count.getKey()))
+                .mapToLong(Map.Entry::getValue)
+                .sum();
+    }
+
+    @Test
+    void joiningTheQueueReleaseAndConfirmationAreSixteenCommandsInThreeScripts() throws Exception {
+        try (LockClient one = client();
+                LockClient other = client()) {
+            LockClient[] clients = {one, other};
+            Lease[] held = {one.named("hot").acquire()};
+            // The first rounds subscribe, send the scripts' texts and try the common case.
+            for (int i = 0; i < 4; i++) {
+                handOver(clients[(i + 1) % 2], held);
+            }
+            List<CommandCounts> rounds = new ArrayList<>();
+            for (int i = 0; i < ROUNDS; i++) {
+                LockClient next = clients[(i + 1) % 2];
+                rounds.addAll(CommandCounts.during(List.of(SERVER.server()), () -> handOver(next, held)));
+            }
+            held[0].close();
+            // A waiter that is told before its request was answered asks once more: not in every round.
+            CommandCounts plain = rounds.stream()
+                    .min(Comparator.comparingLong(HandOverCommandsTest::ofScripts))
+                    .orElseThrow();
+            assertThat(plain.of("evalsha")).as("%s", plain).isEqualTo(3);
+            assertThat(plain.of("mget")).as("%s", plain).isEqualTo(3);
+            assertThat(ofScripts(plain)).as("%s", plain).isEqualTo(16);
+        }
+    }
+
+    private static void handOver(LockClient next, Lease[] held) {
+        CompletableFuture<Lease> waiting = next.named("hot").acquireAsync();
+        until(
+                "it waits",
+                () -> StoredQueue.of(SERVER.redis().get(KEY + ":queued"))
+                                .waiters()
+                                .size()
+                        == 1);
+        held[0].close();
+        held[0] = waiting.orTimeout(60, TimeUnit.SECONDS).join();
+    }
+}

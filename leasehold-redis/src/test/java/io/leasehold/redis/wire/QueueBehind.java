@@ -1,0 +1,104 @@
+package io.leasehold.redis.wire;
+
+import static io.leasehold.redis.wire.ScriptBench.ALICE;
+import static io.leasehold.redis.wire.ScriptBench.plain;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.redis.RedisUnderTest;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** A lock, its holder, and so many waiters that some stand behind the front of the queue. */
+abstract class QueueBehind {
+
+    static final String HEARD = "lock:wake:heard";
+    static final String DAVE = "d".repeat(40);
+    static final long PLACE = 60_000;
+    static final long CLAIM = 4_000;
+
+    @RegisterExtension
+    static final RedisUnderTest SERVER = new RedisUnderTest();
+
+    final ScriptBench bench = new ScriptBench(SERVER, "order:1");
+    final List<String> line = new ArrayList<>();
+    StatefulRedisPubSubConnection<String, String> listener;
+    long token;
+
+    @BeforeEach
+    void hold() {
+        listener = SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
+        listener.sync().subscribe(HEARD);
+        token = bench.now();
+        bench.acquire(ALICE, token);
+    }
+
+    @AfterEach
+    void stop() {
+        redis().configSet("maxmemory", "0");
+        listener.close();
+    }
+
+    RedisCommands<String, String> redis() {
+        return SERVER.redis();
+    }
+
+    static ScriptBench.Proposal waits(long placeMillis) {
+        return plain().waiting(placeMillis, HEARD).claiming(CLAIM);
+    }
+
+    List<Object> ask(String owner, ScriptBench.Proposal proposal) {
+        return bench.acquire(owner, Math.max(bench.now(), bench.storedFence() + 1), proposal);
+    }
+
+    void join(String... owners) {
+        for (String owner : owners) {
+            assertThat(ask(owner, waits(PLACE))).startsWith("queued");
+            line.add(owner);
+        }
+    }
+
+    static String owner(int i) {
+        return String.format("%040x", i);
+    }
+
+    /** So many that some stand behind. */
+    void fill(int waiters) {
+        join(IntStream.range(0, waiters).mapToObj(QueueBehind::owner).toArray(String[]::new));
+        assertThat(bench.queue().waiters()).hasSizeLessThan(waiters);
+        assertThat(bench.everybody()).isEqualTo(line);
+    }
+
+    /** It asked for the last time so long ago that it counts as dead. */
+    void die(String owner) {
+        long alive = bench.now() - 1;
+        redis().zadd(bench.behind, (double) -alive, "a" + owner);
+        String asked = redis().hget(bench.wanted, owner);
+        redis().hset(bench.wanted, owner, alive + asked.substring(asked.indexOf(' ')));
+    }
+
+    void joinAndDie(String... owners) {
+        join(owners);
+        Stream.of(owners).forEach(this::die);
+        line.removeAll(List.of(owners));
+    }
+
+    void handOverAll(List<String> expected) {
+        String holder = ALICE;
+        for (String next : expected) {
+            assertThat(bench.release(holder, 0)).containsExactly("released");
+            assertThat(redis().get(bench.lock)).startsWith(next + ":");
+            holder = next;
+        }
+        bench.release(holder, 0);
+        assertThat(redis().exists(bench.lock, bench.queued, bench.behind, bench.wanted))
+                .isZero();
+    }
+}
