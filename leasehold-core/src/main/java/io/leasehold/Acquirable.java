@@ -14,9 +14,9 @@ import org.jspecify.annotations.Nullable;
  * values mean "without limit". Nothing here is reentrant.
  *
  * <p><b>Errors.</b> {@link LockStoreException} if the store cannot serve. A permanent error is thrown at once. A
- * transient one is retried until {@code maxWait}, for at most one ttl in a row, and then thrown. {@link
- * AmbiguousAcquireException} if the outcome of a request is unknown; the request has been compensated. {@link
- * IllegalStateException} if the client is closed.
+ * transient one is retried until {@code maxWait}, for at most one ttl in a row, and then thrown.
+ * {@link AmbiguousAcquireException} if the outcome of a request is unknown; the request has been compensated.
+ * {@link IllegalStateException} if the client is closed.
  *
  * <p><b>Interruption.</b> Waiting methods throw {@link InterruptedException} and leave nothing behind: they give up the
  * place in a queue, and release a grant that was on its way. They wait for the store to confirm that, for at most one

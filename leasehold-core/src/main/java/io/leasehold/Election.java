@@ -16,8 +16,8 @@ import java.util.function.UnaryOperator;
  * under the conditions of the store's {@link Guarantees}. As with every lease, a process can pause after the check;
  * therefore the resource must check the {@linkplain Term#fencingToken() fencing token}.
  *
- * <p>Stateless; safe for use by any thread. Its {@linkplain #options() options} are those of the client, except {@link
- * LockOptions#maxHold()}: a leader leads without limit, unless {@link #with} sets one.
+ * <p>Stateless; safe for use by any thread. Its {@linkplain #options() options} are those of the client, except
+ * {@link LockOptions#maxHold()}: a leader leads without limit, unless {@link #with} sets one.
  */
 public interface Election {
 
@@ -31,9 +31,9 @@ public interface Election {
     Election with(UnaryOperator<LockOptions> change);
 
     /**
-     * Stands as a candidate until the candidacy or its client is closed. The candidate waits to be elected, runs {@code
-     * lead} for the term, ends the term when {@code lead} has returned, and stands again: at the end of the queue, if
-     * the store has one.
+     * Stands as a candidate until the candidacy or its client is closed. The candidate waits to be elected, runs
+     * {@code lead} for the term, ends the term when {@code lead} has returned, and stands again: at the end of the
+     * queue, if the store has one.
      *
      * <p>{@code lead} runs on the client's {@linkplain Leasehold.Builder#workExecutor work executor} and may block; its
      * thread is interrupted when its term ends. It must then return: the candidate stands again only after that. If it

@@ -154,11 +154,11 @@ public final class Leasehold {
 
         /**
          * Closes the client when the JVM exits in order: by {@code System.exit}, by its last thread, or by a SIGTERM or
-         * SIGINT. Holders are notified first ({@link LossCause#CLIENT_CLOSED}: {@code isValid()} is false, {@code
-         * onLost} is called, {@code interruptOnLoss} interrupts). All current holders, including those of asynchronous
-         * forms, get up to half of {@code atMost} to release. Remaining holds are then ended at the store, so that
-         * other clients need not wait for a ttl. This delays the exit by at most {@code atMost}, plus the time that the
-         * store needs to close its connections: usually milliseconds, at SQL stores up to five seconds for an
+         * SIGINT. Holders are notified first ({@link LossCause#CLIENT_CLOSED}: {@code isValid()} is false,
+         * {@code onLost} is called, {@code interruptOnLoss} interrupts). All current holders, including those of
+         * asynchronous forms, get up to half of {@code atMost} to release. Remaining holds are then ended at the store,
+         * so that other clients need not wait for a ttl. This delays the exit by at most {@code atMost}, plus the time
+         * that the store needs to close its connections: usually milliseconds, at SQL stores up to five seconds for an
          * unanswered transaction. By default, locks that are held at the exit end with their ttl, as they do when the
          * process is killed.
          *

@@ -148,11 +148,11 @@ public final class LockOptions {
      * frees the lock for others, including waiters in this process. A forced release ends the lock at once.
      *
      * <p>If the client is closed or crashes meanwhile, the lock ends with its ttl. It also ends with its ttl if the
-     * lease is lost because its thread died ({@link LossCause#THREAD_DIED}), its handle was dropped ({@link
-     * LossCause#LEAKED}) or the store could not be reached. If the process ends with its job, set a ttl no shorter than
-     * this time. At stores where a hold ends with its session or its process (ZooKeeper, SQLite) the client must stay
-     * open. From zero to {@link #maxHold} less one renewal interval, since the last renewal may come that long before
-     * the end; without renewal, to the ttl. Default zero.
+     * lease is lost because its thread died ({@link LossCause#THREAD_DIED}), its handle was dropped
+     * ({@link LossCause#LEAKED}) or the store could not be reached. If the process ends with its job, set a ttl no
+     * shorter than this time. At stores where a hold ends with its session or its process (ZooKeeper, SQLite) the
+     * client must stay open. From zero to {@link #maxHold} less one renewal interval, since the last renewal may come
+     * that long before the end; without renewal, to the ttl. Default zero.
      */
     public LockOptions atLeast(Duration atLeast) {
         return with(v -> v.atLeast = Objects.requireNonNull(atLeast, "atLeast"));

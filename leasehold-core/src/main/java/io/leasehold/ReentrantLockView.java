@@ -11,10 +11,10 @@ import java.util.function.Consumer;
  * A distributed lock as a {@code java.util.concurrent.locks.Lock}. It is reentrant per thread; the count is kept in
  * this process, so that re-entry costs no round trip and keeps the fencing token.
  *
- * <p>The options of the outermost hold apply. Re-entry beyond {@link LockOptions#reentryLimit(int)} throws {@link
- * IllegalStateException}. {@link #unlock()} by a thread that does not hold the lock throws {@link
- * IllegalMonitorStateException}. {@link #tryLock(long, TimeUnit)} treats negative patience as zero. {@link #lock()} is
- * not interruptible and restores the interrupt flag.
+ * <p>The options of the outermost hold apply. Re-entry beyond {@link LockOptions#reentryLimit(int)} throws
+ * {@link IllegalStateException}. {@link #unlock()} by a thread that does not hold the lock throws
+ * {@link IllegalMonitorStateException}. {@link #tryLock(long, TimeUnit)} treats negative patience as zero.
+ * {@link #lock()} is not interruptible and restores the interrupt flag.
  *
  * <p><b>Loss.</b> Re-entry on a lost hold throws {@link LeaseLostException}; so does {@link #unlock()}, once, at the
  * outermost level. Once an exception or {@link #isHeldByCurrentThread()} has reported the loss to the thread, its next
@@ -22,9 +22,9 @@ import java.util.function.Consumer;
  * not unlocked. It is therefore correct to end a section with {@code if (isHeldByCurrentThread()) unlock()}.
  *
  * <p><b>Suspension.</b> Re-entry costs no round trip unless the machine was suspended since the last check. After a
- * suspension the view asks the store first, and {@code lock()} and {@code tryLock()} may throw {@link
- * LockStoreException} if the store does not answer, or {@link LeaseAtRiskException} if nothing has confirmed the hold
- * yet. The hold then continues with its levels.
+ * suspension the view asks the store first, and {@code lock()} and {@code tryLock()} may throw
+ * {@link LockStoreException} if the store does not answer, or {@link LeaseAtRiskException} if nothing has confirmed the
+ * hold yet. The hold then continues with its levels.
  */
 public interface ReentrantLockView extends Lock {
 
@@ -80,9 +80,9 @@ public interface ReentrantLockView extends Lock {
 
     /**
      * Whether the current thread holds this lock and has not lost it. A local check, except after a suspension of the
-     * machine: then the view asks the store first. A hold that the store does not confirm is lost from then on ({@link
-     * LossCause#EXPIRED}), even if the store would have confirmed it later: it is released at the store, so that
-     * nothing stays held after {@code false}.
+     * machine: then the view asks the store first. A hold that the store does not confirm is lost from then on
+     * ({@link LossCause#EXPIRED}), even if the store would have confirmed it later: it is released at the store, so
+     * that nothing stays held after {@code false}.
      */
     boolean isHeldByCurrentThread();
 

@@ -19,10 +19,10 @@
  * }
  * }</pre>
  *
- * <p>Create one {@link io.leasehold.LockClient} per process, like a connection pool. A {@link
- * io.leasehold.DistributedLock} is a name with options; it costs nothing and holds nothing. A lease is held until it is
- * closed. The URI selects the store among the artefacts on the class path: {@code memory:}, {@code sqlite:}, {@code
- * redis:}, {@code redlock:}, {@code jdbc:}, {@code zk:}, {@code etcd:}.
+ * <p>Create one {@link io.leasehold.LockClient} per process, like a connection pool. A
+ * {@link io.leasehold.DistributedLock} is a name with options; it costs nothing and holds nothing. A lease is held
+ * until it is closed. The URI selects the store among the artefacts on the class path: {@code memory:},
+ * {@code sqlite:}, {@code redis:}, {@code redlock:}, {@code jdbc:}, {@code zk:}, {@code etcd:}.
  *
  * <h2>Waiting</h2>
  *

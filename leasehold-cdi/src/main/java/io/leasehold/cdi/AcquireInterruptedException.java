@@ -1,8 +1,8 @@
 package io.leasehold.cdi;
 
 /**
- * Thrown if the thread was interrupted while it waited for a lock, and the method does not declare {@link
- * InterruptedException}. The thread's interrupt flag is set again; the body has not run.
+ * Thrown if the thread was interrupted while it waited for a lock, and the method does not declare
+ * {@link InterruptedException}. The thread's interrupt flag is set again; the body has not run.
  */
 public final class AcquireInterruptedException extends RuntimeException {
 

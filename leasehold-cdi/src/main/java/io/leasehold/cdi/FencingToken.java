@@ -7,8 +7,8 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Marks a parameter of type {@code long} of a {@link Locked} method that receives the {@linkplain
- * io.leasehold.Lease#fencingToken() fencing token} of the lease, regardless of the caller's argument.
+ * Marks a parameter of type {@code long} of a {@link Locked} method that receives the
+ * {@linkplain io.leasehold.Lease#fencingToken() fencing token} of the lease, regardless of the caller's argument.
  */
 @Target(ElementType.PARAMETER)
 @Retention(RetentionPolicy.RUNTIME)

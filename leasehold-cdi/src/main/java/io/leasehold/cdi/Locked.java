@@ -19,13 +19,13 @@ import java.lang.annotation.Target;
  * a resource that checks the {@linkplain FencingToken fencing token} detects a pause between that check and the commit.
  * If the lease was lost before the body ended, the call throws {@link io.leasehold.LeaseLostException}.
  *
- * <p><b>Not reentrant.</b> A call inside the body that requests the same lock is refused with an {@link
- * IllegalStateException}.
+ * <p><b>Not reentrant.</b> A call inside the body that requests the same lock is refused with an
+ * {@link IllegalStateException}.
  *
- * <p>Parameters of type {@link io.leasehold.Lease}, {@link io.leasehold.MultiLease} (several keys) and {@link
- * FencingToken} {@code long} are filled; the caller passes null or 0. Methods may block, or return a {@code
- * CompletionStage}, which acquires without blocking a thread. Other asynchronous types are refused when the application
- * starts.
+ * <p>Parameters of type {@link io.leasehold.Lease}, {@link io.leasehold.MultiLease} (several keys) and
+ * {@link FencingToken} {@code long} are filled; the caller passes null or 0. Methods may block, or return a
+ * {@code CompletionStage}, which acquires without blocking a thread. Other asynchronous types are refused when the
+ * application starts.
  *
  * <p>All texts may contain <code>${…}</code>, read from MicroProfile Config. Durations are written as {@code 3s},
  * {@code 500ms}, {@code 1m30s} or {@code PT3S}.
@@ -84,8 +84,8 @@ public @interface Locked {
     OnBusy onBusy() default OnBusy.THROW;
 
     /**
-     * For {@link OnBusy#FALLBACK}: a method of the same class with the same parameters, optionally followed by {@link
-     * io.leasehold.Attempt.Busy}.
+     * For {@link OnBusy#FALLBACK}: a method of the same class with the same parameters, optionally followed by
+     * {@link io.leasehold.Attempt.Busy}.
      */
     @Nonbinding
     String fallback() default "";

@@ -50,8 +50,8 @@ public interface LockNode extends LockKeeper {
     CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership);
 
     /**
-     * Tells a member the age of its memory; {@code Stale} with floor zero if the member has accepted it, {@code
-     * Refused} if its life has changed or it knows its birth already, or a failure.
+     * Tells a member the age of its memory; {@code Stale} with floor zero if the member has accepted it,
+     * {@code Refused} if its life has changed or it knows its birth already, or a failure.
      */
     CompletableFuture<NodeReply> birth(Birth birth);
 }

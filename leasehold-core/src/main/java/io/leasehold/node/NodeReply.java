@@ -20,8 +20,8 @@ public sealed interface NodeReply {
     }
 
     /**
-     * The candidate is granted: the lock was free or this owner token already held it, and the node has stored {@code
-     * candidate + reserve − 1} as the fence.
+     * The candidate is granted: the lock was free or this owner token already held it, and the node has stored
+     * {@code candidate + reserve − 1} as the fence.
      */
     record Yes(Incarnation incarnation, long serverMicros) implements Answered {}
 

@@ -92,9 +92,9 @@ public final class AcquireRequest {
     }
 
     /**
-     * Lets the store hand the lock over to the waiting caller in the step that frees it ({@link
-     * StoreSignals#handedOver}), for this time: the caller must ask again within it, or it loses the lock and its
-     * place. Zero (the default) means that the caller is only woken.
+     * Lets the store hand the lock over to the waiting caller in the step that frees it
+     * ({@link StoreSignals#handedOver}), for this time: the caller must ask again within it, or it loses the lock and
+     * its place. Zero (the default) means that the caller is only woken.
      */
     public AcquireRequest claiming(long claim) {
         return with(new Rest(rest.nodeTimeout, rest.reserve, rest.seen, rest.recheck, claim, rest.ballot));

@@ -19,8 +19,8 @@ public interface LockStore extends LockKeeper {
     }
 
     /**
-     * Whether the store combines the answers of several nodes, each with its {@linkplain
-     * AcquireRequest#nodeTimeoutNanos own time limit}; otherwise the store is the node.
+     * Whether the store combines the answers of several nodes, each with its
+     * {@linkplain AcquireRequest#nodeTimeoutNanos own time limit}; otherwise the store is the node.
      */
     default boolean isOfNodes() {
         return false;

@@ -66,7 +66,8 @@ final class BrokenDemo {
             }
         }
         if (play.naive()) {
-            play.say(Ink.RED, "VIOLATED, all five, as expected. For a comparison with Leasehold: leasehold demo broken");
+            play.say(
+                    Ink.RED, "VIOLATED, all five, as expected. For a comparison with Leasehold: leasehold demo broken");
             return false;
         }
         boolean held = outcomes.stream().allMatch(Outcome::oursHeld);

@@ -48,7 +48,9 @@ final class FailoverDemo {
         if (play.write("w1")) {
             play.line(Ink.RED, "the work of w2 is lost");
         }
-        play.line(Ink.PLAIN, "w1 can no longer renew, and learns of it when its own clock shows that the lease has ended");
+        play.line(
+                Ink.PLAIN,
+                "w1 can no longer renew, and learns of it when its own clock shows that the lease has ended");
         play.hearOfLoss("w1");
         boolean held = play.judge(
                 Set.of(Promise.TOKENS, Promise.UPDATES, Promise.PROGRESS),

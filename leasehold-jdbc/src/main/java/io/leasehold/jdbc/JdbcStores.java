@@ -39,8 +39,8 @@ import org.jspecify.annotations.Nullable;
  * Creates stores that keep locks in a lease table of a database.
  *
  * <p><b>Guarantee.</b> Transactions decide exclusion. Leases end by the database's clock, so it must not jump. Nothing
- * depends on a session: each transaction may run in another one. The tables {@code leasehold_lock} and {@code
- * leasehold_store} are created if they are missing.
+ * depends on a session: each transaction may run in another one. The tables {@code leasehold_lock} and
+ * {@code leasehold_store} are created if they are missing.
  *
  * <p>For SQLite see {@link SqliteStore}.
  */

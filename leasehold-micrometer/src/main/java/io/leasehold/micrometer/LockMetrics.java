@@ -85,8 +85,8 @@ public final class LockMetrics implements LockListener {
     }
 
     /**
-     * Publishes the result of a search ({@link io.leasehold.admin.LockAdmin#leaks}) as the gauge {@code
-     * distributed.lock.leaks}, by kind. Call it again after each search.
+     * Publishes the result of a search ({@link io.leasehold.admin.LockAdmin#leaks}) as the gauge
+     * {@code distributed.lock.leaks}, by kind. Call it again after each search.
      */
     public void leaksFound(Collection<Leak> leaks) {
         for (Leak.Kind kind : Leak.Kind.values()) {

@@ -23,9 +23,9 @@ import reactor.util.context.Context;
  * <ul>
  *   <li><b>Completion and error</b> are passed on once the store has answered the release, or its time limit has passed.
  *   <li><b>Cancellation</b> leaves the queue, or cancels the work and sends the release without waiting for its answer.
- *       Before that it waits for work that runs inside {@code subscribe} or {@code request}, such as a {@code
- *       Mono.fromRunnable}. Work on other threads may continue for a moment after its cancellation, while another
- *       client already holds the lock: only the fencing token protects against that.
+ *       Before that it waits for work that runs inside {@code subscribe} or {@code request}, such as a
+ *       {@code Mono.fromRunnable}. Work on other threads may continue for a moment after its cancellation, while
+ *       another client already holds the lock: only the fencing token protects against that.
  *   <li><b>Loss</b> cancels the work and ends the publisher with {@link io.leasehold.LeaseLostException}, even if the
  *       work has completed and only the release detects the loss. If the work had ended with an error, that is
  *       suppressed in it.

@@ -9,8 +9,8 @@ import org.springframework.context.annotation.Import;
 import org.springframework.core.Ordered;
 
 /**
- * Enables {@link Locked} methods; place it on a configuration class. It needs a bean of type {@link
- * io.leasehold.LockClient}, and uses a bean of type {@link LeaseholdSettings} if there is one.
+ * Enables {@link Locked} methods; place it on a configuration class. It needs a bean of type
+ * {@link io.leasehold.LockClient}, and uses a bean of type {@link LeaseholdSettings} if there is one.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

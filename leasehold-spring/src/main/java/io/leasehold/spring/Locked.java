@@ -16,8 +16,8 @@ import java.lang.annotation.Target;
  * checks the {@linkplain FencingToken fencing token} detects a pause between that check and the commit. If the lease
  * was lost before the body ended, the call throws {@link io.leasehold.LeaseLostException}.
  *
- * <p><b>Not reentrant.</b> A call inside the body that requests the same lock is refused with an {@link
- * IllegalStateException}.
+ * <p><b>Not reentrant.</b> A call inside the body that requests the same lock is refused with an
+ * {@link IllegalStateException}.
  *
  * <p>Parameters of type {@link io.leasehold.Lease}, {@link io.leasehold.MultiLease} (several keys) and {@link
  * FencingToken} {@code long} are filled; the caller passes null or 0. Methods may block. They may also be suspend
@@ -70,8 +70,8 @@ public @interface Locked {
     OnBusy onBusy() default OnBusy.DEFAULT;
 
     /**
-     * For {@link OnBusy#FALLBACK}: a method of the same class with the same parameters, optionally followed by {@link
-     * io.leasehold.Attempt.Busy}.
+     * For {@link OnBusy#FALLBACK}: a method of the same class with the same parameters, optionally followed by
+     * {@link io.leasehold.Attempt.Busy}.
      */
     String fallback() default "";
 

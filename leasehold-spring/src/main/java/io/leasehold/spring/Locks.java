@@ -6,8 +6,8 @@ import io.leasehold.MultiLease;
 import io.leasehold.spi.method.LeaseScope;
 
 /**
- * Finds the lease under which the calling code runs: that of the innermost {@link Locked} method or {@link
- * LeaseholdTemplate} of this thread.
+ * Finds the lease under which the calling code runs: that of the innermost {@link Locked} method or
+ * {@link LeaseholdTemplate} of this thread.
  *
  * <p>On JDK 25 and newer, threads that the body forks in a {@code StructuredTaskScope} also find it; other threads do
  * not.

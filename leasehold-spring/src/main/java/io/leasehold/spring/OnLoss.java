@@ -1,8 +1,8 @@
 package io.leasehold.spring;
 
 /**
- * The treatment of a body whose lease is lost while it runs. In each case the caller receives a {@link
- * io.leasehold.LeaseLostException} when the body has ended, with the body's own exception suppressed in it.
+ * The treatment of a body whose lease is lost while it runs. In each case the caller receives a
+ * {@link io.leasehold.LeaseLostException} when the body has ended, with the body's own exception suppressed in it.
  */
 public enum OnLoss {
     /** The thread of a blocking body is interrupted, a publisher or a stage is cancelled. */

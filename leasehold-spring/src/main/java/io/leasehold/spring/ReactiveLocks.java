@@ -8,8 +8,8 @@ import reactor.core.publisher.Mono;
 import reactor.util.context.Context;
 
 /**
- * Finds the lease under which a publisher runs: that of the innermost {@link Locked} method or {@code
- * io.leasehold.reactor.ReactiveLocks} around its subscription. Both classes find the same lease.
+ * Finds the lease under which a publisher runs: that of the innermost {@link Locked} method or
+ * {@code io.leasehold.reactor.ReactiveLocks} around its subscription. Both classes find the same lease.
  */
 public final class ReactiveLocks {
 

@@ -102,9 +102,9 @@ public record Dialect(
     /**
      * By {@code Connection.setAutoCommit(false)}, {@code commit()} and {@code rollback()}.
      *
-     * @param limits (wait): the first statement of the transaction, which limits its wait for a row, as in {@code
-     *     250ms}. Null if the database supports no limit below a second: then a transaction never waits for a row, and
-     *     is retried later
+     * @param limits (wait): the first statement of the transaction, which limits its wait for a row, as in
+     *     {@code 250ms}. Null if the database supports no limit below a second: then a transaction never waits for a
+     *     row, and is retried later
      */
     public record ByDriver(@Nullable String limits) implements Transaction {}
 

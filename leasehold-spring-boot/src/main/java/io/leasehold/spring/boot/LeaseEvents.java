@@ -5,8 +5,9 @@ import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.core.task.SimpleAsyncTaskExecutor;
 
 /**
- * Publishes application events: {@link LockListener.Lost}, {@link LockListener.AtRisk} and {@link
- * LockListener.Abandoned}. Each is published on its own thread, since listeners may block; these events are rare.
+ * Publishes application events: {@link LockListener.Lost}, {@link LockListener.AtRisk} and
+ * {@link LockListener.Abandoned}. Each is published on its own thread, since listeners may block; these events are
+ * rare.
  */
 final class LeaseEvents implements LockListener {
 

@@ -25,9 +25,9 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
  * }</pre>
  *
  * <p><b>Guarantee.</b> Locks are reentrant per thread, without a round trip, as {@link ReentrantLockView} is. A lost
- * lock is never silently acquired again: in the thread that held it, {@code tryLock} returns false once, and {@code
- * lock} throws {@link LeaseLostException} once. Only then a new hold begins, with a larger fencing token. A {@code
- * LockRegistryLeaderInitiator} that lost its lock therefore revokes the leadership before it grants it again.
+ * lock is never silently acquired again: in the thread that held it, {@code tryLock} returns false once, and
+ * {@code lock} throws {@link LeaseLostException} once. Only then a new hold begins, with a larger fencing token. A
+ * {@code LockRegistryLeaderInitiator} that lost its lock therefore revokes the leadership before it grants it again.
  *
  * <p><b>Threads.</b> Any thread may use it. The registry keeps no state for keys that are not held, so nothing needs to
  * expire.

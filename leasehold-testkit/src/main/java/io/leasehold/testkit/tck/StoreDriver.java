@@ -120,7 +120,8 @@ final class StoreDriver {
         if (reply instanceof AcquireReply.Failed failed) {
             fail("acquire failed", failed.error());
         }
-        return assertInstanceOf(AcquireReply.Busy.class, reply, "the lock is held, so a caller that does not wait receives busy");
+        return assertInstanceOf(
+                AcquireReply.Busy.class, reply, "the lock is held, so a caller that does not wait receives busy");
     }
 
     /** Asks, with a new owner token, until granted; returns that grant. */

@@ -11,8 +11,8 @@ import java.util.concurrent.CompletableFuture;
  * virtual time.
  *
  * <p>It has its own monotonic and wall clock, both of which can be wrong, and it can stop while the world continues:
- * {@link #pause}, {@link #freeze}, {@link #suspend}, {@link #crash}. The monotonic clock starts anywhere, as {@code
- * System.nanoTime()} does.
+ * {@link #pause}, {@link #freeze}, {@link #suspend}, {@link #crash}. The monotonic clock starts anywhere, as
+ * {@code System.nanoTime()} does.
  *
  * <p><b>Threads, interruption.</b> See {@link VirtualWorld}. {@link #await} throws {@link InterruptedException} if
  * the thread's interrupt flag is or becomes set, by an event for example.
@@ -191,8 +191,8 @@ public final class VirtualRuntime implements LockRuntime {
 
     /**
      * Ends this process: none of its code ever runs again. If a test calls it after that (for example a release), the
-     * call sends nothing and throws {@link IllegalStateException}, as does every use of this runtime. {@code
-     * Lease.close()} throws nothing, and sends nothing either.
+     * call sends nothing and throws {@link IllegalStateException}, as does every use of this runtime.
+     * {@code Lease.close()} throws nothing, and sends nothing either.
      */
     public void crash() {
         world.requireOwner();

@@ -15,16 +15,16 @@ import org.jspecify.annotations.Nullable;
  * A deterministic world: time passes only while a thread runs it, events happen one after another in one thread, and a
  * seed determines their order and all randomness.
  *
- * <p><b>Guarantee.</b> The same seed and the same program give the same events in the same order, which {@link
- * #traceHash()} proves. Events that are due at the same nanosecond happen in a random order.
+ * <p><b>Guarantee.</b> The same seed and the same program give the same events in the same order, which
+ * {@link #traceHash()} proves. Events that are due at the same nanosecond happen in a random order.
  *
  * <p><b>Processes.</b> {@link #process} creates the {@link VirtualRuntime} of one process: it has its own clocks, and
  * can be paused, frozen, suspended and crashed while the others continue.
  *
- * <p><b>Threads.</b> It belongs to the thread that created it, and to those that its processes {@linkplain
- * VirtualRuntime#startThread start}; one of them runs at a time. Other threads are refused with {@link
- * IllegalStateException}. A waiting method may be called from within an event, unless a process has started threads;
- * the world then continues inside it.
+ * <p><b>Threads.</b> It belongs to the thread that created it, and to those that its processes
+ * {@linkplain VirtualRuntime#startThread start}; one of them runs at a time. Other threads are refused with
+ * {@link IllegalStateException}. A waiting method may be called from within an event, unless a process has started
+ * threads; the world then continues inside it.
  */
 public final class VirtualWorld {
 
