@@ -18,7 +18,7 @@ record FailureLines(Invocation invocation) {
         return failure.code().code();
     }
 
-    /** A script that asked {@code run} for JSON is told in JSON. */
+    /** Reports in JSON if a script requested JSON from {@code run}. */
     int told(Failure failure, RunCommand run, List<String> arguments) {
         if (!RunCommand.wantsJson(arguments.toArray(String[]::new))) {
             return told(failure);

@@ -71,7 +71,7 @@ class FailingProviderTest {
         try {
             assertThatThrownBy(() -> new JdbcStoreProvider().open(StoreUri.parse(url), provider, runtime))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContaining("decide")
+                    .hasMessageContaining("use only one of them")
                     .hasMessageNotContaining("pssst");
         } finally {
             runtime.close();

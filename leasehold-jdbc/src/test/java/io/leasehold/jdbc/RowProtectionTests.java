@@ -356,7 +356,7 @@ interface RowProtectionTests {
 
             assertThatThrownBy(() -> versions.advance(two, 1L, seenByTwo))
                     .isInstanceOf(StaleVersionException.class)
-                    .hasMessageContainingAll("orders 1", "version " + seenByTwo, "read again");
+                    .hasMessageContainingAll("orders 1", "version " + seenByTwo, "read the row again");
             two.rollback();
             assertThat(versions.read(two, 1L)).hasValue(seenByOne + 1);
             assertThat(versions.read(two, 99L)).isEmpty();

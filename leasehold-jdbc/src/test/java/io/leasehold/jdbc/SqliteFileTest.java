@@ -169,7 +169,9 @@ class SqliteFileTest {
                 Statement statement = connection.createStatement()) {
             statement.execute("CREATE TABLE customers (id INTEGER)");
         }
-        assertThat(refusal(file)).isInstanceOf(UnsafeStoreException.class).hasMessageContaining("something else");
+        assertThat(refusal(file))
+                .isInstanceOf(UnsafeStoreException.class)
+                .hasMessageContaining("of another application");
         try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + file);
                 Statement statement = connection.createStatement()) {
             assertThat(statement.executeQuery("PRAGMA journal_mode").getString(1))

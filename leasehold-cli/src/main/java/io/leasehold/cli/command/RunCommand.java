@@ -214,7 +214,7 @@ public final class RunCommand implements Callable<Integer> {
     }
 
     /**
-     * What these options ask for.
+     * The run that these options describe.
      *
      * @param arguments all arguments of the program
      * @throws ParameterException if they make no sense; {@link IllegalArgumentException} if picocli has not read them

@@ -25,7 +25,7 @@ final class ProcessState {
         return monotonic;
     }
 
-    /** What its monotonic clock shows: it stands still while its machine sleeps, and never goes back. */
+    /** The reading of its monotonic clock, which stands still while its machine sleeps, and never goes back. */
     long monotonicNanos(long nowNanos) {
         return monotonic.read(Math.max(nowNanos, asleepUntilNanos));
     }
