@@ -135,7 +135,7 @@ interface CredentialsTests {
                         .credentials(vault)
                         .connect())
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("decide")
+                .hasMessageContaining("use only one of them")
                 .hasMessageNotContaining("s3cret");
     }
 

@@ -129,6 +129,9 @@ if queued and not value then
   -- Only a waiter that can still hear of it keeps the lock from the caller.
   local first = serve_first(owner, fence)
   if refusal then
+    if ours then
+      redis.call('DEL', LOCK)
+    end
     return refusal
   end
   if first and put(LOCK, ARGV[1], ARGV[2], not ours) then
@@ -159,8 +162,10 @@ if place > 0 then
   if joined then
     answer = 'queued'
   elseif joined == false then
+    write_queue()
     return broken(key)
   elseif not refusal.err:find('OOM', 1, true) then
+    write_queue()
     return refusal
   end
 else

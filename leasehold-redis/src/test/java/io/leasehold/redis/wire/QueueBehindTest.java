@@ -126,6 +126,9 @@ class QueueBehindTest extends QueueBehind {
                 assertThat(waiter.alive()).isBetween(front.soonest(), front.latest());
             }
             assertThat(redis().zcard(bench.behind)).isEqualTo(2 * redis().hlen(bench.wanted));
+            assertThat(List.of(redis().pttl(bench.behind), redis().pttl(bench.wanted)))
+                    .as("step %d: keys that never expire", step)
+                    .doesNotContain(-1L);
         }
     }
 

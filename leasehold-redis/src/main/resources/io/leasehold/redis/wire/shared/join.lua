@@ -39,9 +39,13 @@ local function join_behind(waiter, alive, place_us, asked)
     return failed(WANTED)
   end
   local stands = is_new == 0 and try('ZADD', BEHIND, '-' .. ends, 'a' .. waiter) == 0
+  -- A new entry may have made the keys anew, without a ttl: they were empty, or one of them was evicted.
+  local expires_later = not stands
   if not stands and not refusal then
     for _, member in ipairs(try('ZRANGEBYSCORE', BEHIND, digits(-now), '(0', 'LIMIT', '0', '64') or {}) do
-      leave_behind(member:sub(2))
+      if member:sub(2) ~= waiter then
+        leave_behind(member:sub(2))
+      end
     end
     local last = try('ZREVRANGE', BEHIND, '0', '0', 'WITHSCORES')
     local arrival = math.max(now, last and last[2] and tonumber(last[2]) + 1 or 0)
@@ -54,6 +58,9 @@ local function join_behind(waiter, alive, place_us, asked)
   if alive > behind then
     behind = longer(alive, place_us)
     latest, changed = math.max(latest, behind), true
+    expires_later = true
+  end
+  if expires_later then
     local ms = digits(math.ceil((behind - now) / 1000))
     try('PEXPIRE', BEHIND, ms)
     try('PEXPIRE', WANTED, ms)

@@ -48,6 +48,9 @@ local function come_forward()
     return
   end
   local wanted = try('HMGET', WANTED, unpack(owners)) or {}
+  if refusal then
+    return
+  end
   try('HDEL', WANTED, unpack(owners))
   if refusal or not try('ZREM', BEHIND, unpack(members)) then
     return
