@@ -231,4 +231,21 @@ class QueueBehindTest extends QueueBehind {
                 .contains("cmdstat_mget:calls=10,")
                 .doesNotContain("cmdstat_set:", "cmdstat_append", "cmdstat_setrange", "cmdstat_pexpire", "cmdstat_zr");
     }
+
+    /** Two of them set the time of the keys, which it may have made anew. */
+    @Test
+    void whoJoinsBehindCostsNineCommands() {
+        fill(40);
+        redis().configResetstat();
+
+        for (int i = 40; i < 50; i++) {
+            ask(owner(i), waits(PLACE));
+        }
+
+        assertThat(redis().info("commandstats"))
+                .contains("cmdstat_mget:calls=10,", "cmdstat_time:calls=", "cmdstat_pttl:calls=10,")
+                .contains("cmdstat_hset:calls=10,", "cmdstat_zadd:calls=10,", "cmdstat_pexpire:calls=20,")
+                .contains("cmdstat_zrangebyscore:calls=10,", "cmdstat_zrevrange:calls=10,")
+                .doesNotContain("cmdstat_set:", "cmdstat_append", "cmdstat_setrange", "cmdstat_zrem", "cmdstat_hdel");
+    }
 }
