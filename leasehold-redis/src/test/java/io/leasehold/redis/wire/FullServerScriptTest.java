@@ -7,52 +7,17 @@ import static io.leasehold.redis.wire.ScriptBench.SECOND;
 import static io.leasehold.redis.wire.ScriptBench.plain;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.StoredQueue;
-import io.lettuce.core.RedisURI;
-import io.lettuce.core.api.sync.RedisCommands;
-import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.List;
 import java.util.function.Supplier;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Each step of a hand-over at a server whose memory is full: it takes no new waiter, and refuses nothing else. */
 @Tag("quick")
-class FullServerScriptTest {
+class FullServerScriptTest extends HeldLockWithListener {
 
-    private static final String DEAF = "lock:wake:nobody-listens";
-    private static final String HEARD = "lock:wake:heard";
-    private static final long CLAIM = 4_000;
     private static final long WINDOW = 20 * SECOND;
-
-    @RegisterExtension
-    static final RedisUnderTest SERVER = new RedisUnderTest();
-
-    private final ScriptBench bench = new ScriptBench(SERVER, "order:1");
-    private StatefulRedisPubSubConnection<String, String> listener;
-    private long token;
-
-    @BeforeEach
-    void hold() {
-        listener = SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
-        listener.sync().subscribe(HEARD);
-        token = bench.now();
-        bench.acquire(ALICE, token);
-    }
-
-    @AfterEach
-    void makeRoom() {
-        redis().configSet("maxmemory", "0");
-        listener.close();
-    }
-
-    private RedisCommands<String, String> redis() {
-        return SERVER.redis();
-    }
 
     private List<Object> ask(String owner, String channel, long claim) {
         return bench.acquire(

@@ -4,51 +4,17 @@ import static io.leasehold.redis.wire.ScriptBench.ALICE;
 import static io.leasehold.redis.wire.ScriptBench.plain;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.redis.RedisUnderTest;
-import io.lettuce.core.RedisURI;
-import io.lettuce.core.api.sync.RedisCommands;
-import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** A lock, its holder, and so many waiters that some stand behind the front of the queue. */
-abstract class QueueBehind {
+abstract class QueueBehind extends HeldLockWithListener {
 
-    static final String HEARD = "lock:wake:heard";
-    static final String DAVE = "d".repeat(40);
     static final long PLACE = 60_000;
-    static final long CLAIM = 4_000;
 
-    @RegisterExtension
-    static final RedisUnderTest SERVER = new RedisUnderTest();
-
-    final ScriptBench bench = new ScriptBench(SERVER, "order:1");
     final List<String> line = new ArrayList<>();
-    StatefulRedisPubSubConnection<String, String> listener;
-    long token;
-
-    @BeforeEach
-    void hold() {
-        listener = SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
-        listener.sync().subscribe(HEARD);
-        token = bench.now();
-        bench.acquire(ALICE, token);
-    }
-
-    @AfterEach
-    void stop() {
-        redis().configSet("maxmemory", "0");
-        listener.close();
-    }
-
-    RedisCommands<String, String> redis() {
-        return SERVER.redis();
-    }
 
     static ScriptBench.Proposal waits(long placeMillis) {
         return plain().waiting(placeMillis, HEARD).claiming(CLAIM);

@@ -7,55 +7,19 @@ import static io.leasehold.redis.wire.ScriptBench.SECOND;
 import static io.leasehold.redis.wire.ScriptBench.plain;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.StoredQueue;
-import io.lettuce.core.RedisURI;
 import io.lettuce.core.SetArgs;
-import io.lettuce.core.api.sync.RedisCommands;
-import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** The queue is one string: what is beside an entry, in it, or missing in it, is that of nobody else. */
 @Tag("quick")
-class QueueLayoutTest {
-
-    private static final String DEAF = "lock:wake:nobody-listens";
-    private static final String HEARD = "lock:wake:heard";
-    private static final String DAVE = "d".repeat(40);
-    private static final long CLAIM = 4_000;
-
-    @RegisterExtension
-    static final RedisUnderTest SERVER = new RedisUnderTest();
-
-    private final ScriptBench bench = new ScriptBench(SERVER, "order:1");
-    private StatefulRedisPubSubConnection<String, String> listener;
-    private long token;
-
-    @BeforeEach
-    void hold() {
-        listener = SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
-        listener.sync().subscribe(HEARD);
-        token = bench.now();
-        bench.acquire(ALICE, token);
-    }
-
-    @AfterEach
-    void stopListening() {
-        listener.close();
-    }
-
-    private RedisCommands<String, String> redis() {
-        return SERVER.redis();
-    }
+class QueueLayoutTest extends HeldLockWithListener {
 
     private Object ask(String owner, String holder) {
         return bench.acquire(

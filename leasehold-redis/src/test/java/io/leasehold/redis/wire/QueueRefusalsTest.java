@@ -19,9 +19,6 @@ import org.junit.jupiter.api.Test;
 @Tag("quick")
 class QueueRefusalsTest extends QueueBehind {
 
-    private static final ScriptBench.Proposal DEAF =
-            plain().waiting(PLACE, "lock:wake:no-client-listens").claiming(CLAIM);
-
     @AfterEach
     void allow() {
         redis().aclSetuser("default", AclSetuserArgs.Builder.allCommands());
@@ -34,7 +31,8 @@ class QueueRefusalsTest extends QueueBehind {
     @Test
     void anAcquireThatIsRefusedLeavesTheLockToNoWaiterThatWasNotReached() {
         for (int i = 0; i < 12; i++) {
-            assertThat(ask(owner(i), DEAF)).startsWith("queued");
+            assertThat(ask(owner(i), plain().waiting(PLACE, DEAF).claiming(CLAIM)))
+                    .startsWith("queued");
         }
         List<String> before = bench.everybody();
         redis().del(bench.lock);

@@ -133,11 +133,14 @@ final class VirtualWorldTest {
         long nano = app.nanoTime();
         app.suspend(Duration.ofSeconds(60));
         assertThat(app.nanoTime() - nano).as("as it falls asleep").isZero();
+        assertThat(app.asleepForNanos()).isEqualTo(60_000_000_000L);
         world.runFor(Duration.ofSeconds(20));
         app.suspend(Duration.ofSeconds(50));
         assertThat(app.nanoTime() - nano).as("in its sleep").isZero();
+        assertThat(app.asleepForNanos()).isEqualTo(50_000_000_000L);
         world.runFor(Duration.ofSeconds(50));
         assertThat(app.nanoTime() - nano).as("as it wakes").isZero();
+        assertThat(app.asleepForNanos()).isZero();
         world.runFor(Duration.ofSeconds(1));
         assertThat(app.nanoTime() - nano).as("awake for a second").isBetween(990_000_000L, 1_010_000_000L);
     }
