@@ -92,7 +92,6 @@ public final class Main implements Runnable {
             int code = plain == null ? execute(arguments, invocation) : perform(plain, arguments, failures);
             if (code == ExitCode.OK.code()) {
                 // Help is written by picocli, which looks at no failure.
-                invocation.terminal().writer().flush();
                 invocation.terminal().checkWritten();
             }
             return code;
@@ -104,7 +103,10 @@ public final class Main implements Runnable {
     }
 
     private static int execute(String[] arguments, Invocation invocation) {
-        return commandLine(arguments, invocation).execute(arguments);
+        CommandLine line = commandLine(arguments, invocation);
+        int code = line.execute(arguments);
+        line.getOut().flush();
+        return code;
     }
 
     /** The command line for these arguments: where they begin with {@code run}, the others are not read, since each costs time at a start. */
@@ -119,8 +121,6 @@ public final class Main implements Runnable {
     private static int perform(PlainRun run, String[] arguments, FailureLines failures) {
         try {
             return run.perform();
-        } catch (OutputGoneException gone) {
-            throw gone;
         } catch (Exception | Error problem) {
             return failures.told(failures.thrown(problem), run.command(), List.of(arguments));
         }

@@ -90,7 +90,7 @@ public final class PlainRun {
                 if (word.startsWith("-")) {
                     set(command, store, word);
                 } else {
-                    require(command.lock == null && !word.isEmpty());
+                    require(command.lock == null);
                     command.lock = word;
                 }
             }
