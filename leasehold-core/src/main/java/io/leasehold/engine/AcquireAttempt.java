@@ -45,6 +45,8 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
 
     private LockRuntime.@Nullable Timer timer;
     private boolean closing;
+    /** It is in the queue no more. Only the thread that delivers the outcome uses it. */
+    private boolean outOfQueue;
     /** Listeners have heard of its end. Only the thread that delivers the outcome uses it. */
     private boolean endTold;
     /** The undos that are under way. */
@@ -150,7 +152,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         }
     }
 
-    /** Leaves the queue for good: a caller that withdraws the attempt now waits for its undos at most. */
+    /** Lets the next in the queue begin: a caller that withdraws the attempt now waits for its undos at most. */
     private void leave() {
         CompletableFuture<?> undos;
         synchronized (this) {
@@ -158,7 +160,8 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
             undos = undone;
         }
         try {
-            queues.leave(this);
+            leaveQueue();
+            queues.settle(name);
         } finally {
             undos.whenComplete((nothing, error) -> settled.complete(null));
         }
@@ -296,13 +299,25 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
     }
 
     private void deliver(AttemptOutcome news, Attempt<Lease> attempt) {
+        leaveQueue();
         tell(news);
         result.complete(attempt);
     }
 
     private void fail(AttemptOutcome news, Throwable error) {
+        leaveQueue();
         tell(news);
         result.completeExceptionally(error);
+    }
+
+    /** A caller that hears of the end, and asks again at once, must not meet this attempt in the queue. */
+    private void leaveQueue() {
+        if (!outOfQueue) {
+            Futures.guarded("leaving the queue", () -> {
+                queues.remove(this);
+                outOfQueue = true;
+            });
+        }
     }
 
     /** Tells the listeners of the end, once. */

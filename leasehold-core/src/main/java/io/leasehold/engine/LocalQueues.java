@@ -113,10 +113,15 @@ final class LocalQueues {
         });
     }
 
-    /** The attempt is done. */
+    /** The attempt is done, and the next one may start. */
     void leave(Contender attempt) {
-        change(attempt.name(), queue -> queue.leave(attempt));
+        remove(attempt);
         settle(attempt.name());
+    }
+
+    /** The attempt is done; the next one waits for {@link #settle}. */
+    void remove(Contender attempt) {
+        change(attempt.name(), queue -> queue.leave(attempt));
     }
 
     /** This process holds the lock now; if it was granted atomically with others, no attempt is in its queue. */
@@ -134,7 +139,7 @@ final class LocalQueues {
     }
 
     /** Starts the first attempt, unless it may still be handed the grant that is held. */
-    private void settle(LockName name) {
+    void settle(LockName name) {
         // A loop: at a store that answers at once, an attempt that starts is done at once and calls this again, and ten
         // thousand nested calls would exhaust the stack.
         boolean isMine = ask(name, false, LocalQueue::beginSettling);

@@ -9,8 +9,10 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Decides when a client retries without a wake-up. After split votes it waits for a random time: 1 to 4 × the measured
- * round, at least 10 ms, doubling to 1 s. After the wake-ups of several nodes it retries once, slightly later, so that
+ * Decides when a client retries. After split votes it waits for a random time: 1 to 4 × the measured
+ * round, at least 10 ms, doubling to 1 s. A wake-up shortens that pause, since a node wakes the client that was first: it may
+ * find the lock free while the others still wait. It shortens it by lot, and less after each split, since the undo of a split
+ * round wakes, too. After the wake-ups of several nodes the client retries once, slightly later, so that
  * clients do not all ask at the same moment. A client that releases a lock is always faster than its waiters, so it
  * lets them go first: it waits for 2 to 3 rounds, at most 20 ms. Guarded by itself.
  */
@@ -31,12 +33,20 @@ final class ContentionBackoff {
     private final LockRuntime runtime;
     private final Consumer<LockName> wake;
     private final Map<OwnerToken, Integer> losses = new HashMap<>();
-    private final Map<LockName, LockRuntime.Timer> pending = new HashMap<>();
+    private final Map<LockName, Retry> pending = new HashMap<>();
     /** The time until which the woken clients go first. */
     private final Map<LockName, Long> courtesies = new HashMap<>();
 
     private long roundNanos = FIRST_ROUND_NANOS;
     private boolean closed;
+
+    /**
+     * The next request for a lock.
+     *
+     * @param isWoken whether a wake-up has set its time
+     * @param spreadNanos the lot by which a wake-up sets it: at most so long after the wake-up
+     */
+    private record Retry(LockRuntime.Timer timer, long atNanos, boolean isWoken, long spreadNanos) {}
 
     ContentionBackoff(LockRuntime runtime, Consumer<LockName> wake) {
         this.runtime = runtime;
@@ -47,7 +57,20 @@ final class ContentionBackoff {
     synchronized void later(OwnerToken attempt, LockName name, long lostRoundNanos) {
         int lost = losses.merge(attempt, 1, Integer::sum) - 1;
         long base = Repetition.pauseNanos(Math.max(MIN_NANOS, lostRoundNanos), MAX_NANOS / 4, lost);
-        schedule(name, base + runtime.randomBelow(3 * base));
+        long spreadNanos = Repetition.pauseNanos(spreadNanos(), MAX_NANOS / 4, lost);
+        Retry next = pending.get(name);
+        boolean isWoken = next != null && next.isWoken();
+        long delayNanos = isWoken ? lotNanos(spreadNanos) : base + runtime.randomBelow(3 * base);
+        schedule(name, delayNanos, isWoken, spreadNanos);
+    }
+
+    /** A client that is woken retries within this time: about a round. */
+    private long spreadNanos() {
+        return Math.min(MAX_SPREAD_NANOS, roundNanos);
+    }
+
+    private long lotNanos(long spreadNanos) {
+        return 1 + runtime.randomBelow(spreadNanos);
     }
 
     /** An attempt received another answer: its delays start over. */
@@ -62,8 +85,12 @@ final class ContentionBackoff {
 
     /** A node signals that a lock may be free. */
     synchronized void woken(LockName name) {
-        if (!pending.containsKey(name)) {
-            schedule(name, 1 + runtime.randomBelow(Math.min(MAX_SPREAD_NANOS, roundNanos)));
+        Retry next = pending.get(name);
+        if (next == null) {
+            schedule(name, lotNanos(spreadNanos()), true, spreadNanos());
+        } else if (!next.isWoken()) {
+            long leftNanos = Math.max(0, next.atNanos() - runtime.nanoTime());
+            schedule(name, Math.min(leftNanos, lotNanos(next.spreadNanos())), true, next.spreadNanos());
         }
     }
 
@@ -88,15 +115,16 @@ final class ContentionBackoff {
         return untilAtNanos == null ? 0 : Math.max(0, untilAtNanos - runtime.nanoTime());
     }
 
-    private void schedule(LockName name, long delayNanos) {
+    private void schedule(LockName name, long delayNanos, boolean isWoken, long spreadNanos) {
         if (closed) {
             return;
         }
-        LockRuntime.Timer before = pending.remove(name);
+        Retry before = pending.remove(name);
         if (before != null) {
-            before.cancel();
+            before.timer().cancel();
         }
-        pending.put(name, runtime.schedule(delayNanos, () -> fire(name)));
+        LockRuntime.Timer timer = runtime.schedule(delayNanos, () -> fire(name));
+        pending.put(name, new Retry(timer, runtime.nanoTime() + delayNanos, isWoken, spreadNanos));
     }
 
     private void fire(LockName name) {
@@ -108,7 +136,7 @@ final class ContentionBackoff {
 
     synchronized void close() {
         closed = true;
-        pending.values().forEach(LockRuntime.Timer::cancel);
+        pending.values().forEach(retry -> retry.timer().cancel());
         pending.clear();
         losses.clear();
         courtesies.clear();

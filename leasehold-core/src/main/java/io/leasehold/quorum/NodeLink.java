@@ -8,20 +8,28 @@ import io.leasehold.spi.toolkit.Failure;
 import io.leasehold.spi.toolkit.TimeLimit;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 
 /**
- * The connection to one node: failures are replies, and the number of unanswered requests is bounded. Safe for all threads.
+ * The connection to one node: failures are replies, and the number of unanswered requests is bounded. It knows since when
+ * the node owes an answer. Safe for all threads.
  */
 final class NodeLink {
 
     /** The number of unanswered requests above which further ones fail at once. */
     static final int MAX_UNANSWERED = 1_024;
 
+    /** What a node has owed to a client that asked nothing for this long says nothing about the node now. */
+    private static final long FORGOTTEN_NANOS = 10_000_000_000L;
+
     private final LockNode node;
     private final String name;
     private final AtomicInteger unanswered = new AtomicInteger();
+    private final AtomicLong askedAtNanos = new AtomicLong();
+    /** When the first request was sent since the node was last heard; zero if there is none. */
+    private final AtomicLong owedSinceNanos = new AtomicLong();
 
     NodeLink(LockNode node, String name) {
         this.node = node;
@@ -30,6 +38,26 @@ final class NodeLink {
 
     LockNode node() {
         return node;
+    }
+
+    /** A request is about to be sent. */
+    void asks(long nowNanos) {
+        long unaskedNanos = nowNanos - askedAtNanos.getAndSet(nowNanos);
+        // Zero means that nothing is owed.
+        if (!owedSinceNanos.compareAndSet(0, nowNanos | 1) && unaskedNanos > FORGOTTEN_NANOS) {
+            owedSinceNanos.set(nowNanos | 1);
+        }
+    }
+
+    /** Nothing is owed: the node itself has answered, or it was sent nothing. */
+    void heard() {
+        owedSinceNanos.set(0);
+    }
+
+    /** For how long the node has owed an answer. */
+    long silentNanos(long nowNanos) {
+        long sinceNanos = owedSinceNanos.get();
+        return sinceNanos == 0 ? 0 : nowNanos - sinceNanos;
     }
 
     /** Sends a request; the answer never completes exceptionally. */

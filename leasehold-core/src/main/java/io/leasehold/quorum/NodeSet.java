@@ -12,6 +12,7 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -89,6 +90,22 @@ final class NodeSet {
 
     QuorumSettings settings() {
         return settings;
+    }
+
+    /**
+     * The nodes from which a round need not expect an answer: they have owed one for longer than a round waits. None if
+     * the others are no quorum, since then this client, or its network, may have stood still.
+     */
+    BitSet silent(long timeoutNanos) {
+        long nowNanos = runtime.nanoTime();
+        BitSet silent = new BitSet(size());
+        for (int node = 0; node < size(); node++) {
+            silent.set(node, links.get(node).silentNanos(nowNanos) > timeoutNanos);
+        }
+        if (size() - silent.cardinality() < quorum()) {
+            silent.clear();
+        }
+        return silent;
     }
 
     /** The configuration of the set: all its clients must have the same. */
@@ -235,8 +252,13 @@ final class NodeSet {
     private CompletableFuture<NodeReply> ask(
             int node, boolean ballot, Function<LockNode, CompletableFuture<NodeReply>> request) {
         long sentAtNanos = runtime.nanoTime();
-        return links.get(node).ask(request, NodeReply.Failed::new).thenApply(reply -> {
+        NodeLink link = links.get(node);
+        link.asks(sentAtNanos);
+        return link.ask(request, NodeReply.Failed::new).thenApply(reply -> {
             long nowNanos = runtime.nanoTime();
+            if (!(reply instanceof NodeReply.Failed failed && failed.kind() == FailureKind.UNKNOWN)) {
+                link.heard();
+            }
             @Nullable Distrust[] distrusted = new Distrust[size()];
             synchronized (clocks) {
                 if (reply instanceof NodeReply.Answered answered) {

@@ -28,8 +28,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class QuorumAttempt {
 
+    /** The shortest time for which a round waits for a node: not every pause of a server is a failure. */
+    private static final long MIN_LIMIT_NANOS = 5_000_000L;
+
     private static final long FIRST_PLACE_NANOS = 5_000_000L;
     private static final int MAX_PLACE_TRIES = 6;
+    private static final int MAX_CUTS = 10;
     private static final Incarnation SET = new Incarnation("quorum");
 
     /** The next step. */
@@ -65,6 +69,9 @@ final class QuorumAttempt {
     private long startedAtNanos;
     private long answerByNanos;
     private int placeTries;
+    /** The rounds that a limit has ended since the last answer of another kind. */
+    private int cutShort;
+
     /** The highest ballot of all rounds and repairs. */
     private long highest;
 
@@ -131,10 +138,37 @@ final class QuorumAttempt {
     long nodeTimeoutNanos(long nowNanos) {
         AcquireRequest wanted = request();
         long leftNanos = Math.max(1, answerByNanos - nowNanos);
-        if (wanted.nodeTimeoutNanos() == 0 && !wanted.isWaiting()) {
-            return leftNanos;
-        }
-        return Math.min(leftNanos, settings.nodeTimeoutNanos(wanted.ttlNanos(), wanted.nodeTimeoutNanos()));
+        boolean asksOnce = wanted.nodeTimeoutNanos() == 0 && !wanted.isWaiting();
+        return asksOnce
+                ? leftNanos
+                : Math.min(leftNanos, settings.nodeTimeoutNanos(wanted.ttlNanos(), wanted.nodeTimeoutNanos()));
+    }
+
+    /**
+     * The time after which a node that owes an answer is not waited for; empty if each node is, since an attempt without
+     * patience asks only once.
+     */
+    OptionalLong silentAfterNanos() {
+        AcquireRequest wanted = request();
+        return wanted.isWaiting()
+                ? OptionalLong.of(settings.nodeTimeoutNanos(wanted.ttlNanos(), wanted.nodeTimeoutNanos()))
+                : OptionalLong.empty();
+    }
+
+    /**
+     * The time, from the sending on, that a contended ballot gives the nodes that have not answered when a majority has:
+     * four times as long as the majority took. Two rounds that end so give the next ones twice the time, so that nodes
+     * that are far away are heard if they are needed. Empty if they get the node timeout.
+     */
+    OptionalLong limitNanos(long sentAtNanos, long tookNanos) {
+        long limitNanos = Math.max(MIN_LIMIT_NANOS, 4 * tookNanos) << Math.min(cutShort / 2, MAX_CUTS);
+        boolean isSooner = limitNanos < nodeTimeoutNanos(sentAtNanos);
+        return isWaiting() && isSooner ? OptionalLong.of(limitNanos) : OptionalLong.empty();
+    }
+
+    /** A limit has passed. */
+    void limitReached() {
+        cutShort++;
     }
 
     /**
@@ -219,6 +253,8 @@ final class QuorumAttempt {
     /** A round is over. */
     Next after(RoundVerdict verdict, QuorumRound round, OwnerToken owner, long nowNanos) {
         highest = highest(round);
+        boolean isSplit = verdict instanceof RoundVerdict.Contended contended && !contended.holds();
+        cutShort = isSplit ? cutShort : 0;
         List<NodeVote> votes = round.votes();
         if (verdict instanceof RoundVerdict.Won won) {
             Grant grant = new Grant(owner, won.tokens(), won.sentAtNanos(), SET);

@@ -6,6 +6,7 @@ import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.TokenRange;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -33,9 +34,10 @@ final class QuorumRound {
      *
      * @param candidate the answered ballot
      * @param sentAtNanos the time when it was sent
+     * @param nowNanos the time of the answer
      * @param estimateMicros the clock of the set
      */
-    record Vote(int node, long candidate, long sentAtNanos, NodeReply reply, long estimateMicros) {}
+    record Vote(int node, long candidate, long sentAtNanos, long nowNanos, NodeReply reply, long estimateMicros) {}
 
     /** An action for the shell. */
     sealed interface Action {}
@@ -48,6 +50,9 @@ final class QuorumRound {
 
     /** End the owner token on all nodes; it is not used again. */
     record Undo() implements Action {}
+
+    /** The lock is contended, and a majority has answered this ballot after so long: limit the time for the rest. */
+    record Limit(long candidate, long sentAtNanos, long tookNanos) implements Action {}
 
     /** A node keeps the key, counted from this moment. */
     record Confirm(int node, long sentAtNanos) implements Action {}
@@ -71,7 +76,13 @@ final class QuorumRound {
     private final boolean[] unknown;
     private final int[] outstanding;
 
+    /** A limit was asked for in the current ballot. */
+    private boolean limited;
+
     private Phase phase = Phase.IDLE;
+    /** The nodes from which this round need not expect an answer. */
+    private BitSet silent = new BitSet();
+
     private boolean held;
     private long candidate;
     private int reserve;
@@ -117,13 +128,18 @@ final class QuorumRound {
                         .noneMatch(node -> yes[node] || unknown[node] || outstanding[node] > 0);
     }
 
-    /** A round begins with this ballot, which is higher than all earlier ones. Returns the actions, in this order. */
-    List<Action> start(long ballot, int tokens) {
+    /**
+     * A round begins with this ballot, which is higher than all earlier ones. Returns the actions, in this order.
+     *
+     * @param silentNodes the nodes from which it need not expect an answer; an answer that comes counts
+     */
+    List<Action> start(long ballot, int tokens, BitSet silentNodes) {
         if (phase != Phase.IDLE || ballot <= highest) {
             throw new IllegalStateException("a round with ballot " + ballot + " after " + highest + " while " + phase);
         }
         phase = Phase.ASKING;
         reserve = tokens;
+        silent = (BitSet) silentNodes.clone();
         stale = 0;
         return List.of(propose(ballot));
     }
@@ -137,6 +153,7 @@ final class QuorumRound {
     private Action propose(long ballot) {
         candidate = ballot;
         highest = ballot + reserve - 1;
+        limited = false;
         Arrays.fill(votes, null);
         Arrays.fill(late, false);
         for (int node = 0; node < nodes.size(); node++) {
@@ -178,12 +195,27 @@ final class QuorumRound {
                 votes[node] = reply;
                 late[node] = false;
                 sentAtNanos[node] = event.sentAtNanos();
-                actions.addAll(decide());
+                List<Action> decided = decide();
+                actions.addAll(decided.isEmpty() ? limit(event) : decided);
             }
         } else if (!held && (isYes || unknown[node])) {
             actions.add(undo());
         }
         return actions;
+    }
+
+    /** Without contention the rest gets the node timeout, since a set may need nodes that are far away. */
+    private List<Action> limit(Vote last) {
+        long answered = Arrays.stream(votes)
+                .filter(vote -> vote != null && !(vote instanceof NodeReply.Failed))
+                .count();
+        boolean isContended = Arrays.stream(votes)
+                .anyMatch(vote -> vote instanceof NodeReply.Held || vote instanceof NodeReply.Stale);
+        if (limited || !isContended || answered < Quorum.majority(nodes.size())) {
+            return List.of();
+        }
+        limited = true;
+        return List.of(new Limit(candidate, last.sentAtNanos(), last.nowNanos() - last.sentAtNanos()));
     }
 
     private Action undo() {
@@ -192,10 +224,11 @@ final class QuorumRound {
     }
 
     private List<Action> decide() {
-        VoteTally tally = new VoteTally(nodes, votes, late, estimateMicros, boundMicros, quarantineMillis);
+        VoteTally tally = new VoteTally(nodes, votes, absent(), estimateMicros, boundMicros, quarantineMillis);
         if (tally.isWon()) {
             return won();
-        } else if (!tally.isLost()) {
+        } else if (!tally.isLost() || (tally.isPending() && !silent.isEmpty())) {
+            // Without the silent nodes one answer can end a round; only all of the others tell by whom it is held.
             return List.of();
         }
         boolean again = stale < MAX_BALLOTS
@@ -207,6 +240,15 @@ final class QuorumRound {
         long lead = (long) reserve << stale;
         stale++;
         return List.of(propose(Math.max(highest, Math.max(tally.floor(), estimateMicros)) + lead));
+    }
+
+    /** The nodes without an answer from which none is expected any more. */
+    private boolean[] absent() {
+        boolean[] absent = new boolean[nodes.size()];
+        for (int node = 0; node < absent.length; node++) {
+            absent[node] = votes[node] == null && (late[node] || silent.get(node));
+        }
+        return absent;
     }
 
     private List<Action> won() {

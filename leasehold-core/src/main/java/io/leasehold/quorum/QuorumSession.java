@@ -14,6 +14,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -194,7 +195,9 @@ final class QuorumSession {
 
     private void follow(QuorumAttempt.Next next) {
         if (next instanceof QuorumAttempt.Begin begin) {
-            perform(round.start(begin.candidate(), begin.reserve()));
+            OptionalLong silentAfter = attempt.silentAfterNanos();
+            BitSet silent = silentAfter.isPresent() ? nodes.silent(silentAfter.getAsLong()) : new BitSet();
+            perform(round.start(begin.candidate(), begin.reserve(), silent));
         } else if (next instanceof QuorumAttempt.AskAgain again) {
             schedule(again.pauseNanos(), () -> start(List.of()));
         } else if (next instanceof QuorumAttempt.Answer last) {
@@ -214,6 +217,8 @@ final class QuorumSession {
                 propose(propose.candidate());
             } else if (action instanceof QuorumRound.Undo) {
                 end(attempt.undo(), round.highest()).over().thenRun(() -> serial.run(this::forgetIfNothingIsLeft));
+            } else if (action instanceof QuorumRound.Limit limit) {
+                limit(limit);
             } else if (action instanceof QuorumRound.Confirm confirm) {
                 renewal.confirm(confirm.node(), confirm.sentAtNanos());
             } else if (action instanceof QuorumRound.Finish finish) {
@@ -246,11 +251,20 @@ final class QuorumSession {
         }
     }
 
+    private void limit(QuorumRound.Limit limit) {
+        QuorumRound asking = round;
+        attempt.limitNanos(limit.sentAtNanos(), limit.tookNanos())
+                .ifPresent(nanos -> schedule(Math.max(0, limit.sentAtNanos() + nanos - now()), () -> {
+                    attempt.limitReached();
+                    perform(asking.late(limit.candidate()));
+                }));
+    }
+
     private void voted(QuorumRound asking, int node, long candidate, long sentAtNanos, NodeReply reply) {
         attempt.answered(node, reply);
         // A round whose owner token was abandoned has no further actions.
         long estimateMicros = nodes.estimateMicros().orElse(0);
-        perform(asking.voted(new QuorumRound.Vote(node, candidate, sentAtNanos, reply, estimateMicros)));
+        perform(asking.voted(new QuorumRound.Vote(node, candidate, sentAtNanos, now(), reply, estimateMicros)));
         forgetIfNothingIsLeft();
     }
 

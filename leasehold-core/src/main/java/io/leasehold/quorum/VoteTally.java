@@ -93,6 +93,11 @@ final class VoteTally {
         return yes + pending < quorum;
     }
 
+    /** Whether a node may still answer in time. */
+    boolean isPending() {
+        return pending > 0;
+    }
+
     /** Whether a quorum may say yes to a higher ballot. */
     boolean mayBeWonByAnotherBallot() {
         return stale > 0 && yes + stale + pending >= quorum;

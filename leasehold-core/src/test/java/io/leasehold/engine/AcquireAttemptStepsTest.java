@@ -2,13 +2,16 @@ package io.leasehold.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -108,6 +111,39 @@ final class AcquireAttemptStepsTest {
         last().answer().complete(new AcquireReply.Busy(null, 0, List.of()));
         assertThat(client.named("b").attemptAsync(Duration.ZERO)).isNotDone();
         assertThat(last().request().isWaiting()).isFalse();
+    }
+
+    /** The caller of an attempt that has ended asks again at once: its request must not stand behind that attempt. */
+    @Test
+    void aCallerThatAsksAgainAtTheEndOfItsAttemptIsNotBehindIt() {
+        AcquireAttempt busy = entered(Duration.ZERO);
+        List<AcquireAttempt> again = new ArrayList<>();
+        busy.result().thenRun(() -> again.add(entered(Duration.ZERO)));
+        last().answer().complete(new AcquireReply.Busy(null, 0, List.of()));
+        assertThat(store.acquires()).hasSize(2);
+        assertThat(again.get(0).result()).isNotDone();
+        AcquireAttempt failing = again.get(0);
+        failing.result().handle((attempt, error) -> again.add(entered(Duration.ZERO)));
+        last().answer()
+                .complete(
+                        new AcquireReply.Failed(FailureKind.NO_EFFECT, new StoreUnavailableException("away", null), 0));
+        assertThat(failing.result()).isCompletedExceptionally();
+        assertThat(store.acquires()).hasSize(3);
+        assertThat(again.get(1).result()).isNotDone();
+    }
+
+    /** The next in the queue begins only when the caller before it has heard: a long queue keeps no caller waiting. */
+    @Test
+    void theNextInTheQueueBeginsAfterTheCallerHasHeard() {
+        AcquireAttempt first = entered(Duration.ofMinutes(1));
+        entered(Duration.ofMinutes(1));
+        List<Integer> sentWhenHeard = new ArrayList<>();
+        first.result()
+                .handle((attempt, error) -> sentWhenHeard.add(store.acquires().size()));
+        first.giveUp();
+        last().answer().complete(new AcquireReply.Busy(null, 0, List.of()));
+        assertThat(sentWhenHeard).containsExactly(1);
+        assertThat(store.acquires()).hasSize(2);
     }
 
     /** What is passed on to it, and cannot be made a lease, goes to the next; who withdraws it then waits for nothing. */

@@ -84,15 +84,51 @@ final class ContentionBackoffTest {
         assertThat(untilWoken()).isEqualTo(1);
     }
 
+    /** The wake-up may come from the release before the lost round: it is not forgotten, and its lot is drawn again. */
     @Test
-    void aSplitVotePutsOffWhatAWakeUpHadArmed() {
+    void aWakeUpThatIsArmedOutlivesASplitVote() {
         clock.lot = bound -> bound - 1;
         OwnerToken attempt = attempt();
         backoff.woken(NAME);
-        assertThat(afterASplit(attempt, MILLI)).isEqualTo(40 * MILLI - 1);
+        assertThat(afterASplit(attempt, MILLI)).isEqualTo(FIRST_ROUND);
+        backoff.woken(NAME);
+        assertThat(afterASplit(attempt, MILLI)).as("of twice as many").isEqualTo(2 * FIRST_ROUND);
+    }
+
+    /** A node wakes the client that was first: while it waited for the end of its pause, no client would take the lock. */
+    @Test
+    void aWakeUpShortensThePauseAfterASplitVote() {
+        clock.lot = bound -> bound - 1;
+        OwnerToken attempt = attempt();
         backoff.later(attempt, NAME, MILLI);
         backoff.woken(NAME);
-        assertThat(untilWoken()).as("a wake-up does not hasten it").isEqualTo(80 * MILLI - 1);
+        clock.pass(Duration.ofNanos(FIRST_ROUND / 2));
+        backoff.woken(NAME);
+        clock.pass(Duration.ofNanos(FIRST_ROUND / 2));
+        assertThat(wokenAt)
+                .as("within a round, whatever other nodes tell meanwhile")
+                .hasSize(1);
+        clock.pass(Duration.ofSeconds(2));
+        assertThat(wokenAt).as("instead of the pause").hasSize(1);
+        assertThat(afterASplit(attempt, MILLI))
+                .as("which is longer the next time")
+                .isEqualTo(80 * MILLI - 1);
+    }
+
+    /** Undoing a split round wakes, too: two clients that each wake the other must part. */
+    @Test
+    void aWakeUpShortensThePauseLessAfterEachSplit() {
+        clock.lot = bound -> bound - 1;
+        OwnerToken attempt = attempt();
+        for (long rounds : new long[] {1, 2, 4, 8, 16}) {
+            backoff.later(attempt, NAME, MILLI);
+            backoff.woken(NAME);
+            assertThat(untilWoken()).isEqualTo(rounds * FIRST_ROUND);
+        }
+        backoff.later(attempt(), NAME, MILLI);
+        clock.pass(Duration.ofNanos(40 * MILLI - 11));
+        backoff.woken(NAME);
+        assertThat(untilWoken()).as("never beyond the end of the pause").isEqualTo(10);
     }
 
     @Test

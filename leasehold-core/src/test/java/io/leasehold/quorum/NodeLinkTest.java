@@ -50,6 +50,28 @@ final class NodeLinkTest {
     }
 
     @Test
+    void anAnswerIsOwedSinceTheFirstRequestAfterTheLastAnswer() {
+        NodeLink link = new NodeLink(new ScriptedNode(new HandClock()), "node-1");
+        assertThat(link.silentNanos(1_000)).as("nothing was asked").isZero();
+        for (long start : new long[] {5_000, -5_000, Long.MAX_VALUE - 1}) {
+            link.asks(start);
+            link.asks(start + 40);
+            assertThat(link.silentNanos(start + 100)).isBetween(99L, 100L);
+            link.heard();
+            assertThat(link.silentNanos(start + 200)).isZero();
+        }
+        link.asks(0);
+        assertThat(link.silentNanos(100)).as("a clock that shows zero").isBetween(99L, 100L);
+        long second = 1_000_000_000L;
+        link.asks(10 * second);
+        assertThat(link.silentNanos(10 * second)).isBetween(10 * second - 1, 10 * second);
+        link.asks(20 * second + 1);
+        assertThat(link.silentNanos(20 * second + 101))
+                .as("what is owed for long to a client that asked nothing is forgotten")
+                .isBetween(99L, 100L);
+    }
+
+    @Test
     void whatTheNodeSaysIsToldAsItSaysItAndNotItsCause() {
         UnsafeStoreException refused =
                 new UnsafeStoreException("the server evicts keys", new IllegalStateException("a request failed"));

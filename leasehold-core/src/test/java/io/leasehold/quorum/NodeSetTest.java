@@ -209,6 +209,35 @@ final class NodeSetTest {
         assertThat(silent).isCompletedWithValueMatching(replies -> replies.size() == 2);
     }
 
+    /** Where all but a minority are silent it may be this client that has stood still: its rounds wait for each node then. */
+    @Test
+    void aMinorityThatOwesAnAnswerIsSilentUntilItIsHeard() {
+        clock.answer(set.sample(SECOND));
+        assertThat(set.silent(50 * MILLI).isEmpty()).isTrue();
+        nodes.get(2).answers("probe", ScriptedNode.SILENCE);
+        set.sample(SECOND);
+        clock.pass(Duration.ofMillis(50));
+        assertThat(set.silent(50 * MILLI).isEmpty()).as("in its time").isTrue();
+        clock.pass(Duration.ofMillis(1));
+        assertThat(set.silent(50 * MILLI).stream()).containsExactly(2);
+        nodes.get(1).answers("probe", ScriptedNode.SILENCE);
+        set.sample(SECOND);
+        clock.pass(Duration.ofMillis(51));
+        assertThat(set.silent(50 * MILLI).isEmpty()).as("no quorum is left").isTrue();
+        nodes.get(2).answers("probe", ScriptedSet.failed(FailureKind.UNKNOWN));
+        clock.answer(set.probe(2, SECOND));
+        nodes.get(1).answersItself("probe");
+        clock.answer(set.probe(1, SECOND));
+        assertThat(set.silent(50 * MILLI).stream())
+                .as("what a node answers counts, not what is told in its place")
+                .containsExactly(2);
+        nodes.get(2).answers("probe", ScriptedSet.failed(FailureKind.NO_EFFECT));
+        clock.answer(set.probe(2, SECOND));
+        assertThat(set.silent(50 * MILLI).isEmpty())
+                .as("a node that was sent nothing owes nothing")
+                .isTrue();
+    }
+
     /** Late answers, which were made when the question came. */
     @Test
     void aClockIsThatOfTheSending() {

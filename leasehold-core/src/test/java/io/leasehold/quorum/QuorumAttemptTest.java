@@ -15,6 +15,7 @@ import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseRequest;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Tag;
@@ -47,7 +48,7 @@ final class QuorumAttemptTest {
         assertThat(attempt.begin(round, OptionalLong.of(200), List.of())).isEqualTo(new QuorumAttempt.Begin(200, 4));
         attempt.asked(request().seenToken(100).ballotSoFar(300), 0, 0);
         assertThat(attempt.begin(round, OptionalLong.of(200), List.of())).isEqualTo(new QuorumAttempt.Begin(301, 1));
-        round.start(400, 5);
+        round.start(400, 5, new BitSet());
         assertThat(attempt.begin(round, OptionalLong.of(200), List.of())).isEqualTo(new QuorumAttempt.Begin(405, 1));
     }
 

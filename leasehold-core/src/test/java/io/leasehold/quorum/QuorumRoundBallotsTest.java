@@ -8,6 +8,7 @@ import io.leasehold.node.NodeReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.TokenRange;
+import java.util.BitSet;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -30,11 +31,11 @@ final class QuorumRoundBallotsTest {
     private final QuorumRound round = new QuorumRound(List.of("a", "b", "c"), BOUND_MICROS, 1_000);
 
     private List<QuorumRound.Action> start() {
-        return round.start(FIRST, RESERVE);
+        return round.start(FIRST, RESERVE, new BitSet());
     }
 
     private List<QuorumRound.Action> voted(int node, long candidate, NodeReply reply) {
-        return round.voted(new QuorumRound.Vote(node, candidate, 1, reply, 0));
+        return round.voted(new QuorumRound.Vote(node, candidate, 1, 1, reply, 0));
     }
 
     private List<QuorumRound.Action> overtaken(long candidate, long floor) {
@@ -104,9 +105,9 @@ final class QuorumRoundBallotsTest {
         assertThat(proposes(overtaken(FIRST, TokenRange.LIMIT - clear - 1))).isTrue();
 
         QuorumRound other = new QuorumRound(List.of("a"), BOUND_MICROS, 1_000);
-        other.start(FIRST, RESERVE);
+        other.start(FIRST, RESERVE, new BitSet());
         NodeReply tooHigh = new NodeReply.Stale(TokenRange.LIMIT - clear, LIFE, 0);
-        assertThat(proposes(other.voted(new QuorumRound.Vote(0, FIRST, 1, tooHigh, 0))))
+        assertThat(proposes(other.voted(new QuorumRound.Vote(0, FIRST, 1, 1, tooHigh, 0))))
                 .isFalse();
     }
 
@@ -114,8 +115,8 @@ final class QuorumRoundBallotsTest {
     void aFloorIsBelievedUpToTheBound() {
         start();
         NodeReply atTheBound = new NodeReply.Stale(9_000 + BOUND_MICROS, LIFE, 0);
-        round.voted(new QuorumRound.Vote(0, FIRST, 1, atTheBound, 9_000));
-        assertThat(round.voted(new QuorumRound.Vote(1, FIRST, 1, atTheBound, 9_000)))
+        round.voted(new QuorumRound.Vote(0, FIRST, 1, 1, atTheBound, 9_000));
+        assertThat(round.voted(new QuorumRound.Vote(1, FIRST, 1, 1, atTheBound, 9_000)))
                 .containsExactly(new QuorumRound.Propose(9_000 + BOUND_MICROS + RESERVE));
     }
 
@@ -128,17 +129,18 @@ final class QuorumRoundBallotsTest {
     @Test
     void aRoundBeginsAboveWhatWasReserved() {
         start();
-        assertThatThrownBy(() -> round.start(5_000, RESERVE))
+        assertThatThrownBy(() -> round.start(5_000, RESERVE, new BitSet()))
                 .as("while a round is under way")
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("ASKING");
         voted(0, FIRST, HELD);
         voted(1, FIRST, HELD);
         long highest = round.highest();
-        assertThatThrownBy(() -> round.start(highest, RESERVE))
+        assertThatThrownBy(() -> round.start(highest, RESERVE, new BitSet()))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("ballot " + highest + " after " + highest);
-        assertThat(round.start(highest + 1, RESERVE)).containsExactly(new QuorumRound.Propose(highest + 1));
+        assertThat(round.start(highest + 1, RESERVE, new BitSet()))
+                .containsExactly(new QuorumRound.Propose(highest + 1));
     }
 
     @Test
@@ -177,10 +179,10 @@ final class QuorumRoundBallotsTest {
     void whatANodeMayKeepIsNotForgotten() {
         for (NodeReply left : List.of(YES, UNKNOWN)) {
             QuorumRound other = new QuorumRound(List.of("a", "b", "c"), BOUND_MICROS, 1_000);
-            other.start(FIRST, RESERVE);
-            other.voted(new QuorumRound.Vote(0, FIRST, 1, left, 0));
-            other.voted(new QuorumRound.Vote(1, FIRST, 1, HELD, 0));
-            other.voted(new QuorumRound.Vote(2, FIRST, 1, HELD, 0));
+            other.start(FIRST, RESERVE, new BitSet());
+            other.voted(new QuorumRound.Vote(0, FIRST, 1, 1, left, 0));
+            other.voted(new QuorumRound.Vote(1, FIRST, 1, 1, HELD, 0));
+            other.voted(new QuorumRound.Vote(2, FIRST, 1, 1, HELD, 0));
             assertThat(other.isForgotten()).as("after %s", left).isFalse();
             assertThat(other.isEnded()).as("after %s", left).isTrue();
         }
@@ -211,7 +213,7 @@ final class QuorumRoundBallotsTest {
                 .isEmpty();
         round.end();
         assertThat(round.isEnded()).isTrue();
-        assertThatThrownBy(() -> round.start(5_000, RESERVE)).hasMessageContaining("ENDED");
+        assertThatThrownBy(() -> round.start(5_000, RESERVE, new BitSet())).hasMessageContaining("ENDED");
     }
 
     /** A round while the lock is held (a waiter that asks again) leaves what it holds alone if it is lost. */
@@ -220,7 +222,7 @@ final class QuorumRoundBallotsTest {
         start();
         voted(0, FIRST, YES);
         voted(1, FIRST, YES);
-        round.start(5_000, RESERVE);
+        round.start(5_000, RESERVE, new BitSet());
         voted(0, 5_000, UNKNOWN);
         assertThat(voted(1, 5_000, UNKNOWN)).containsExactly(new QuorumRound.Finish(new RoundVerdict.NoQuorum(false)));
         assertThat(voted(2, FIRST, YES)).containsExactly(new QuorumRound.Confirm(2, 1));

@@ -8,6 +8,7 @@ import io.leasehold.node.NodeReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -48,6 +49,7 @@ final class QuorumRoundExhaustiveTest {
     private record Step(int node, int ballot, Kind kind) {}
 
     private long walks;
+    private Set<Integer> silent = Set.of();
 
     @Test
     void threeNodesWithEveryKindOfAnswerAndFurtherBallots() {
@@ -69,6 +71,18 @@ final class QuorumRoundExhaustiveTest {
         assertThat(walks).isGreaterThan(30_000);
     }
 
+    /** Of these nodes no answer is expected: the others decide, and an answer that comes counts all the same. */
+    @Test
+    void silentNodes() {
+        silent = Set.of(2);
+        walk(3, List.of(Kind.values()), 2, new ArrayList<>(), 4);
+        silent = Set.of(4);
+        walk(5, List.of(Kind.YES, Kind.HELD, Kind.UNKNOWN), 1, new ArrayList<>(), 6);
+        silent = Set.of(1, 3);
+        walk(5, List.of(Kind.YES, Kind.HELD, Kind.UNKNOWN), 1, new ArrayList<>(), 6);
+        assertThat(walks).isGreaterThan(60_000);
+    }
+
     @Test
     void oneAndTwoNodes() {
         walk(1, List.of(Kind.values()), 2, new ArrayList<>(), 5);
@@ -79,7 +93,7 @@ final class QuorumRoundExhaustiveTest {
     /** Depth first; the round is made anew for each state, so that nothing has to be copied. */
     private void walk(int n, List<Kind> kinds, int ballots, List<Step> steps, int depth) {
         walks++;
-        Observed observed = replay(n, steps);
+        Observed observed = replay(n, silent, steps);
         if (depth == 0) {
             return;
         }
@@ -115,13 +129,15 @@ final class QuorumRoundExhaustiveTest {
         private final Set<Integer> late = new HashSet<>();
         private final Set<Integer> yesToLast = new HashSet<>();
         private final Set<Integer> decidedForLast = new HashSet<>();
+        private final Set<Integer> silent;
         private final Set<Integer> mayKeep = new HashSet<>();
         private final Set<Integer> confirmed = new HashSet<>();
         private RoundVerdict verdict;
         private boolean undone;
 
-        Observed(int n) {
+        Observed(int n, Set<Integer> silent) {
             this.n = n;
+            this.silent = silent;
             this.quorum = n / 2 + 1;
         }
 
@@ -153,6 +169,13 @@ final class QuorumRoundExhaustiveTest {
                     confirmed.add(confirm.node());
                 }
             }
+        }
+
+        /** The nodes whose answer to the last ballot is still expected. */
+        int pending() {
+            Set<Integer> known = new HashSet<>(decidedForLast);
+            known.addAll(silent);
+            return n - known.size();
         }
 
         void know(Step step) {
@@ -193,14 +216,16 @@ final class QuorumRoundExhaustiveTest {
         }
     }
 
-    private static Observed replay(int n, List<Step> steps) {
+    private static Observed replay(int n, Set<Integer> silent, List<Step> steps) {
         List<String> names = new ArrayList<>();
         for (int node = 0; node < n; node++) {
             names.add("n" + node);
         }
         QuorumRound round = new QuorumRound(names, 1_000_000, 1_000);
-        Observed observed = new Observed(n);
-        observed.take(round.start(FIRST, 1), "start");
+        Observed observed = new Observed(n, silent);
+        BitSet fromStart = new BitSet();
+        silent.forEach(fromStart::set);
+        observed.take(round.start(FIRST, 1, fromStart), "start");
         for (int i = 0; i < steps.size(); i++) {
             Step step = steps.get(i);
             String history = n + " nodes, " + steps;
@@ -210,7 +235,7 @@ final class QuorumRoundExhaustiveTest {
             long candidate = observed.candidates.get(step.ballot());
             observed.know(step);
             int yes = observed.yesToLast.size();
-            int pending = n - observed.decidedForLast.size();
+            int pending = observed.pending();
             List<QuorumRound.Action> actions = step.node() < 0
                     ? round.late(candidate)
                     : round.voted(vote(step.node(), candidate, 10L * step.ballot() + step.node(), step.kind()));
@@ -234,6 +259,11 @@ final class QuorumRoundExhaustiveTest {
         return observed;
     }
 
+    /** Beside silent nodes a round also waits for the answers that tell by whom the lock is held. */
+    private static boolean isLost(Observed observed, int yes, int pending) {
+        return yes + pending < observed.quorum && (observed.silent.isEmpty() || pending == 0);
+    }
+
     private static void judge(
             Observed observed, int yes, int pending, boolean answersLast, int ballotsBefore, String history) {
         boolean another = observed.candidates.size() > ballotsBefore;
@@ -242,7 +272,7 @@ final class QuorumRoundExhaustiveTest {
             RoundVerdict.Won won = (RoundVerdict.Won) observed.verdict;
             assertThat(won.tokens().first()).isEqualTo(observed.candidates.get(observed.candidates.size() - 1));
             assertThat(observed.confirmed).as("the votes: %s", history).containsAll(observed.yesToLast);
-        } else if (yes + pending < observed.quorum && answersLast) {
+        } else if (isLost(observed, yes, pending) && answersLast) {
             assertThat(observed.verdict != null || another)
                     .as("goes on though it is impossible: %s", history)
                     .isTrue();
@@ -264,7 +294,7 @@ final class QuorumRoundExhaustiveTest {
     @Test
     void votesForDifferentBallotsMakeNoQuorum() {
         QuorumRound round = new QuorumRound(List.of("a", "b", "c"), 1_000_000, 1_000);
-        round.start(FIRST, 1);
+        round.start(FIRST, 1, new BitSet());
         round.voted(vote(0, FIRST, 1, Kind.STALE));
         List<QuorumRound.Action> second = round.voted(vote(1, FIRST, 1, Kind.STALE));
         assertThat(second).singleElement().isInstanceOf(QuorumRound.Propose.class);
@@ -280,7 +310,7 @@ final class QuorumRoundExhaustiveTest {
     @Test
     void validityCountsFromTheQuorumThLatestVote() {
         QuorumRound round = new QuorumRound(List.of("a", "b", "c", "d", "e"), 1_000_000, 1_000);
-        round.start(FIRST, 1);
+        round.start(FIRST, 1, new BitSet());
         round.voted(vote(0, FIRST, Long.MAX_VALUE - 1, Kind.YES));
         round.voted(vote(1, FIRST, Long.MIN_VALUE + 5, Kind.YES));
         QuorumRound.Finish end = (QuorumRound.Finish)
@@ -292,10 +322,10 @@ final class QuorumRoundExhaustiveTest {
     @Test
     void furtherBallotsAreNotBehindTheClock() {
         QuorumRound round = new QuorumRound(List.of("a", "b", "c"), 1_000_000, 1_000);
-        round.start(FIRST, 1);
+        round.start(FIRST, 1, new BitSet());
         NodeReply stale = Kind.STALE.reply;
-        round.voted(new QuorumRound.Vote(0, FIRST, 1, stale, FIRST + 700));
-        List<QuorumRound.Action> second = round.voted(new QuorumRound.Vote(1, FIRST, 1, stale, FIRST + 600));
+        round.voted(new QuorumRound.Vote(0, FIRST, 1, 1, stale, FIRST + 700));
+        List<QuorumRound.Action> second = round.voted(new QuorumRound.Vote(1, FIRST, 1, 1, stale, FIRST + 600));
         assertThat(((QuorumRound.Propose) second.get(0)).candidate()).isGreaterThan(FIRST + 700);
     }
 
@@ -303,15 +333,15 @@ final class QuorumRoundExhaustiveTest {
     @Test
     void absurdFloorsAreNotBelieved() {
         QuorumRound round = new QuorumRound(List.of("a", "b", "c"), 1_000, 1_000);
-        round.start(FIRST, 1);
+        round.start(FIRST, 1, new BitSet());
         NodeReply absurd = new NodeReply.Stale(1L << 50, LIFE, 0);
-        round.voted(new QuorumRound.Vote(0, FIRST, 1, absurd, FIRST));
-        List<QuorumRound.Action> end = round.voted(new QuorumRound.Vote(1, FIRST, 1, absurd, FIRST));
+        round.voted(new QuorumRound.Vote(0, FIRST, 1, 1, absurd, FIRST));
+        List<QuorumRound.Action> end = round.voted(new QuorumRound.Vote(1, FIRST, 1, 1, absurd, FIRST));
         assertThat(((QuorumRound.Finish) end.get(0)).verdict()).isInstanceOf(RoundVerdict.Refused.class);
         assertThat(round.highest()).isEqualTo(FIRST);
     }
 
     private static QuorumRound.Vote vote(int node, long candidate, long sentAtNanos, Kind kind) {
-        return new QuorumRound.Vote(node, candidate, sentAtNanos, kind.reply, FIRST);
+        return new QuorumRound.Vote(node, candidate, sentAtNanos, sentAtNanos, kind.reply, FIRST);
     }
 }

@@ -10,6 +10,7 @@ import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
+import java.util.BitSet;
 import java.util.List;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
@@ -59,17 +60,17 @@ final class QuorumRoundVerdictTest {
     /** Nodes a, b, … answer in this order; a set clock of zero is one that is not known. */
     private static QuorumRound asked(List<String> nodes, long estimateMicros, NodeReply... replies) {
         QuorumRound round = new QuorumRound(nodes, 1_000, QUARANTINE_MILLIS);
-        round.start(CANDIDATE, 1);
+        round.start(CANDIDATE, 1, new BitSet());
         for (int node = 0; node < replies.length - 1; node++) {
             assertThat(round.voted(vote(node, replies[node], estimateMicros)))
                     .as("nothing is decided before the last of these answers")
-                    .isEmpty();
+                    .allMatch(QuorumRound.Limit.class::isInstance);
         }
         return round;
     }
 
     private static QuorumRound.Vote vote(int node, NodeReply reply, long estimateMicros) {
-        return new QuorumRound.Vote(node, CANDIDATE, 1, reply, estimateMicros);
+        return new QuorumRound.Vote(node, CANDIDATE, 1, 1, reply, estimateMicros);
     }
 
     private static RoundVerdict verdict(List<String> nodes, NodeReply... replies) {
@@ -233,12 +234,12 @@ final class QuorumRoundVerdictTest {
     }
 
     private static QuorumRound.Vote sent(int node, long sentAtNanos, NodeReply reply) {
-        return new QuorumRound.Vote(node, CANDIDATE, sentAtNanos, reply, 0);
+        return new QuorumRound.Vote(node, CANDIDATE, sentAtNanos, sentAtNanos, reply, 0);
     }
 
     private static QuorumRound begun(List<String> nodes) {
         QuorumRound round = new QuorumRound(nodes, 1_000, QUARANTINE_MILLIS);
-        round.start(CANDIDATE, 1);
+        round.start(CANDIDATE, 1, new BitSet());
         return round;
     }
 
@@ -282,17 +283,18 @@ final class QuorumRoundVerdictTest {
         QuorumRound round = begun(FIVE);
         round.voted(sent(0, 1, YES));
         round.voted(sent(1, 1, stale(CANDIDATE + 5)));
-        assertThat(round.voted(sent(2, 1, stale(CANDIDATE + 5)))).isEmpty();
+        assertThat(round.voted(sent(2, 1, stale(CANDIDATE + 5)))).allMatch(QuorumRound.Limit.class::isInstance);
         long next = round.late(CANDIDATE).stream()
                 .map(action -> ((QuorumRound.Propose) action).candidate())
                 .findFirst()
                 .orElseThrow();
-        assertThat(round.voted(new QuorumRound.Vote(0, next, 2, YES, 0))).isEmpty();
-        assertThat(round.voted(new QuorumRound.Vote(1, next, 2, HELD, 0))).isEmpty();
-        assertThat(round.voted(new QuorumRound.Vote(2, next, 2, HELD, 0)))
+        assertThat(round.voted(new QuorumRound.Vote(0, next, 2, 2, YES, 0))).isEmpty();
+        assertThat(round.voted(new QuorumRound.Vote(1, next, 2, 2, HELD, 0))).isEmpty();
+        assertThat(round.voted(new QuorumRound.Vote(2, next, 2, 2, HELD, 0)))
                 .as("two others may say yes")
-                .isEmpty();
-        round.voted(new QuorumRound.Vote(3, next, 2, YES, 0));
-        assertThat(only(round.voted(new QuorumRound.Vote(4, next, 3, YES, 0)))).isInstanceOf(RoundVerdict.Won.class);
+                .allMatch(QuorumRound.Limit.class::isInstance);
+        round.voted(new QuorumRound.Vote(3, next, 2, 2, YES, 0));
+        assertThat(only(round.voted(new QuorumRound.Vote(4, next, 3, 3, YES, 0))))
+                .isInstanceOf(RoundVerdict.Won.class);
     }
 }

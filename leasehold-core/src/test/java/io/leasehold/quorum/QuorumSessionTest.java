@@ -146,6 +146,53 @@ final class QuorumSessionTest {
         assertThat(answeredAfter(waiting().nodeTimeout(70 * MILLI))).isEqualTo(70 * MILLI);
     }
 
+    private static ScriptedSet twoOfFiveFrozen() {
+        ScriptedSet five = new ScriptedSet(5);
+        five.rival(0);
+        // The next ballot is above that of the rival.
+        five.pass(2);
+        five.nodes.get(3).answers("acquire", ScriptedNode.SILENCE);
+        five.nodes.get(4).answers("acquire", ScriptedNode.SILENCE);
+        return five;
+    }
+
+    private static long answeredAfter(ScriptedSet five, AcquireRequest request) {
+        long before = five.clock.nanoTime();
+        assertThat(five.ask(request)).isNotInstanceOf(AcquireReply.Granted.class);
+        return five.clock.nanoTime() - before;
+    }
+
+    @Test
+    void underContentionAWaiterGivesFrozenNodesLittleTimeAndThenNone() {
+        ScriptedSet five = twoOfFiveFrozen();
+        AcquireRequest waiting = five.request(five.owner()).waiting(3 * SECOND);
+        for (long millis : new long[] {5, 5, 10, 10, 20}) {
+            assertThat(answeredAfter(five, waiting)).as("they may be needed").isEqualTo(millis * MILLI);
+        }
+        five.pass(1);
+        assertThat(answeredAfter(five, waiting)).isZero();
+        assertThat(answeredAfter(five, waiting.nodeTimeout(120 * MILLI)))
+                .as("silent only after the node timeout of the lock")
+                .isEqualTo(20 * MILLI);
+        assertThat(answeredAfter(five, five.request(five.owner())))
+                .as("without patience")
+                .isEqualTo(SECOND);
+    }
+
+    @Test
+    void theTimeOfARequestWithoutPatienceIsNotCutShort() {
+        ScriptedSet five = twoOfFiveFrozen();
+        assertThat(answeredAfter(five, five.request(five.owner()))).isEqualTo(SECOND);
+    }
+
+    @Test
+    void contentionDoesNotProlongTheNodeTimeout() {
+        ScriptedSet five = twoOfFiveFrozen();
+        five.nodes.subList(0, 3).forEach(node -> node.delayNanos.put("acquire", 20 * MILLI));
+        assertThat(answeredAfter(five, five.request(five.owner()).waiting(3 * SECOND)))
+                .isEqualTo(50 * MILLI);
+    }
+
     @Test
     void nothingIsArmedAfterAnAnswer() {
         Grant grant = set.granted();

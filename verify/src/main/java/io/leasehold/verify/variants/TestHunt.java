@@ -17,6 +17,10 @@ public final class TestHunt implements Supplier<String> {
 
     private static final List<String> OF_CORE = List.of(
             "io.leasehold.quorum.QuorumRoundExhaustiveTest",
+            "io.leasehold.quorum.QuorumRoundSilenceTest",
+            "io.leasehold.quorum.NodeSetTest",
+            "io.leasehold.quorum.ContentionBackoffTest",
+            "io.leasehold.quorum.QuorumSessionTest",
             "io.leasehold.quorum.QuorumRenewalTest",
             "io.leasehold.quorum.NodeReleaseTest",
             "io.leasehold.memory.InMemoryNodeTest",

@@ -157,6 +157,48 @@ final class Variants {
                         "propose(Math.max(highest, Math.max(tally.floor(), estimateMicros)) + lead)",
                         "propose(highest + 1)"),
                 new Variant(
+                        "silent-node-awaited",
+                        "a round that cannot be won waits for a node that owes an answer",
+                        ROUND,
+                        "(late[node] || silent.get(node))",
+                        "late[node]"),
+                new Variant(
+                        "first-answer-beside-silent-nodes",
+                        "beside silent nodes the first answer ends a round",
+                        ROUND,
+                        " || (tally.isPending() && !silent.isEmpty())",
+                        ""),
+                new Variant(
+                        "far-node-cut-short",
+                        "a node that is far away gets no more time than the near ones, though nothing is contended",
+                        ROUND,
+                        "limited || !isContended ||",
+                        "limited ||"),
+                new Variant(
+                        "standstill-taken-for-silence",
+                        "a client that has stood still waits for none of its nodes",
+                        "quorum/NodeSet.java",
+                        "if (size() - silent.cardinality() < quorum())",
+                        "if (silent.cardinality() > size())"),
+                new Variant(
+                        "wake-up-waits-for-the-pause",
+                        "a wake-up does not shorten the pause after split votes",
+                        "quorum/ContentionBackoff.java",
+                        "} else if (!next.isWoken()) {",
+                        "} else if (false) {"),
+                new Variant(
+                        "wake-ups-without-end",
+                        "clients that wake each other by undoing split rounds never part",
+                        "quorum/ContentionBackoff.java",
+                        "Repetition.pauseNanos(spreadNanos(), MAX_NANOS / 4, lost)",
+                        "spreadNanos()"),
+                new Variant(
+                        "cut-short-for-ever",
+                        "the time for nodes that are far away does not grow",
+                        "quorum/QuorumAttempt.java",
+                        " << Math.min(cutShort / 2, MAX_CUTS)",
+                        ""),
+                new Variant(
                         "validity-from-the-latest-node",
                         "a quorum keeps a lock from the latest confirmation, not from the quorum-th latest",
                         "quorum/QuorumRenewal.java",
