@@ -30,6 +30,8 @@ public enum QueueFault {
     EXTENSION_LOST,
     /** A client is stopped at any moment, and goes on. */
     CLIENT_FREEZE,
+    /** The machine of a client sleeps, and its monotonic clock with it. */
+    CLIENT_SUSPEND,
     /** A client is killed; another one starts. */
     CLIENT_CRASH,
     /** A client's clock runs at a wrong rate. */

@@ -55,6 +55,15 @@ public final class QueueWire {
      * @param lost the driver's exception if it is not answered
      */
     public <T> CompletableFuture<T> call(Callable<T> work, Supplier<? extends Throwable> lost) {
+        return call(work, lost, Duration.ZERO);
+    }
+
+    /**
+     * A call.
+     *
+     * @param latest how much later than those that are sent after it a call may be carried out if its connection broke
+     */
+    public <T> CompletableFuture<T> call(Callable<T> work, Supplier<? extends Throwable> lost, Duration latest) {
         CompletableFuture<T> reply = new CompletableFuture<>();
         if (process.hasCrashed()) {
             return reply;
@@ -70,7 +79,12 @@ public final class QueueWire {
             if (breaks) {
                 process.execute(() -> reply.completeExceptionally(lost.get()));
             }
-            requests.send(() -> carryOut(work, reply, breaks));
+            Runnable sending = () -> requests.send(() -> carryOut(work, reply, breaks));
+            if (breaks && !latest.isZero() && run.world().chance(0.5)) {
+                run.world().after(Duration.ofNanos(run.world().randomBelow(latest.toNanos())), sending);
+            } else {
+                sending.run();
+            }
         });
         return reply;
     }
