@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class LeasePool {
 
-    /** More would be of use only to a process that gives back more locks than that within a third of a ttl and asks for none. */
+    /** More would help only a client that releases more locks than that within a third of a ttl before it acquires the next. */
     static final int MOST = 256;
 
     private record Idle(EtcdCalls.Leased leased, long seconds, long untilNanos) {}
@@ -39,7 +39,7 @@ final class LeasePool {
         this.runtime = runtime;
     }
 
-    /** Takes one out that was asked for with this ttl; null if there is none. Nobody else gets it. */
+    /** Takes one out that was asked for with this ttl; null if there is none. It is given to one attempt. */
     synchronized EtcdCalls.@Nullable Leased take(long seconds) {
         long nowNanos = runtime.nanoTime();
         for (Iterator<Idle> newestFirst = idle.descendingIterator(); newestFirst.hasNext(); ) {

@@ -30,7 +30,7 @@ public enum QueueFault {
     EXTENSION_LOST,
     /** A client is stopped at any moment, and goes on. */
     CLIENT_FREEZE,
-    /** The machine of a client sleeps, and its monotonic clock with it. */
+    /** A client's machine sleeps: its monotonic clock stands still too. */
     CLIENT_SUSPEND,
     /** A client is killed; another one starts. */
     CLIENT_CRASH,

@@ -57,7 +57,7 @@ final class QueueSimulation implements LockTasks.Beliefs {
         QueueClient client = new QueueClient(run, cluster, wire, this);
         clients.add(client);
         all.add(client);
-        client.start(model);
+        client.start(model, plan.kind().ttl());
     }
 
     private void inflict(FaultPlan.Harm<QueueFault> harm) {
