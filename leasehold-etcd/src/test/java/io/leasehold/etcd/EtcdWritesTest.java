@@ -72,8 +72,8 @@ final class EtcdWritesTest {
     private static void pairs(LockClient client, boolean waits) {
         try {
             for (int i = 0; i < PAIRS; i++) {
-                Objects.requireNonNull(client.named("n" + i % 3)
-                        .tryAcquire(waits ? Duration.ofSeconds(30) : Duration.ZERO))
+                Objects.requireNonNull(
+                                client.named("n" + i % 3).tryAcquire(waits ? Duration.ofSeconds(30) : Duration.ZERO))
                         .close();
             }
         } catch (InterruptedException e) {

@@ -177,7 +177,8 @@ final class LeaseReuseTest {
     void anotherTtlTakesAnotherLease() {
         leaveOne();
         OwnerToken shorter = owner();
-        assertThat(askedBy(() -> granted(LOCK, shorter, Duration.ofSeconds(10)))).containsExactly("lease 11", "make");
+        assertThat(askedBy(() -> granted(LOCK, shorter, Duration.ofSeconds(10))))
+                .containsExactly("lease 11", "make");
         now(release(LOCK, shorter));
         assertThat(askedBy(() -> granted(LOCK, owner(), TTL))).containsExactly("make", "keepAlive 1");
         assertThat(askedBy(() -> granted(OTHER, owner(), Duration.ofSeconds(10))))
@@ -215,7 +216,8 @@ final class LeaseReuseTest {
         assertThat(etcd.queue(LOCK, keys)).isEmpty();
         assertThat(askedBy(() -> granted(owner()))).containsExactly("make", "keepAlive 2");
         assertThat(askedBy(() -> granted(OTHER, owner(), TTL))).containsExactly("make", "keepAlive 1");
-        assertThat(askedBy(() -> granted(LockName.exactly("third"), owner(), TTL))).contains("lease 31");
+        assertThat(askedBy(() -> granted(LockName.exactly("third"), owner(), TTL)))
+                .contains("lease 31");
     }
 
     // ---- what is believed
@@ -384,7 +386,9 @@ final class LeaseReuseTest {
         granted(owner);
         etcd.failNext("revoke", ScriptedEtcd.broken());
         assertThat(askedBy(() -> now(renewal(owner, Duration.ofSeconds(40))))).contains("move 2", "revoke 1");
-        assertThat(etcd.leases).as("a copy of the request for the key may come under the first").containsKey(1L);
+        assertThat(etcd.leases)
+                .as("a copy of the request for the key may come under the first")
+                .containsKey(1L);
         etcd.withhold("revoke");
         CompletableFuture<ReleaseReply> release = release(owner);
         assertThat(release).isNotDone();
@@ -536,8 +540,10 @@ final class LeaseReuseTest {
     void aPoolThatGetsNoTimerKeepsTheLeaseAndArmsItselfWithTheNext() {
         TimersThatFail failing = new TimersThatFail(runtime);
         LeasePool pool = new LeasePool(etcd, failing.shown());
-        EtcdCalls.Leased one = new EtcdCalls.Leased(etcd.newLease(31), Duration.ofSeconds(31).toNanos());
-        EtcdCalls.Leased two = new EtcdCalls.Leased(etcd.newLease(31), Duration.ofSeconds(31).toNanos());
+        EtcdCalls.Leased one =
+                new EtcdCalls.Leased(etcd.newLease(31), Duration.ofSeconds(31).toNanos());
+        EtcdCalls.Leased two =
+                new EtcdCalls.Leased(etcd.newLease(31), Duration.ofSeconds(31).toNanos());
         failing.fails = true;
         try {
             pool.giveBack(31, one);

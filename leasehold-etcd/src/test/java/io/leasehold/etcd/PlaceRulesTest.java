@@ -52,6 +52,7 @@ class PlaceRulesTest {
     private static final Duration TTL = Duration.ofSeconds(30);
     /** A lease of etcd that an attempt has left is revoked after that. */
     private static final Duration LEFT_FOR = Duration.ofSeconds(11);
+
     private static final Duration LIMIT = Duration.ofSeconds(1);
     private static final Duration RECHECK = Duration.ofSeconds(20);
     private static final LockName LOCK = LockName.of("rule");

@@ -109,7 +109,8 @@ public final class EtcdModel implements QueueModel {
         if (lease == null) {
             throw EtcdExceptionFactory.newEtcdException(ErrorCode.NOT_FOUND, "etcdserver: requested lease not found");
         }
-        if (keys.values().stream().anyMatch(key -> key.lease() == id && !key.key().equals(own))) {
+        if (keys.values().stream()
+                .anyMatch(key -> key.lease() == id && !key.key().equals(own))) {
             run.problem("lease: one keeps the keys of two attempts");
         }
         if (lease.used) {

@@ -51,6 +51,13 @@ final class QueueVariants {
                         "etcd/KeyLease.java",
                         "sentAtNanos - left.ttlNanos()), sentAtNanos);\n            return CompletableFuture.completedFuture(false);",
                         "sentAtNanos), sentAtNanos);\n            return CompletableFuture.completedFuture(true);"),
+                new Variant(
+                        "etcd-lease-believed-after-a-sleep",
+                        "a lease that was left counts from its last extension, by the clock which stands still while the machine"
+                                + " sleeps",
+                        "etcd/KeyLease.java",
+                        "sentAtNanos - left.ttlNanos()), sentAtNanos);\n            return CompletableFuture.completedFuture(false);",
+                        "sentAtNanos - 2_000_000_000L), sentAtNanos);\n            return CompletableFuture.completedFuture(true);"),
                 recheckFromMemory("etcd"));
     }
 
