@@ -73,11 +73,13 @@ public final class QueueWire {
         mayPause(QueueFault.PAUSE_BEFORE_CALL, () -> {
             if (run.drawsReset(QueueFault.RESET_BEFORE_CALL)) {
                 process.execute(() -> reply.completeExceptionally(lost.get()));
+                mayFallAsleep(latest);
                 return;
             }
             boolean breaks = run.drawsReset(QueueFault.RESET_BEFORE_REPLY);
             if (breaks) {
                 process.execute(() -> reply.completeExceptionally(lost.get()));
+                mayFallAsleep(latest);
             }
             Runnable sending = () -> requests.send(() -> carryOut(work, reply, breaks));
             if (breaks && !latest.isZero() && run.world().chance(0.5)) {
@@ -87,6 +89,14 @@ public final class QueueWire {
             }
         });
         return reply;
+    }
+
+    /** A machine that falls asleep breaks connections: of a call that may come late, half of them break for that reason. */
+    private void mayFallAsleep(Duration latest) {
+        if (!latest.isZero() && run.world().chance(0.5)) {
+            run.saw(QueueFault.CLIENT_SUSPEND);
+            process.suspend(Duration.ofNanos(150_000_000L + run.world().randomBelow(latest.toNanos())));
+        }
     }
 
     private <T> void carryOut(Callable<T> work, CompletableFuture<T> reply, boolean breaks) {

@@ -53,11 +53,11 @@ final class QueueVariants {
                         "sentAtNanos), sentAtNanos);\n            return CompletableFuture.completedFuture(true);"),
                 new Variant(
                         "etcd-lease-believed-after-a-sleep",
-                        "a lease that was left counts from its last extension, by the clock which stands still while the machine"
-                                + " sleeps",
-                        "etcd/KeyLease.java",
-                        "sentAtNanos - left.ttlNanos()), sentAtNanos);\n            return CompletableFuture.completedFuture(false);",
-                        "sentAtNanos - 2_000_000_000L), sentAtNanos);\n            return CompletableFuture.completedFuture(true);"),
+                        "a lease that an earlier request of the attempt was granted counts from then, by the clock which stands"
+                                + " still while the machine sleeps",
+                        "etcd/QueueEntry.java",
+                        "make(request, leased, false, looks)",
+                        "make(request, leased, true, looks)"),
                 recheckFromMemory("etcd"));
     }
 
