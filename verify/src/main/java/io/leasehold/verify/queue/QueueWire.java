@@ -95,7 +95,9 @@ public final class QueueWire {
     private void mayFallAsleep(Duration latest) {
         if (!latest.isZero() && run.world().chance(0.5)) {
             run.saw(QueueFault.CLIENT_SUSPEND);
-            process.suspend(Duration.ofNanos(150_000_000L + run.world().randomBelow(latest.toNanos())));
+            Duration span = Duration.ofNanos(150_000_000L + run.world().randomBelow(latest.toNanos()));
+            // Not before the code that has called has come to its end: nothing runs on a machine that sleeps.
+            run.world().after(Duration.ofNanos(1), () -> process.suspend(span));
         }
     }
 
