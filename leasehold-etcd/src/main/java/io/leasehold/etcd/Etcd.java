@@ -5,6 +5,7 @@ import io.etcd.jetcd.Client;
 import io.etcd.jetcd.ClientBuilder;
 import io.etcd.jetcd.KV;
 import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.Txn;
 import io.etcd.jetcd.Watch;
 import io.etcd.jetcd.kv.GetResponse;
 import io.etcd.jetcd.kv.TxnResponse;
@@ -15,6 +16,7 @@ import io.etcd.jetcd.options.DeleteOption;
 import io.etcd.jetcd.options.GetOption;
 import io.etcd.jetcd.options.LeaseOption;
 import io.etcd.jetcd.options.PutOption;
+import io.etcd.jetcd.options.TxnOption;
 import io.etcd.jetcd.options.WatchOption;
 import io.etcd.jetcd.watch.WatchEvent;
 import io.grpc.ClientInterceptor;
@@ -182,6 +184,11 @@ final class Etcd implements EtcdCalls {
         return client.getKVClient();
     }
 
+    /** The driver sends it again only if the cluster refused it for its log-in: a copy that is still under way would come late. */
+    private Txn transaction() {
+        return kv().txn(TxnOption.DEFAULT);
+    }
+
     private static Optional<KeyValue> only(GetResponse found) {
         return found.getKvs().stream().findFirst();
     }
@@ -238,7 +245,7 @@ final class Etcd implements EtcdCalls {
     @Override
     public CompletableFuture<Made> make(ByteSequence key, ByteSequence value, long lease, ByteSequence queue) {
         PutOption leased = PutOption.builder().withLeaseId(lease).build();
-        return kv().txn()
+        return transaction()
                 .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.version(0)))
                 .Then(Op.put(key, value, leased), Op.get(key, GetOption.DEFAULT), Op.get(queue, FIRST))
                 .Else(Op.get(key, GetOption.DEFAULT), Op.get(queue, FIRST))
@@ -268,7 +275,7 @@ final class Etcd implements EtcdCalls {
     }
 
     private CompletableFuture<Looked> whileItIs(ByteSequence key, long revision, Op op) {
-        return kv().txn()
+        return transaction()
                 .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.createRevision(revision)))
                 .Then(op)
                 .commit()
@@ -280,7 +287,7 @@ final class Etcd implements EtcdCalls {
 
     @Override
     public CompletableFuture<Boolean> putIfAbsent(ByteSequence key, ByteSequence value) {
-        return kv().txn()
+        return transaction()
                 .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.version(0)))
                 .Then(Op.put(key, value, PutOption.DEFAULT))
                 .commit()

@@ -86,7 +86,9 @@ final class EtcdAdmin implements StoreAdmin {
             return first(name).thenCompose(first -> {
                 boolean head = first.filter(other -> other.getKey().equals(key)).isPresent();
                 return etcd.delete(key, own.getCreateRevision()).thenApply(left -> {
-                    etcd.revoke(own.getLease());
+                    if (left) {
+                        etcd.revoke(own.getLease());
+                    } // Else its client has ended it, and the lease may keep the key of another attempt by now.
                     return left && head;
                 });
             });
@@ -98,8 +100,15 @@ final class EtcdAdmin implements StoreAdmin {
         ByteSequence key = keys.of(name, owner);
         return first(name)
                 .thenCompose(first -> first.filter(head -> head.getKey().equals(key))
-                        .map(head -> etcd.keepAlive(head.getLease()))
+                        .map(head -> etcd.keepAlive(head.getLease()).thenCompose(kept -> ifStill(head, name, kept)))
                         .orElseGet(() -> CompletableFuture.completedFuture(Optional.empty())));
+    }
+
+    /** A lease outlives its key: what was extended may keep nothing, or the key of another attempt. */
+    private CompletableFuture<Optional<EtcdCalls.Leased>> ifStill(
+            KeyValue head, LockName name, Optional<EtcdCalls.Leased> kept) {
+        return etcd.look(head.getKey(), head.getCreateRevision(), keys.queue(name))
+                .thenApply(found -> kept.filter(leased -> found.isThere()));
     }
 
     private CompletableFuture<Optional<KeyValue>> first(LockName name) {

@@ -89,7 +89,10 @@ interface EtcdCalls extends AutoCloseable {
     /** The keys from one on to another, which is left out, without their values, in the order of keys. */
     CompletableFuture<List<KeyValue>> keysUntil(ByteSequence from, ByteSequence end, long limit);
 
-    /** Makes the key if it is not there, and reads it and the first of the queue. */
+    /**
+     * Makes the key if it is not there, and reads it and the first of the queue. The request is sent once: after its answer no copy of it
+     * can arrive.
+     */
     CompletableFuture<Made> make(ByteSequence key, ByteSequence value, long lease, ByteSequence queue);
 
     /** Reads the first of the queue if the key is still the one of this revision. */

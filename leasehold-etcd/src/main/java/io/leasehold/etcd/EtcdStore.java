@@ -18,7 +18,9 @@ import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.toolkit.CredentialsDesk;
 import io.leasehold.spi.toolkit.QueuePlace;
+import io.leasehold.spi.toolkit.TimeLimit;
 import io.leasehold.spi.toolkit.TimedReplies;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -31,11 +33,14 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 final class EtcdStore implements LockStore {
 
+    private static final long CLOSE_NANOS = Duration.ofSeconds(1).toNanos();
+
     private final EtcdUri uri;
     private final LockRuntime runtime;
     private final EtcdCalls etcd;
     private final TimedReplies replies;
     private final EtcdAdmin admin;
+    private final LeasePool leases;
     private final QueueEntry.Shared shared;
     private final Map<OwnerToken, QueueEntry> byOwner = new ConcurrentHashMap<>();
     private volatile StoreSignals signals = StoreSignals.NONE;
@@ -65,7 +70,8 @@ final class EtcdStore implements LockStore {
         Keys keys = new Keys(uri.prefix());
         QueueHeads heads = new QueueHeads(etcd, uri.tokenBase());
         this.admin = new EtcdAdmin(uri, runtime, etcd, keys, heads, replies);
-        this.shared = new QueueEntry.Shared(uri, etcd, keys, heads, runtime, new Signals());
+        this.leases = new LeasePool(etcd, runtime);
+        this.shared = new QueueEntry.Shared(uri, etcd, leases, keys, heads, runtime, new Signals());
     }
 
     /** Passes events of places on to the engine. */
@@ -107,7 +113,24 @@ final class EtcdStore implements LockStore {
 
     @Override
     public void close() {
-        etcd.close();
+        try {
+            giveUpLeases();
+        } finally {
+            etcd.close();
+        }
+    }
+
+    /** The leases that were left for later: what is not answered in time ends by itself. */
+    private void giveUpLeases() {
+        CompletableFuture<Boolean> revoked = leases.close();
+        if (revoked.isDone()) {
+            return;
+        }
+        try {
+            runtime.await(TimeLimit.within(runtime, CLOSE_NANOS, () -> revoked, error -> false, () -> false));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     @Override

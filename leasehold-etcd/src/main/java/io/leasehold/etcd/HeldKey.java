@@ -109,7 +109,7 @@ final class HeldKey {
             if (!moved.isThere()) {
                 return new RenewReply.NotOurs(); // The key is gone.
             }
-            own.lease().movedTo(longer);
+            own.lease().moved();
             return renewed(made, moved, forNanos);
         });
     }

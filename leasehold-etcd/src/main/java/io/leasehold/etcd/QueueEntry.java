@@ -19,10 +19,12 @@ import io.leasehold.spi.toolkit.QueuePlace;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The place of one owner token in the queue of one lock: one key, kept by a lease of etcd of its own.
+ * The place of one owner token in the queue of one lock: one key, kept by a lease of etcd that keeps no other
+ * meanwhile.
  *
  * <p><b>Who holds</b> is told by the queue alone: the first in it does. A waiter asks when the key before its own has gone,
  * for whatever reason, and that is enough. Each key that goes by itself goes after the validity of its holder: a key that is
@@ -31,14 +33,21 @@ import org.jspecify.annotations.Nullable;
  * hand is a release by force.
  *
  * <p>What is sent for it is sent in turn, and nothing after the removal was asked for. The key is made only if it is not
- * there, so that asking again after a lost reply finds it; and since a key cannot be made under a lease that was revoked, no
- * late copy of a request makes it anew. What follows from what was found is decided by {@link QueuePlace}. All fields that change are
+ * there, so that asking again after a lost reply finds it. No late copy of a request makes it anew: either each one was answered
+ * before the end, or the lease is revoked, under which no key can be made then ({@link KeyLease#end}). What follows from what was found is decided by {@link QueuePlace}. All fields that change are
  * guarded by {@code this}; nothing is called while it is held.
  */
 final class QueueEntry {
 
     /** The parts that the places of a store share. */
-    record Shared(EtcdUri uri, EtcdCalls etcd, Keys keys, QueueHeads heads, LockRuntime runtime, Events events) {}
+    record Shared(
+            EtcdUri uri,
+            EtcdCalls etcd,
+            LeasePool leases,
+            Keys keys,
+            QueueHeads heads,
+            LockRuntime runtime,
+            Events events) {}
 
     /** Hears of a place. */
     interface Events {
@@ -68,6 +77,8 @@ final class QueueEntry {
     private final KeptUntil kept;
 
     private final HeldKey held;
+    /** Whether a removal has ended a hold, and is not answered before nothing can come late. */
+    private final AtomicBoolean wasHeld = new AtomicBoolean();
 
     /** The watch of the key before ours, while it stands. Its events alone count: one that was replaced may still have some. */
     private @Nullable KeyWatch awaiting;
@@ -80,7 +91,7 @@ final class QueueEntry {
         this.name = request.name();
         this.owner = request.owner();
         this.ttlNanos = request.ttlNanos();
-        this.lease = new KeyLease(etcd, shared.runtime, shared.uri);
+        this.lease = new KeyLease(etcd, shared.runtime, shared.uri, shared.leases);
         this.place = new QueuePlace<>(name, shared.uri.toString());
         this.own = new AttemptKey(
                 shared.keys.of(name, owner), shared.keys.queue(name), Keys.bytes(request.holderId()), lease, place);
@@ -119,7 +130,7 @@ final class QueueEntry {
         }
         Long made = place.entry();
         if (leased != null) {
-            return made != null ? confirm(request, made, looks) : make(request, leased, looks);
+            return made != null ? confirm(request, made, looks) : make(request, leased, false, looks);
         }
         if (request.isWaiting()) {
             return leaseAndMake(request, looks);
@@ -136,18 +147,34 @@ final class QueueEntry {
         return new AcquireReply.Busy(shared.heads.holder(first), 0, List.of());
     }
 
+    /** Takes a lease that was left, once: where that one has ended, the others may have, too. */
     private CompletableFuture<AcquireReply> leaseAndMake(AcquireRequest request, int looks) {
-        return lease.grant(ttlNanos).thenCompose(granted -> look(request, looks + 1));
+        return lease.obtain(ttlNanos, looks > 0).thenCompose(isNew -> {
+            EtcdCalls.Leased leased = lease.current();
+            return leased == null || place.isEnded()
+                    ? look(request, looks + 1)
+                    : make(request, leased, isNew, looks + 1);
+        });
     }
 
-    private CompletableFuture<AcquireReply> make(AcquireRequest request, EtcdCalls.Leased leased, int looks) {
-        return etcd.make(own.key(), own.value(), leased.id(), own.queue())
-                .handle((made, error) -> {
+    /**
+     * Makes the key.
+     *
+     * @param isNew whether the lease was granted to this very request. Else it is extended beside: what was known of it before may be
+     *     from before a sleep of the machine, which the clock does not show
+     */
+    private CompletableFuture<AcquireReply> make(
+            AcquireRequest request, EtcdCalls.Leased leased, boolean isNew, int looks) {
+        CompletableFuture<EtcdCalls.Made> making =
+                lease.putting(() -> etcd.make(own.key(), own.value(), leased.id(), own.queue()));
+        CompletableFuture<Boolean> extended = isNew ? done(true) : lease.extend();
+        return making.handle((made, error) -> {
                     if (error == null) {
-                        return made(request, leased, made, looks);
+                        return made(request, leased, made, extended, looks);
                     }
                     if (Failures.isLeaseGone(error)) {
-                        leaseIsGone();
+                        lease.forget(leased.id());
+                        keyIsGone();
                         return look(request, looks + 1);
                     }
                     return CompletableFuture.<AcquireReply>failedFuture(error);
@@ -156,7 +183,11 @@ final class QueueEntry {
     }
 
     private CompletableFuture<AcquireReply> made(
-            AcquireRequest request, EtcdCalls.Leased leased, EtcdCalls.Made made, int looks) {
+            AcquireRequest request,
+            EtcdCalls.Leased leased,
+            EtcdCalls.Made made,
+            CompletableFuture<Boolean> extended,
+            int looks) {
         Optional<KeyValue> ours = made.own();
         Optional<KeyValue> first = made.first();
         if (ours.isEmpty() || first.isEmpty()) {
@@ -167,19 +198,19 @@ final class QueueEntry {
         held.seenAt(made.revision());
         if (keptBy != leased.id()) {
             // Made before, under another lease, by a request of the same owner token: that one is taken over.
-            etcd.revoke(leased.id());
             lease.takeOver(keptBy);
             return look(request, looks + 1);
         }
-        return decide(request, ours.get().getCreateRevision(), first.get(), looks);
+        return extended.thenCompose(there -> {
+            if (!there) {
+                keyIsGone();
+                return look(request, looks + 1);
+            }
+            return decide(request, ours.get().getCreateRevision(), first.get(), looks);
+        });
     }
 
-    /** The key is gone as well, or goes with it. */
-    private void leaseIsGone() {
-        lease.forget();
-        keyIsGone();
-    }
-
+    /** It is gone, or goes with its lease. */
     private void keyIsGone() {
         place.gone();
         held.close();
@@ -190,7 +221,7 @@ final class QueueEntry {
         return lease.extend()
                 .thenCombine(etcd.look(own.key(), made, own.queue()), (there, found) -> {
                     if (!there) {
-                        leaseIsGone();
+                        keyIsGone();
                         return look(request, looks + 1);
                     }
                     held.seenAt(found.revision());
@@ -265,7 +296,7 @@ final class QueueEntry {
         }
         lease.extend().whenComplete((there, error) -> {
             if (error == null && !there) {
-                leaseIsGone();
+                keyIsGone();
                 shared.events.woken(this);
                 return;
             }
@@ -342,20 +373,19 @@ final class QueueEntry {
         close(replaced(null));
         held.close();
         Long made = place.entry();
-        if (made == null) {
-            // A late copy of the request that makes the key cannot succeed any more.
-            return lease.revoke().thenApply(nothing -> gone(false));
-        }
-        return etcd.delete(own.key(), made).thenApply(deleted -> {
-            lease.revoke();
-            return gone(deleted);
-        });
+        return made == null
+                ? nothingIsLeft(false)
+                : etcd.delete(own.key(), made).thenCompose(deleted -> {
+                    if (place.removed(deleted)) {
+                        wasHeld.set(true);
+                    }
+                    return nothingIsLeft(deleted);
+                });
     }
 
-    private boolean gone(boolean deleted) {
-        boolean was = place.removed(deleted);
-        leaseIsGone();
-        return was;
+    /** Whether it held until now; once no late copy of the request that makes the key can succeed any more. */
+    private CompletableFuture<Boolean> nothingIsLeft(boolean deleted) {
+        return lease.end(deleted).thenApply(nothing -> wasHeld.getAndSet(false));
     }
 
     private static void close(@Nullable KeyWatch watch) {

@@ -449,8 +449,9 @@ class EtcdDutiesTest {
         until(() -> runtime.isDueWithin(Duration.ofSeconds(1)));
         runtime.advance(Duration.ofSeconds(1));
         until(() -> queue().isEmpty());
-        until(() -> ttlOf(lease) < 0);
         until(() -> store.attempts() == 0);
+        runtime.advance(LEASE.dividedBy(3).plusMillis(1));
+        until(() -> ttlOf(lease) < 0);
     }
 
     /** Of a key whose making was not answered only the lease is known. */

@@ -161,7 +161,7 @@ class OwnWatchTest {
                         Keys.bytes("own"),
                         Keys.bytes("queue"),
                         Keys.bytes("holder"),
-                        new KeyLease(etcd, runtime, uri),
+                        new KeyLease(etcd, runtime, uri, new LeasePool(etcd, runtime)),
                         place);
                 OwnKey own = new OwnKey(etcd, runtime, key, new NobodyHears());
                 Thread guarding = new Thread(() -> own.guard(1, 1), "guards-the-key");

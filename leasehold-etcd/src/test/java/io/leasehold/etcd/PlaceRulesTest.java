@@ -50,6 +50,9 @@ class PlaceRulesTest {
     private static final Predicate<Object> EXTENDS = LeaseKeepAliveRequest.class::isInstance;
 
     private static final Duration TTL = Duration.ofSeconds(30);
+    /** A lease of etcd that an attempt has left is revoked after that. */
+    private static final Duration LEFT_FOR = Duration.ofSeconds(11);
+
     private static final Duration LIMIT = Duration.ofSeconds(1);
     private static final Duration RECHECK = Duration.ofSeconds(20);
     private static final LockName LOCK = LockName.of("rule");
@@ -330,6 +333,21 @@ class PlaceRulesTest {
 
     // ---- what is left behind
 
+    /** The driver repeats other requests by itself: a second copy of this one could come after the key was deleted. */
+    @Test
+    void aRequestForAKeyIsSentOnceAlsoIfItsAnswerIsLost() throws Exception {
+        AtomicInteger sent = new AtomicInteger();
+        Predicate<Object> puts = puts(new AtomicLong());
+        faults.each(message -> puts.test(message) && sent.incrementAndGet() > 0, CallFaults.Fault.REPLY_LOST);
+        OwnerToken by = owner();
+        assertThat(answer(store.acquire(request(by)))).isInstanceOf(AcquireReply.Failed.class);
+        LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(2));
+        assertThat(sent).hasValue(1);
+        faults.heal();
+        assertThat(answer(store.acquire(request(by)))).isInstanceOf(AcquireReply.Granted.class);
+        assertThat(release(store, by)).isInstanceOf(ReleaseReply.Released.class);
+    }
+
     @Test
     void whatHasEndedLeavesNoTimersAndNoWatches() throws Exception {
         OwnerToken first = granted(other);
@@ -338,6 +356,7 @@ class PlaceRulesTest {
         until(() -> OwnWatchTest.watchers(server) == 1);
         assertThat(release(store, left)).as("it never held").isInstanceOf(ReleaseReply.NotOurs.class);
         until(() -> OwnWatchTest.watchers(server) == 0);
+        runtime.advance(LEFT_FOR);
         until(() -> !runtime.isDueWithin(Duration.ofDays(2)));
         OwnerToken holder = queued();
         assertThat(release(other, first)).isInstanceOf(ReleaseReply.Released.class);
@@ -348,6 +367,7 @@ class PlaceRulesTest {
         until(() -> OwnWatchTest.watchers(server) == 1);
         assertThat(release(store, holder)).isInstanceOf(ReleaseReply.Released.class);
         until(() -> OwnWatchTest.watchers(server) == 0);
+        runtime.advance(LEFT_FOR);
         until(() -> !runtime.isDueWithin(Duration.ofDays(2)));
         assertThat(losses).isEmpty();
         assertThat(wakes).hasValue(1);

@@ -65,6 +65,7 @@ final class ScriptedEtcd implements EtcdCalls {
     private final Map<ByteSequence, Key> keys = new HashMap<>();
     private final Map<String, Deque<Throwable>> failures = new HashMap<>();
     private final Map<String, Deque<Throwable>> thrown = new HashMap<>();
+    private final Map<String, Runnable> after = new HashMap<>();
     private final List<String> silent = new ArrayList<>();
     private final List<Withheld> withheld = new ArrayList<>();
     private long leaseNumber;
@@ -95,6 +96,11 @@ final class ScriptedEtcd implements EtcdCalls {
         return List.copyOf(asked.subList(mark, asked.size()));
     }
 
+    /** This happens after the next call of this verb has had its effect, and before another is made. */
+    void afterNext(String verb, Runnable step) {
+        after.put(verb, step);
+    }
+
     /** The next call of this verb throws this, and returns nothing. */
     void throwNext(String verb, Throwable error) {
         thrown.computeIfAbsent(verb, any -> new ArrayDeque<>()).add(error);
@@ -122,6 +128,7 @@ final class ScriptedEtcd implements EtcdCalls {
         Runnable answer;
         try {
             T value = work.get();
+            Optional.ofNullable(after.remove(name)).ifPresent(Runnable::run);
             answer = () -> reply.complete(value);
         } catch (RuntimeException e) {
             answer = () -> reply.completeExceptionally(e);

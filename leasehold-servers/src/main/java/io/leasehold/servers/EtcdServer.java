@@ -219,6 +219,15 @@ public final class EtcdServer implements AutoCloseable {
 
     /** The sum over all methods of the requests that this server has received since its start. */
     public long requests() {
+        return sumOf("grpc_server_msg_received_total");
+    }
+
+    /** How often this server has had its log written to disk since its start, and waited for that. */
+    public long fsyncs() {
+        return sumOf("etcd_disk_wal_fsync_duration_seconds_count");
+    }
+
+    private long sumOf(String metric) {
         try {
             byte[] metrics;
             try (var in = URI.create(probes() + "/metrics").toURL().openStream()) {
@@ -226,7 +235,7 @@ public final class EtcdServer implements AutoCloseable {
             }
             return new String(metrics, StandardCharsets.UTF_8)
                     .lines()
-                    .filter(line -> line.startsWith("grpc_server_msg_received_total"))
+                    .filter(line -> line.startsWith(metric))
                     .mapToLong(line -> (long) Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
                     .sum();
         } catch (IOException e) {

@@ -34,6 +34,9 @@ public final class EtcdModel implements QueueModel {
     private static final EtcdUri URI = EtcdUri.parse(StoreUri.parse("etcd://model:2379/sim?electionTimeout=300ms"));
     private static final Keys KEYS = new Keys(URI.prefix());
 
+    /** A request may lie in a member that others have left behind. */
+    private static final Duration LATEST = Duration.ofSeconds(2);
+
     private final QueueRun run;
     private final Map<ByteSequence, Key> keys = new LinkedHashMap<>();
     private final Map<Long, LiveLease> leases = new LinkedHashMap<>();
@@ -48,6 +51,8 @@ public final class EtcdModel implements QueueModel {
     private static final class LiveLease {
         private final long ttlNanos;
         private long expiresAtNanos;
+        /** Whether it has kept a key. */
+        private boolean used;
 
         LiveLease(long ttlNanos) {
             this.ttlNanos = ttlNanos;
@@ -98,10 +103,20 @@ public final class EtcdModel implements QueueModel {
         return found != null && found.createRevision() == createRevision;
     }
 
-    private void requireLease(long id) {
-        if (!leases.containsKey(id)) {
+    /** A key is put under this lease, which keeps no other: with the one, the other would be lost. */
+    private void putUnder(long id, ByteSequence own) {
+        LiveLease lease = leases.get(id);
+        if (lease == null) {
             throw EtcdExceptionFactory.newEtcdException(ErrorCode.NOT_FOUND, "etcdserver: requested lease not found");
         }
+        if (keys.values().stream()
+                .anyMatch(key -> key.lease() == id && !key.key().equals(own))) {
+            run.problem("lease: one keeps the keys of two attempts");
+        }
+        if (lease.used) {
+            run.counted("leases used again");
+        }
+        lease.used = true;
     }
 
     private void remove(ByteSequence key) {
@@ -203,7 +218,8 @@ public final class EtcdModel implements QueueModel {
         private <T> CompletableFuture<T> call(Callable<T> work) {
             return wire.call(
                     work,
-                    () -> EtcdExceptionFactory.newEtcdException(ErrorCode.UNAVAILABLE, "the connection is broken"));
+                    () -> EtcdExceptionFactory.newEtcdException(ErrorCode.UNAVAILABLE, "the connection is broken"),
+                    LATEST);
         }
 
         @Override
@@ -296,12 +312,11 @@ public final class EtcdModel implements QueueModel {
 
         @Override
         public CompletableFuture<Made> make(ByteSequence key, ByteSequence value, long lease, ByteSequence queue) {
-            long sentAtNanos = run.world().elapsedNanos();
             return call(() -> {
                 if (!keys.containsKey(key)) {
-                    requireLease(lease);
+                    putUnder(lease, key);
                     String text = key.toString(StandardCharsets.UTF_8);
-                    run.made(text.substring(text.lastIndexOf('/') + 1), sentAtNanos);
+                    run.made(text.substring(text.lastIndexOf('/') + 1));
                     keys.put(key, new Key(key, value, ++revision, lease));
                 }
                 return new Made(
@@ -323,7 +338,7 @@ public final class EtcdModel implements QueueModel {
             return call(() -> {
                 boolean is = isStill(key, createRevision);
                 if (is) {
-                    requireLease(lease);
+                    putUnder(lease, key);
                     revision++;
                     keys.put(key, new Key(key, value, createRevision, lease));
                 }

@@ -10,6 +10,7 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.testkit.virtual.PassingStore;
 import io.leasehold.verify.run.LockTasks;
 import io.leasehold.verify.run.SimulatedRun;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -29,13 +30,13 @@ final class QueueClient {
         this.tasks = new LockTasks<>(run, wire.process(), beliefs, QueueFault.PAUSE_BEFORE_USE, QueueFault.CANCEL);
     }
 
-    void start(QueueModel model) {
+    void start(QueueModel model, Duration ttl) {
         tasks.start(Leasehold.builder()
                 .store(new WatchedStore(model.open(wire)))
                 .runtime(wire.process())
                 .label(wire.process().name())
                 .listener(run.counts())
-                .defaults(tasks.options())
+                .defaults(tasks.options().ttl(ttl))
                 .connect());
     }
 

@@ -30,6 +30,8 @@ public enum QueueFault {
     EXTENSION_LOST,
     /** A client is stopped at any moment, and goes on. */
     CLIENT_FREEZE,
+    /** A client's machine sleeps: its monotonic clock stands still too. */
+    CLIENT_SUSPEND,
     /** A client is killed; another one starts. */
     CLIENT_CRASH,
     /** A client's clock runs at a wrong rate. */

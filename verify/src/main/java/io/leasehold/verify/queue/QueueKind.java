@@ -1,14 +1,30 @@
 package io.leasehold.verify.queue;
 
 import io.leasehold.etcd.EtcdModel;
+import io.leasehold.verify.run.LockTasks;
 import io.leasehold.zookeeper.ZooKeeperModel;
+import java.time.Duration;
 
 /** A store whose locks are queues. */
 public enum QueueKind {
-    /** Leases, transactions, revisions. */
-    ETCD,
+    /**
+     * Leases, transactions, revisions. A lease has whole seconds, an election timeout more than the ttl at least: with this one it
+     * has hardly more, and what counts too much is noticed.
+     */
+    ETCD(Duration.ofMillis(2_600)),
     /** Sessions, sequential nodes, watches. */
-    ZOOKEEPER;
+    ZOOKEEPER(LockTasks.TTL);
+
+    private final Duration ttl;
+
+    QueueKind(Duration ttl) {
+        this.ttl = ttl;
+    }
+
+    /** The ttl of the leases of a run. */
+    Duration ttl() {
+        return ttl;
+    }
 
     QueueModel model(QueueRun run) {
         return this == ETCD ? new EtcdModel(run) : new ZooKeeperModel(run);

@@ -55,6 +55,23 @@ public final class QueueRun {
         withdrawnAt.putIfAbsent(owner.publicId(), world().elapsedNanos());
     }
 
+    /** Something worth a count has happened. */
+    public void counted(String what) {
+        run.counts().saw(what, 1);
+    }
+
+    /** Something must not have happened. */
+    public void problem(String what) {
+        run.problem(what);
+    }
+
+    /** An entry is made, by a request that may have been sent long before. */
+    public void made(String id) {
+        if (withdrawnAt.containsKey(id)) {
+            run.problem("withdrawn: an entry was made after its removal was confirmed");
+        }
+    }
+
     /** An entry is made by a request that was sent then. */
     public void made(String id, long sentAtNanos) {
         Long withdrawn = withdrawnAt.get(id);

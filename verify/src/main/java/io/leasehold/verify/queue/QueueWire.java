@@ -55,6 +55,15 @@ public final class QueueWire {
      * @param lost the driver's exception if it is not answered
      */
     public <T> CompletableFuture<T> call(Callable<T> work, Supplier<? extends Throwable> lost) {
+        return call(work, lost, Duration.ZERO);
+    }
+
+    /**
+     * A call.
+     *
+     * @param latest how much later than those that are sent after it a call may be carried out if its connection broke
+     */
+    public <T> CompletableFuture<T> call(Callable<T> work, Supplier<? extends Throwable> lost, Duration latest) {
         CompletableFuture<T> reply = new CompletableFuture<>();
         if (process.hasCrashed()) {
             return reply;
@@ -64,15 +73,32 @@ public final class QueueWire {
         mayPause(QueueFault.PAUSE_BEFORE_CALL, () -> {
             if (run.drawsReset(QueueFault.RESET_BEFORE_CALL)) {
                 process.execute(() -> reply.completeExceptionally(lost.get()));
+                mayFallAsleep(latest);
                 return;
             }
             boolean breaks = run.drawsReset(QueueFault.RESET_BEFORE_REPLY);
             if (breaks) {
                 process.execute(() -> reply.completeExceptionally(lost.get()));
+                mayFallAsleep(latest);
             }
-            requests.send(() -> carryOut(work, reply, breaks));
+            Runnable sending = () -> requests.send(() -> carryOut(work, reply, breaks));
+            if (breaks && !latest.isZero() && run.world().chance(0.5)) {
+                run.world().after(Duration.ofNanos(run.world().randomBelow(latest.toNanos())), sending);
+            } else {
+                sending.run();
+            }
         });
         return reply;
+    }
+
+    /** A machine that falls asleep breaks connections: of a call that may come late, half of them break for that reason. */
+    private void mayFallAsleep(Duration latest) {
+        if (!latest.isZero() && run.world().chance(0.5)) {
+            run.saw(QueueFault.CLIENT_SUSPEND);
+            Duration span = Duration.ofNanos(150_000_000L + run.world().randomBelow(latest.toNanos()));
+            // Not before the code that has called has come to its end: nothing runs on a machine that sleeps.
+            run.world().after(Duration.ofNanos(1), () -> process.suspend(span));
+        }
     }
 
     private <T> void carryOut(Callable<T> work, CompletableFuture<T> reply, boolean breaks) {

@@ -25,8 +25,39 @@ final class QueueVariants {
                         "etcd-extended-from-the-reply",
                         "an extension counts from its answer",
                         "etcd/KeyLease.java",
-                        "current = kept.orElse(null);\n                    fromNanos = sentAtNanos;",
-                        "current = kept.orElse(null);\n                    fromNanos = runtime.nanoTime();"),
+                        "one.fromNanos = sentAtNanos;",
+                        "one.fromNanos = runtime.nanoTime();"),
+                new Variant(
+                        "etcd-lease-in-doubt-used-again",
+                        "a lease is left to the next attempt although a request that names it was lost",
+                        "etcd/KeyLease.java",
+                        "return seconds > 0 && unanswered == 0 &&",
+                        "return seconds > 0 &&"),
+                new Variant(
+                        "etcd-late-put",
+                        "a removal is confirmed before the lease is revoked under which a late request may make the key anew",
+                        "etcd/KeyLease.java",
+                        "doubtful = List.copyOf(leaving);",
+                        "doubtful = List.of();"),
+                new Variant(
+                        "etcd-lease-for-two",
+                        "a lease that was left is given to each attempt that asks",
+                        "etcd/LeasePool.java",
+                        "                newestFirst.remove();\n",
+                        ""),
+                new Variant(
+                        "etcd-lease-believed-when-taken",
+                        "a lease that was left counts from when it is taken, and is not extended",
+                        "etcd/KeyLease.java",
+                        "sentAtNanos - left.ttlNanos()), sentAtNanos);\n            return CompletableFuture.completedFuture(false);",
+                        "sentAtNanos), sentAtNanos);\n            return CompletableFuture.completedFuture(true);"),
+                new Variant(
+                        "etcd-lease-believed-after-a-sleep",
+                        "a lease that an earlier request of the attempt was granted counts from then, by the clock which stands"
+                                + " still while the machine sleeps",
+                        "etcd/QueueEntry.java",
+                        "make(request, leased, false, looks)",
+                        "make(request, leased, true, looks)"),
                 recheckFromMemory("etcd"));
     }
 
