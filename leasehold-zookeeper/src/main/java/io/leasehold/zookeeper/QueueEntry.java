@@ -1,7 +1,6 @@
 package io.leasehold.zookeeper;
 
 import io.leasehold.LockName;
-import io.leasehold.LossCause;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -15,6 +14,7 @@ import io.leasehold.spi.toolkit.EntryRequests;
 import io.leasehold.spi.toolkit.KeptUntil;
 import io.leasehold.spi.toolkit.PlainName;
 import io.leasehold.spi.toolkit.QueuePlace;
+import io.leasehold.spi.toolkit.Sending;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
@@ -39,19 +39,7 @@ import org.jspecify.annotations.Nullable;
 final class QueueEntry {
 
     /** The parts that the places of a store share. */
-    record Shared(ZooKeeperUri uri, LockRuntime runtime, QueueHeads heads, Failures failures, Events events) {}
-
-    /** Hears of a place. */
-    interface Events {
-        /** Asking again may be worth it. */
-        void woken(QueueEntry place);
-
-        /** The node was taken away while it held. */
-        void taken(QueueEntry place, LossCause cause);
-
-        /** Nothing of it is left at the ensemble. */
-        void over(QueueEntry place);
-    }
+    record Shared(ZooKeeperUri uri, LockRuntime runtime, QueueHeads heads, Failures failures, PlaceEvents events) {}
 
     private final Shared shared;
     private final LockName name;
@@ -155,9 +143,12 @@ final class QueueEntry {
                 place.gone();
             }
         }
-        return place.recheck(request, in.isConnected(), shared.runtime.nanoTime())
-                .map(QueueEntry::done)
-                .orElseGet(() -> requests.inTurn(() -> look(request, in, 0)));
+        Optional<AcquireReply> told = place.recheck(request, in.isConnected(), shared.runtime.nanoTime());
+        if (told.isEmpty()) {
+            return requests.inTurn(() -> look(request, in, 0));
+        }
+        in.keepProvenFor(request, lockPath);
+        return done(told.get());
     }
 
     private CompletableFuture<AcquireReply> look(AcquireRequest request, Session in, int looks) {
@@ -171,7 +162,9 @@ final class QueueEntry {
         }
         OwnNode.Made own = place.entry();
         if (own != null) {
-            return confirm(request, in, own, looks);
+            return in.proofFor(request).isPresent()
+                    ? turn(request, in, own, looks)
+                    : confirm(request, in, own, looks);
         }
         return search ? search(request, in, looks) : make(request, in, looks);
     }
@@ -215,7 +208,7 @@ final class QueueEntry {
     }
 
     private CompletableFuture<AcquireReply> make(AcquireRequest request, Session in, int looks) {
-        long sentAtNanos = shared.runtime.nanoTime();
+        Sending sent = Sending.now(shared.runtime);
         CompletableFuture<SessionCalls.Created> making =
                 in.create(lockPath + "/" + Znodes.prefixFor(id), data, CreateMode.EPHEMERAL_SEQUENTIAL);
         // Sent at once: it is answered after the making, in the same order as by the leader.
@@ -224,7 +217,7 @@ final class QueueEntry {
                     if (error == null) {
                         OwnNode.Made own = new OwnNode.Made(made.path(), made.czxid());
                         place.made(own);
-                        return listing.thenCompose(queue -> decide(request, in, own, queue, sentAtNanos, looks));
+                        return listing.thenCompose(queue -> decide(request, in, own, queue, sent, looks));
                     }
                     if (Failures.isMissing(error)) {
                         return in.ensure(lockPath).thenCompose(nothing -> look(request, in, looks + 1));
@@ -237,14 +230,27 @@ final class QueueEntry {
                 .thenCompose(next -> next);
     }
 
+    /**
+     * Reads whether its turn has come. A node before its own that has gone stays gone, and its own is there as long as its
+     * session, which was proven lately, or until it is taken by force: what the member shows may be old.
+     */
+    private CompletableFuture<AcquireReply> turn(AcquireRequest request, Session in, OwnNode.Made own, int looks) {
+        return shared.heads
+                .queueOf(in, lockPath, false)
+                // The proof is looked at again: the machine may have slept until the answer was read.
+                .thenCompose(queue -> in.proofFor(request)
+                        .map(proof -> decide(request, in, own, queue, proof, looks))
+                        .orElseGet(() -> confirm(request, in, own, looks)));
+    }
+
     /** The node was made before: whether it is still there, by an exchange that proves the session. */
     private CompletableFuture<AcquireReply> confirm(AcquireRequest request, Session in, OwnNode.Made own, int looks) {
-        long sentAtNanos = shared.runtime.nanoTime();
+        Sending sent = Sending.now(shared.runtime);
         CompletableFuture<List<Boolean>> confirming = in.confirm(List.of(own.path()));
         CompletableFuture<List<String>> listing = shared.heads.queueOf(in, lockPath, false);
         return confirming.thenCompose(there -> {
             if (there.get(0)) {
-                return listing.thenCompose(queue -> decide(request, in, own, queue, sentAtNanos, looks));
+                return listing.thenCompose(queue -> decide(request, in, own, queue, sent, looks));
             }
             place.gone();
             return look(request, in, looks + 1);
@@ -252,7 +258,7 @@ final class QueueEntry {
     }
 
     private CompletableFuture<AcquireReply> decide(
-            AcquireRequest request, Session in, OwnNode.Made own, List<String> queue, long sentAtNanos, int looks) {
+            AcquireRequest request, Session in, OwnNode.Made own, List<String> queue, Sending proof, int looks) {
         int before = queue.indexOf(own.path().substring(lockPath.length() + 1));
         if (before < 0) {
             place.gone();
@@ -266,7 +272,7 @@ final class QueueEntry {
             }
         }
         if (before == 0) {
-            return grant(in, own, sentAtNanos);
+            return grant(in, own, proof.countedFromNanos(shared.runtime));
         }
         return request.isWaiting()
                 ? queue(request, in, queue, before, looks)

@@ -24,12 +24,16 @@ public enum QueueFault {
     WATCH_BROKEN,
     /** A lease or a session has ended by itself, and what it kept is gone. */
     EXPIRED,
+    /** A member that lags behind has shown an older state, also to a session that has ended meanwhile. */
+    STALE_READ,
     /** Another member leads. */
     NEW_LEADER,
     /** A lease or a session was extended, and the next leader does not know. */
     EXTENSION_LOST,
     /** A client is stopped at any moment, and goes on. */
     CLIENT_FREEZE,
+    /** A client's machine sleeps: its monotonic clock stands still too. */
+    CLIENT_SUSPEND,
     /** A client is killed; another one starts. */
     CLIENT_CRASH,
     /** A client's clock runs at a wrong rate. */

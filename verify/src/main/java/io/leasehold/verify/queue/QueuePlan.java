@@ -43,6 +43,7 @@ record QueuePlan(
         QueueFault.WATCH_BROKEN,
         QueueFault.NEW_LEADER,
         QueueFault.CLIENT_FREEZE,
+        QueueFault.CLIENT_SUSPEND,
         QueueFault.CLIENT_CRASH,
         QueueFault.CLUSTER_FREEZE
     };

@@ -85,6 +85,8 @@ final class QueueSimulation implements LockTasks.Beliefs {
             case WATCH_BROKEN -> model.breakWatches(wire);
             case NEW_LEADER -> model.newLeader();
             case CLIENT_FREEZE -> wire.process().freeze(span);
+            // A suspension of less than a tenth of a second is not noticed: see SuspendWatch.
+            case CLIENT_SUSPEND -> wire.process().suspend(span.plusMillis(150));
             case CLIENT_CRASH -> {
                 wire.process().crash();
                 clients.remove(client);
