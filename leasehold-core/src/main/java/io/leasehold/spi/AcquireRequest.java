@@ -22,8 +22,7 @@ public final class AcquireRequest {
     private final Rest rest;
 
     /** The values of the withers; times in nanoseconds. */
-    private record Rest(
-            long nodeTimeout, int reserve, long seen, long recheck, long claim, long ballot, long proven) {}
+    private record Rest(long nodeTimeout, int reserve, long seen, long recheck, long claim, long ballot, long proven) {}
 
     private AcquireRequest(
             List<LockName> names, OwnerToken owner, String holderId, long ttlNanos, long timeoutNanos, Rest rest) {
@@ -77,7 +76,8 @@ public final class AcquireRequest {
 
     /** Sets the largest fencing token that this client has seen for these locks; only saves a round trip. */
     public AcquireRequest seenToken(long token) {
-        return with(new Rest(rest.nodeTimeout, rest.reserve, token, rest.recheck, rest.claim, rest.ballot, rest.proven));
+        return with(
+                new Rest(rest.nodeTimeout, rest.reserve, token, rest.recheck, rest.claim, rest.ballot, rest.proven));
     }
 
     /**
@@ -89,7 +89,8 @@ public final class AcquireRequest {
      *     silent for clearly longer than that
      */
     public AcquireRequest waiting(long recheckNanos) {
-        return with(new Rest(rest.nodeTimeout, rest.reserve, rest.seen, recheckNanos, rest.claim, rest.ballot, rest.proven));
+        return with(new Rest(
+                rest.nodeTimeout, rest.reserve, rest.seen, recheckNanos, rest.claim, rest.ballot, rest.proven));
     }
 
     /**
@@ -115,8 +116,7 @@ public final class AcquireRequest {
      * this request.
      */
     public AcquireRequest provenWithin(long proven) {
-        return with(
-                new Rest(rest.nodeTimeout, rest.reserve, rest.seen, rest.recheck, rest.claim, rest.ballot, proven));
+        return with(new Rest(rest.nodeTimeout, rest.reserve, rest.seen, rest.recheck, rest.claim, rest.ballot, proven));
     }
 
     /** The locks, sorted, at least one. */

@@ -70,7 +70,8 @@ final class SpiValuesTest {
                 all = settings.get((first + i) % settings.size()).apply(all);
             }
             AcquireRequest made = all;
-            assertThat(values.stream().map(value -> value.applyAsLong(made))).containsExactly(2L, 3L, 4L, 5L, 6L, 7L, 10L);
+            assertThat(values.stream().map(value -> value.applyAsLong(made)))
+                    .containsExactly(2L, 3L, 4L, 5L, 6L, 7L, 10L);
             assertThat(made.isWaiting()).isTrue();
             assertThat(made.owner()).isEqualTo(owner);
             assertThat(made.holderId()).isEqualTo("host/1/x");
