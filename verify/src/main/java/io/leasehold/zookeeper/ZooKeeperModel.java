@@ -335,7 +335,7 @@ public final class ZooKeeperModel implements QueueModel {
         }
 
         private void pingNow() {
-            pingedAtNanos = process.nanoTime();
+            pingedAtNanos = run.world().elapsedNanos();
             Live known = session;
             call("/", () -> {
                         heard(Objects.requireNonNull(known));
@@ -383,8 +383,10 @@ public final class ZooKeeperModel implements QueueModel {
                 process.execute(() -> refused.completeExceptionally(lost(path)));
                 return refused;
             }
-            if (process.nanoTime() - pingedAtNanos >= pingNanos()) {
-                pingNow(); // After a pause of the process it is due, and goes first.
+            if (run.world().elapsedNanos() - pingedAtNanos >= pingNanos()) {
+                // After a pause of the process it is due, and goes first. After a sleep of the machine it is not, but its member
+                // takes the request itself for a sign of life.
+                pingNow();
             }
             long connection = connections;
             long number = ++sent;
