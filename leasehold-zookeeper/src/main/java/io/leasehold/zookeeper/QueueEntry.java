@@ -1,5 +1,6 @@
 package io.leasehold.zookeeper;
 
+import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.AcquireReply;
@@ -21,6 +22,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.Watcher;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -55,8 +57,12 @@ final class QueueEntry {
     private final KeptUntil kept;
 
     private @Nullable Session session;
-    /** The node with which it holds, or held last. */
+    /** The node with which it holds or is the next, or was last. */
     private @Nullable OwnNode watched;
+    /** The node of which an event has told that no other is before it. */
+    private OwnNode.@Nullable Made first;
+    /** The node before which only the awaited one was. */
+    private OwnNode.@Nullable Made second;
     /** A node may have been made that we have not heard of. */
     private boolean uncertain;
 
@@ -71,7 +77,7 @@ final class QueueEntry {
         this.data = request.holderId().getBytes(StandardCharsets.UTF_8);
         this.ttlNanos = request.ttlNanos();
         this.place = new QueuePlace<>(name, shared.uri.toString());
-        this.awaited = new AwaitedNode(place, () -> shared.events.woken(this));
+        this.awaited = new AwaitedNode(place, this::woken);
         this.requests =
                 new EntryRequests(shared.runtime, this::remove, this::isGoneByItself, () -> shared.events.over(this));
         this.kept = new KeptUntil(shared.runtime, this::end);
@@ -162,9 +168,11 @@ final class QueueEntry {
         }
         OwnNode.Made own = place.entry();
         if (own != null) {
-            return in.proofFor(request).isPresent()
-                    ? turn(request, in, own, looks)
-                    : confirm(request, in, own, looks);
+            return in.proofFor(request)
+                    .map(proof -> isFirst(own) && in.isConnected()
+                            ? grant(in, own, counted(proof))
+                            : turn(request, in, own, looks))
+                    .orElseGet(() -> confirm(request, in, own, looks));
         }
         return search ? search(request, in, looks) : make(request, in, looks);
     }
@@ -272,10 +280,10 @@ final class QueueEntry {
             }
         }
         if (before == 0) {
-            return grant(in, own, proof.countedFromNanos(shared.runtime));
+            return grant(in, own, counted(proof));
         }
         return request.isWaiting()
-                ? queue(request, in, queue, before, looks)
+                ? queue(request, in, own, queue, before, looks)
                 : remove().thenCompose(nothing -> busy(in, queue));
     }
 
@@ -288,11 +296,16 @@ final class QueueEntry {
     // ---- waiting
 
     private CompletableFuture<AcquireReply> queue(
-            AcquireRequest request, Session in, List<String> queue, int ours, int looks) {
+            AcquireRequest request, Session in, OwnNode.Made own, List<String> queue, int ours, int looks) {
         String before = lockPath + "/" + queue.get(ours - 1);
+        isSecond(ours == 1 ? own : null);
         awaited.await(in, before);
-        return in.read(before, true)
-                .handle((found, error) -> {
+        CompletableFuture<SessionCalls.Node> reading = in.read(before, true);
+        if (ours == 1) {
+            // Then the end of the only one before it tells that it is the first.
+            ownNode(in, own).watch();
+        }
+        return reading.handle((found, error) -> {
                     if (error != null) {
                         awaited.forget(in);
                         // It went meanwhile. Nobody comes before us any more, so this ends.
@@ -300,11 +313,39 @@ final class QueueEntry {
                                 ? look(request, in, looks)
                                 : CompletableFuture.<AcquireReply>failedFuture(error);
                     }
-                    return shared.heads
-                            .holderOf(in, lockPath + "/" + queue.get(0))
-                            .thenApply(head -> place.queued(head.orElse(null), shared.runtime.nanoTime()));
+                    CompletableFuture<Optional<Holder>> head = ours == 1
+                            ? done(Optional.of(shared.heads.holder(found)))
+                            : shared.heads.holderOf(in, lockPath + "/" + queue.get(0));
+                    return head.thenApply(holder -> place.queued(holder.orElse(null), shared.runtime.nanoTime()));
                 })
                 .thenCompose(next -> next);
+    }
+
+    private synchronized void isSecond(OwnNode.@Nullable Made own) {
+        second = own;
+    }
+
+    private void woken(Watcher.Event.EventType event) {
+        OwnNode.Made own;
+        OwnNode node;
+        synchronized (this) {
+            own = second;
+            node = watched;
+            second = null;
+        }
+        boolean isFirst = event == Watcher.Event.EventType.NodeDeleted
+                && own != null
+                && node != null
+                && node.isOf(own)
+                && node.isThere();
+        synchronized (this) {
+            first = isFirst ? own : null;
+        }
+        shared.events.woken(this);
+    }
+
+    private synchronized boolean isFirst(OwnNode.Made own) {
+        return own.equals(first);
     }
 
     // ---- holding
@@ -325,7 +366,7 @@ final class QueueEntry {
             }
             case BEGUN -> {
                 kept.exactly(sentAtNanos + ttlNanos);
-                watch(new OwnNode(shared.runtime, in, own, place, cause -> shared.events.taken(this, cause)));
+                ownNode(in, own).begin();
             }
             case HELD -> kept.atLeast(sentAtNanos + ttlNanos);
         }
@@ -334,11 +375,17 @@ final class QueueEntry {
         return done(new AcquireReply.Granted(grant, List.of()));
     }
 
-    private void watch(OwnNode own) {
-        synchronized (this) {
-            watched = own;
+    private synchronized OwnNode ownNode(Session in, OwnNode.Made own) {
+        OwnNode node = watched;
+        if (node == null || !node.isOf(own)) {
+            node = new OwnNode(shared.runtime, in, own, place, cause -> shared.events.taken(this, cause));
+            watched = node;
         }
-        own.watch();
+        return node;
+    }
+
+    private long counted(Sending proof) {
+        return proof.countedFromNanos(shared.runtime);
     }
 
     /** The session was proven by an exchange sent then. */

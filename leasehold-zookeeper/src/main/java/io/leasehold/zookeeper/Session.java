@@ -65,6 +65,9 @@ final class Session {
     /** Guarded by this. */
     private final Map<String, List<Consumer<Watcher.Event.EventType>>> watched = new HashMap<>();
 
+    /** The number of connections that were lost; changes under the guard. */
+    private volatile long connections;
+
     /** Changes under the guard. */
     private volatile State state = State.CONNECTING;
 
@@ -117,6 +120,11 @@ final class Session {
 
     boolean isConnected() {
         return state == State.CONNECTED;
+    }
+
+    /** Changes whenever a connection is lost, before anything is heard over the next one. */
+    long connections() {
+        return connections;
     }
 
     boolean isEnded() {
@@ -203,6 +211,7 @@ final class Session {
                 return;
             }
             state = State.SUSPENDED;
+            connections++;
         }
         listener.suspended(this);
     }

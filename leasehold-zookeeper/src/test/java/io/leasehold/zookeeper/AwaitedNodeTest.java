@@ -44,7 +44,7 @@ class AwaitedNodeTest {
             });
     private final QueuePlace<String> place = new QueuePlace<>(LockName.exactly("x"), "zk://ensemble.test/locks");
     private final AtomicInteger woken = new AtomicInteger();
-    private final AwaitedNode node = new AwaitedNode(place, woken::incrementAndGet);
+    private final AwaitedNode node = new AwaitedNode(place, event -> woken.incrementAndGet());
 
     private void deleted(String path) {
         events.join()

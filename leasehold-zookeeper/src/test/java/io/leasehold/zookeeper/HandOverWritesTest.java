@@ -37,8 +37,8 @@ class HandOverWritesTest {
         Lease lease = from.named(lock).acquire();
         CompletableFuture<Lease> waiter = to.named(lock).acquireAsync();
         long start = System.nanoTime();
-        // It watches the node before its own, and has read the head of the queue.
-        while (member.children("/tests/" + lock).size() < 2 || member.watches() < 2) {
+        // The holder watches its node; the waiter that before its own, and its own.
+        while (member.children("/tests/" + lock).size() < 2 || member.watches() < 3) {
             assertThat(System.nanoTime() - start).isLessThan(PATIENCE.toNanos());
             LockSupport.parkNanos(1_000_000);
         }

@@ -45,6 +45,7 @@ final class TurnTest {
             ZooKeeperUri.parse(StoreUri.parse("zookeeper://h:2181/c?tickTime=2s")), runtime, ensemble);
     private final OwnerToken owner = OwnerToken.draw(runtime);
     private String head = "";
+    private String between = "";
 
     @BeforeEach
     void tree() {
@@ -84,6 +85,17 @@ final class TurnTest {
         CompletableFuture<AcquireReply> reply = store.acquire(request);
         ensemble.connect();
         return reply;
+    }
+
+    /** Two are before it: the end of the second of them tells nothing of the first, so the queue is read at its turn. */
+    private void queueBehindTwo() {
+        between = ensemble.enqueue(PATH, OwnerToken.draw(runtime).publicId(), "host/3/other", STRANGER);
+        queue(owner);
+    }
+
+    private void bothGo() {
+        ensemble.remove(head);
+        ensemble.remove(between);
     }
 
     private static <T> T now(CompletableFuture<T> future) {
@@ -139,7 +151,7 @@ final class TurnTest {
     // ---- what it asks for, and from when it counts
 
     @Test
-    void aTurnIsReadAndCountsFromTheMakingOfItsNode() {
+    void aTurnIsTakenFromItsEventAndCountsFromTheMakingOfItsNode() {
         queue(owner);
         long made = ensemble.nodes.get(own()).czxid();
         runtime.runFor(Duration.ofSeconds(8));
@@ -150,7 +162,45 @@ final class TurnTest {
                     assertThat(grant.sentAtNanos()).isEqualTo(nanosAgo(Duration.ofSeconds(8)));
                     assertThat(grant.tokens().first()).isEqualTo(made);
                 }))
+                .as("nothing: the event told")
+                .isEmpty();
+    }
+
+    @Test
+    void aTurnBehindSeveralIsReadAndCountsFromTheMakingOfItsNode() {
+        queueBehindTwo();
+        runtime.runFor(Duration.ofSeconds(8));
+        bothGo();
+        assertThat(askedBy(() -> assertThat(turn().sentAtNanos()).isEqualTo(nanosAgo(Duration.ofSeconds(8)))))
                 .containsExactly("children n", "watch NODE");
+    }
+
+    @Test
+    void anEventAfterAReconnectionIsNotEnough() {
+        queue(owner);
+        client().state(Watcher.Event.KeeperState.Disconnected);
+        client().state(Watcher.Event.KeeperState.SyncConnected);
+        ensemble.remove(head);
+        assertThat(askedBy(this::turn)).as("events may come in any order then").containsExactly("children n");
+    }
+
+    @Test
+    void anEventIsNotEnoughWhereItsOwnNodeCouldNotBeWatched() {
+        ensemble.withhold("watch");
+        CompletableFuture<AcquireReply> reply = begin(waiting(owner));
+        ensemble.remove(head);
+        ensemble.answer("watch");
+        assertThat(now(reply)).isInstanceOf(AcquireReply.Queued.class);
+        assertThat(askedBy(this::turn)).contains("children n");
+    }
+
+    @Test
+    void aConnectionThatIsCutAfterTheEventLeavesTheTurnToARead() {
+        queue(owner);
+        ensemble.remove(head);
+        client().state(Watcher.Event.KeeperState.Disconnected);
+        ensemble.failNext("children", KeeperException.Code.CONNECTIONLOSS);
+        assertThat(now(begin(waiting(owner)))).isInstanceOf(AcquireReply.Failed.class);
     }
 
     @Test
@@ -173,7 +223,7 @@ final class TurnTest {
         ensemble.remove(head);
         AcquireRequest strict = waiting(owner).provenWithin(Duration.ofSeconds(5).toNanos() - 1);
         assertThat(askedBy(() -> assertThat(granted(begin(strict)).sentAtNanos()).isEqualTo(runtime.nanoTime())))
-                .containsExactly("firstMissing", "children n", "watch NODE");
+                .containsExactly("firstMissing", "children n");
     }
 
     @Test
@@ -237,8 +287,8 @@ final class TurnTest {
 
     @Test
     void aSleepWhileTheQueueIsReadIsNoticed() {
-        queue(owner);
-        ensemble.remove(head);
+        queueBehindTwo();
+        bothGo();
         ensemble.withhold("children");
         CompletableFuture<AcquireReply> reply = begin(waiting(owner));
         sleep(Duration.ofSeconds(20));
@@ -277,10 +327,10 @@ final class TurnTest {
 
     @Test
     void aWaiterWhoseNodeWasTakenAwayIsNotGrantedWithIt() {
-        queue(owner);
+        queueBehindTwo();
         ensemble.removeUnheard(own());
         String other = ensemble.enqueue(PATH, OwnerToken.draw(runtime).publicId(), "host/3/other", STRANGER);
-        ensemble.remove(head);
+        bothGo();
         assertThat(askedBy(() -> queue(owner))).as("behind the other").contains("create NODE");
         ensemble.remove(other);
         assertThat(turn().tokens().first())
@@ -288,9 +338,30 @@ final class TurnTest {
     }
 
     @Test
-    void aNodeThatIsTakenAwayAtItsTurnIsToldAsAReleaseByForce() {
+    void aWaiterThatHasHeardThatItsNodeWasTakenAwayIsNotGrantedByTheEventThatFollows() {
+        queue(owner);
+        String taken = own();
+        ensemble.remove(taken);
+        ensemble.remove(head);
+        assertThat(askedBy(() -> assertThat(ensemble.nodes).doesNotContainKey(taken))).isEmpty();
+        assertThat(askedBy(this::turn)).as("with another").contains("children n", "create NODE");
+        assertThat(heard).doesNotContain("lost FORCE_RELEASED");
+    }
+
+    @Test
+    void aNodeThatIsTakenAwayBetweenItsEventAndItsTurnIsToldAsAReleaseByForce() {
         queue(owner);
         ensemble.remove(head);
+        ensemble.remove(own());
+        turn();
+        assertThat(heard).containsExactly("wake n", "lost FORCE_RELEASED");
+        assertThat(now(release())).isInstanceOf(ReleaseReply.NotOurs.class);
+    }
+
+    @Test
+    void aNodeThatIsTakenAwayAtItsTurnIsToldAsAReleaseByForce() {
+        queueBehindTwo();
+        bothGo();
         ensemble.withhold("children");
         CompletableFuture<AcquireReply> reply = begin(waiting(owner));
         ensemble.remove(own());
@@ -311,8 +382,8 @@ final class TurnTest {
 
     @Test
     void aWaiterThatLeavesAtItsTurnIsNotGrantedAndLeavesNothing() {
-        queue(owner);
-        ensemble.remove(head);
+        queueBehindTwo();
+        bothGo();
         ensemble.withhold("children");
         CompletableFuture<AcquireReply> reply = begin(waiting(owner));
         CompletableFuture<ReleaseReply> released = release();
@@ -343,8 +414,8 @@ final class TurnTest {
 
     @Test
     void aSessionThatEndsWhileTheQueueIsReadGrantsNothing() {
-        queue(owner);
-        ensemble.remove(head);
+        queueBehindTwo();
+        bothGo();
         ensemble.withhold("children");
         CompletableFuture<AcquireReply> reply = begin(waiting(owner));
         client().expire();
@@ -357,8 +428,8 @@ final class TurnTest {
 
     @Test
     void aConnectionThatIsCutWhileTheQueueIsReadLeavesTheTurnForTheNextQuestion() {
-        queue(owner);
-        ensemble.remove(head);
+        queueBehindTwo();
+        bothGo();
         ensemble.failNext("children", KeeperException.Code.CONNECTIONLOSS);
         assertThat(now(begin(waiting(owner)))).isInstanceOf(AcquireReply.Failed.class);
         client().state(Watcher.Event.KeeperState.Disconnected);
