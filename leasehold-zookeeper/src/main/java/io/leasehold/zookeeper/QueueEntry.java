@@ -298,10 +298,11 @@ final class QueueEntry {
     private CompletableFuture<AcquireReply> queue(
             AcquireRequest request, Session in, OwnNode.Made own, List<String> queue, int ours, int looks) {
         String before = lockPath + "/" + queue.get(ours - 1);
-        isSecond(ours == 1 ? own : null);
+        boolean isNext = ours == 1;
+        isSecond(isNext ? own : null);
         awaited.await(in, before);
         CompletableFuture<SessionCalls.Node> reading = in.read(before, true);
-        if (ours == 1) {
+        if (isNext) {
             // Then the end of the only one before it tells that it is the first.
             ownNode(in, own).watch();
         }
@@ -313,7 +314,7 @@ final class QueueEntry {
                                 ? look(request, in, looks)
                                 : CompletableFuture.<AcquireReply>failedFuture(error);
                     }
-                    CompletableFuture<Optional<Holder>> head = ours == 1
+                    CompletableFuture<Optional<Holder>> head = isNext
                             ? done(Optional.of(shared.heads.holder(found)))
                             : shared.heads.holderOf(in, lockPath + "/" + queue.get(0));
                     return head.thenApply(holder -> place.queued(holder.orElse(null), shared.runtime.nanoTime()));

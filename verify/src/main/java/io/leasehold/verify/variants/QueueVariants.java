@@ -83,6 +83,12 @@ final class QueueVariants {
                         "return Optional.ofNullable(proven).map(last -> last.ageNanos(runtime) <= nanos ? last"
                                 + " : new Sending(runtime.nanoTime() - nanos, runtime.wallMillis()));"),
                 new Variant(
+                        "zookeeper-first-behind-others",
+                        "a waiter takes its turn when the node before its own has gone, whoever else is before it",
+                        "zookeeper/QueueEntry.java",
+                        "boolean isNext = ours == 1;",
+                        "boolean isNext = true;"),
+                new Variant(
                         "zookeeper-token-of-the-turn",
                         "a token is not that of the node",
                         "zookeeper/QueueEntry.java",
