@@ -53,10 +53,10 @@ final class QueueVariants {
                                 + " NANOS_PER_MILLI * 1_500;"),
                 new Variant(
                         "zookeeper-turn-from-its-answer",
-                        "a turn counts from the moment at which the queue was read",
+                        "a turn counts from the moment at which it is taken",
                         "zookeeper/QueueEntry.java",
-                        "return grant(in, own, proof.countedFromNanos(shared.runtime));",
-                        "return grant(in, own, shared.runtime.nanoTime());"),
+                        "return proof.countedFromNanos(shared.runtime);",
+                        "return shared.runtime.nanoTime();"),
                 new Variant(
                         "zookeeper-proof-from-its-answer",
                         "a session counts as proven when the answer comes",
