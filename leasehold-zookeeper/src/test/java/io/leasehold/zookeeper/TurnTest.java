@@ -219,7 +219,9 @@ final class TurnTest {
     @Test
     void aProofThatIsTooOldIsReplacedByAnExchange() {
         queue(owner);
-        runtime.runFor(Duration.ofSeconds(5));
+        runtime.runFor(Duration.ofSeconds(1));
+        assertThat(askedBy(() -> queue(owner))).as("a read proves nothing").contains("children n");
+        runtime.runFor(Duration.ofSeconds(4));
         ensemble.remove(head);
         AcquireRequest strict = waiting(owner).provenWithin(Duration.ofSeconds(5).toNanos() - 1);
         assertThat(askedBy(() -> assertThat(granted(begin(strict)).sentAtNanos()).isEqualTo(runtime.nanoTime())))

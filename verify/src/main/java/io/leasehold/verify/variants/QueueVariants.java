@@ -58,18 +58,6 @@ final class QueueVariants {
                         "return proof.countedFromNanos(shared.runtime);",
                         "return shared.runtime.nanoTime();"),
                 new Variant(
-                        "zookeeper-proof-from-its-answer",
-                        "a session counts as proven when the answer comes",
-                        "zookeeper/Session.java",
-                        "provenBy(sent);",
-                        "provenBy(Sending.now(runtime));"),
-                new Variant(
-                        "zookeeper-read-as-proof",
-                        "a session counts as proven by a read, which a member answers alone",
-                        "zookeeper/Session.java",
-                        "return TimeLimit.start(() -> calls.children(path));",
-                        "return proving(() -> calls.children(path));"),
-                new Variant(
                         "zookeeper-sleep-unnoticed",
                         "the age of a proof is that of the clock which stands still while the machine sleeps",
                         "spi/toolkit/Sending.java",
