@@ -64,6 +64,9 @@ public final class Main implements Callable<Integer> {
     @Option(names = "--peers", split = ",", description = "Only these: ${COMPLETION-CANDIDATES}.")
     List<PeerKind> peers = new ArrayList<>();
 
+    @Option(names = "--stores", split = ",", description = "stores, stores-c, stores-e: only those that begin so.")
+    List<String> stores = new ArrayList<>();
+
     @Option(names = "--rounds", description = "Windows of each peer (5; quick: 3), after up to three that warm up.")
     int rounds;
 
@@ -139,6 +142,7 @@ public final class Main implements Callable<Integer> {
         List<Workload> selected = selected();
         Plan plan = new Plan(
                 peers.isEmpty() ? (quick ? QUICK_PEERS : List.of(PeerKind.values())) : peers,
+                stores,
                 rounds > 0 ? rounds : quick ? 3 : 5,
                 Duration.ofMillis(windowMillis > 0 ? windowMillis : quick ? 1_000 : 3_000),
                 !quick);

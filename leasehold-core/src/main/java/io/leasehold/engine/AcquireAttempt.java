@@ -224,7 +224,8 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         return maxWaitNanos == 0
                 ? request
                 : request.waiting(settings.policy().silenceNanos())
-                        .claiming(settings.timings().claimNanos());
+                        .claiming(settings.timings().claimNanos())
+                        .provenWithin(settings.timings().provenWithinNanos());
     }
 
     private AcquireReply failed(FailureKind kind, @Nullable Throwable error, long ballot) {

@@ -106,6 +106,14 @@ record Timings(
         return Math.min(toldNanos, Math.max(MIN_CLAIM_NANOS, minimumValidityNanos / 3 * 4));
     }
 
+    /**
+     * How old a waiter's lease may be when it begins: its first renewal is not overdue, and half of what a lease may lose of its
+     * validity before it is handed out is left for the answer. Zero where nothing would renew it.
+     */
+    long provenWithinNanos() {
+        return Math.max(0, Math.min(renewalNanos, (validityNanos - minimumValidityNanos) / 2));
+    }
+
     /** The longest time an unknown request can matter: the ttl for the store + drift. */
     long undoNanos() {
         return toldNanos + (ttlNanos - validityNanos);

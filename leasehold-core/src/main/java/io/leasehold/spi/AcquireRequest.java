@@ -22,7 +22,7 @@ public final class AcquireRequest {
     private final Rest rest;
 
     /** The values of the withers; times in nanoseconds. */
-    private record Rest(long nodeTimeout, int reserve, long seen, long recheck, long claim, long ballot) {}
+    private record Rest(long nodeTimeout, int reserve, long seen, long recheck, long claim, long ballot, long proven) {}
 
     private AcquireRequest(
             List<LockName> names, OwnerToken owner, String holderId, long ttlNanos, long timeoutNanos, Rest rest) {
@@ -58,12 +58,12 @@ public final class AcquireRequest {
                 Objects.requireNonNull(holderId, "holderId"),
                 ttlNanos,
                 timeoutNanos,
-                new Rest(0, 1, 0, 0, 0, 0));
+                new Rest(0, 1, 0, 0, 0, 0, 0));
     }
 
     /** Requests a range of {@code count} fencing tokens: one for the caller, one for each local waiter behind it. */
     public AcquireRequest reserve(int count) {
-        return with(new Rest(rest.nodeTimeout, count, rest.seen, rest.recheck, rest.claim, rest.ballot));
+        return with(new Rest(rest.nodeTimeout, count, rest.seen, rest.recheck, rest.claim, rest.ballot, rest.proven));
     }
 
     /**
@@ -71,12 +71,13 @@ public final class AcquireRequest {
      * configuration.
      */
     public AcquireRequest nodeTimeout(long timeout) {
-        return with(new Rest(timeout, rest.reserve, rest.seen, rest.recheck, rest.claim, rest.ballot));
+        return with(new Rest(timeout, rest.reserve, rest.seen, rest.recheck, rest.claim, rest.ballot, rest.proven));
     }
 
     /** Sets the largest fencing token that this client has seen for these locks; only saves a round trip. */
     public AcquireRequest seenToken(long token) {
-        return with(new Rest(rest.nodeTimeout, rest.reserve, token, rest.recheck, rest.claim, rest.ballot));
+        return with(
+                new Rest(rest.nodeTimeout, rest.reserve, token, rest.recheck, rest.claim, rest.ballot, rest.proven));
     }
 
     /**
@@ -88,7 +89,8 @@ public final class AcquireRequest {
      *     silent for clearly longer than that
      */
     public AcquireRequest waiting(long recheckNanos) {
-        return with(new Rest(rest.nodeTimeout, rest.reserve, rest.seen, recheckNanos, rest.claim, rest.ballot));
+        return with(new Rest(
+                rest.nodeTimeout, rest.reserve, rest.seen, recheckNanos, rest.claim, rest.ballot, rest.proven));
     }
 
     /**
@@ -97,7 +99,7 @@ public final class AcquireRequest {
      * its place. Zero (the default) means that the caller is only woken.
      */
     public AcquireRequest claiming(long claim) {
-        return with(new Rest(rest.nodeTimeout, rest.reserve, rest.seen, rest.recheck, claim, rest.ballot));
+        return with(new Rest(rest.nodeTimeout, rest.reserve, rest.seen, rest.recheck, claim, rest.ballot, rest.proven));
     }
 
     /**
@@ -105,7 +107,16 @@ public final class AcquireRequest {
      * clock seems to have gone back, since two requests with one candidate could not be distinguished.
      */
     public AcquireRequest ballotSoFar(long ballot) {
-        return with(new Rest(rest.nodeTimeout, rest.reserve, rest.seen, rest.recheck, rest.claim, ballot));
+        return with(new Rest(rest.nodeTimeout, rest.reserve, rest.seen, rest.recheck, rest.claim, ballot, rest.proven));
+    }
+
+    /**
+     * Allows the ttl of a waiter that is granted the lock to begin this long before the request was sent: a store that knows
+     * from an earlier request that it keeps the client's entry need not ask again. Zero (the default) means that it begins with
+     * this request.
+     */
+    public AcquireRequest provenWithin(long proven) {
+        return with(new Rest(rest.nodeTimeout, rest.reserve, rest.seen, rest.recheck, rest.claim, rest.ballot, proven));
     }
 
     /** The locks, sorted, at least one. */
@@ -178,6 +189,11 @@ public final class AcquireRequest {
     /** The highest fencing token proposed so far under this owner token, or zero. */
     public long ballotSoFar() {
         return rest.ballot;
+    }
+
+    /** By how much the ttl of a waiter may begin before the request was sent. */
+    public long provenWithinNanos() {
+        return rest.proven;
     }
 
     @Override

@@ -33,6 +33,16 @@ final class TimingsTest {
     }
 
     @Test
+    void aWaitersLeaseMayBeAsOldAsItsRenewalIsAwayAndLeavesRoomAboveTheLeastValidity() {
+        assertThat(defaults.provenWithinNanos()).isEqualTo(10_000 * MILLI);
+        Timings late = Timings.of(LockOptions.defaults().minimumValidity(Duration.ofSeconds(25)), false);
+        assertThat(late.provenWithinNanos()).isEqualTo((29_698 - 25_000) / 2 * MILLI);
+        assertThat(Timings.of(LockOptions.defaults().renewal(Renewal.none()), false)
+                        .provenWithinNanos())
+                .isZero();
+    }
+
+    @Test
     void aLockDelayIsToldToTheStoreAndNotReliedOn() {
         Timings delayed = Timings.of(LockOptions.defaults().lockDelay(Duration.ofSeconds(5)), false);
         assertThat(delayed.toldNanos()).isEqualTo(35_000 * MILLI);

@@ -51,16 +51,18 @@ final class SpiValuesTest {
                 r -> r.seenToken(4),
                 r -> r.waiting(5),
                 r -> r.claiming(6),
-                r -> r.ballotSoFar(7));
+                r -> r.ballotSoFar(7),
+                r -> r.provenWithin(10));
         List<ToLongFunction<AcquireRequest>> values = List.of(
                 AcquireRequest::reserve,
                 AcquireRequest::nodeTimeoutNanos,
                 AcquireRequest::seenToken,
                 AcquireRequest::recheckNanos,
                 AcquireRequest::claimNanos,
-                AcquireRequest::ballotSoFar);
+                AcquireRequest::ballotSoFar,
+                AcquireRequest::provenWithinNanos);
         AcquireRequest plain = AcquireRequest.exclusive(List.of(NAME), owner, "host/1/x", 8, 9);
-        assertThat(values.stream().map(value -> value.applyAsLong(plain))).containsExactly(1L, 0L, 0L, 0L, 0L, 0L);
+        assertThat(values.stream().map(value -> value.applyAsLong(plain))).containsExactly(1L, 0L, 0L, 0L, 0L, 0L, 0L);
         assertThat(plain.isWaiting()).isFalse();
         for (int first = 0; first < settings.size(); first++) {
             AcquireRequest all = plain;
@@ -68,7 +70,8 @@ final class SpiValuesTest {
                 all = settings.get((first + i) % settings.size()).apply(all);
             }
             AcquireRequest made = all;
-            assertThat(values.stream().map(value -> value.applyAsLong(made))).containsExactly(2L, 3L, 4L, 5L, 6L, 7L);
+            assertThat(values.stream().map(value -> value.applyAsLong(made)))
+                    .containsExactly(2L, 3L, 4L, 5L, 6L, 7L, 10L);
             assertThat(made.isWaiting()).isTrue();
             assertThat(made.owner()).isEqualTo(owner);
             assertThat(made.holderId()).isEqualTo("host/1/x");

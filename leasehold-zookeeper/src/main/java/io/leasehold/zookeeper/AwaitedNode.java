@@ -13,16 +13,16 @@ import org.jspecify.annotations.Nullable;
 final class AwaitedNode {
 
     private final QueuePlace<?> place;
-    private final Runnable woken;
+    private final Consumer<Watcher.Event.EventType> woken;
     private final Consumer<Watcher.Event.EventType> onEvent = this::hasChanged;
     private @Nullable String path;
 
     /**
      * Awaits nothing yet.
      *
-     * @param woken runs when the place that waits is to ask again
+     * @param woken hears what has happened when the place that waits is to ask again
      */
-    AwaitedNode(QueuePlace<?> place, Runnable woken) {
+    AwaitedNode(QueuePlace<?> place, Consumer<Watcher.Event.EventType> woken) {
         this.place = place;
         this.woken = woken;
     }
@@ -42,7 +42,7 @@ final class AwaitedNode {
             path = null;
         }
         if (place.awaitedIsOver()) {
-            woken.run();
+            woken.accept(event);
         }
     }
 

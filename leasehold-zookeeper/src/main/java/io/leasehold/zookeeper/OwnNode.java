@@ -9,12 +9,13 @@ import java.util.function.Consumer;
 import org.apache.zookeeper.Watcher;
 
 /**
- * Watches the node of a holder, in the session that it was made in, and tells that it was taken away, and why.
+ * Watches the node of a holder or of the next one, in the session that it was made in, and tells that it was taken away, and why.
  *
  * <p>Safe for use by any thread.
  */
 final class OwnNode {
 
+    private static final long NONE = -1;
     /** How long a lost holder may be left without its cause. */
     private static final long CAUSE_NANOS = Duration.ofMillis(500).toNanos();
 
@@ -34,6 +35,10 @@ final class OwnNode {
     private final Consumer<Watcher.Event.EventType> onEvent = this::hasChanged;
     /** Whether an event of the node will come, or a read that may have set the watch is not answered; guarded by this. */
     private boolean watched;
+    /** The connection over which the watch was set, or none; guarded by this. */
+    private long watchedOver = NONE;
+    /** Whether its removal was heard of; guarded by this. */
+    private boolean gone;
 
     /**
      * Watches nothing yet.
@@ -59,28 +64,67 @@ final class OwnNode {
             }
             watched = true;
         }
+        long connection = session.connections();
         session.onEvent(node.path(), onEvent);
         session.read(node.path(), true).whenComplete((found, error) -> {
-            if (error != null) {
-                session.forget(node.path(), onEvent);
-                endWatch();
+            if (error == null) {
+                isWatchedOver(connection);
+                return;
             }
+            session.forget(node.path(), onEvent);
+            endWatch(Failures.isMissing(error));
             if (Failures.isMissing(error)) {
                 isGone(LossCause.FORCE_RELEASED);
             }
         });
     }
 
+    private synchronized void isWatchedOver(long connection) {
+        if (watched) {
+            watchedOver = connection;
+        }
+    }
+
+    /**
+     * Whether the node was still there when the event came that is being told: a member tells what happened in its order, as
+     * long as the connection lasts.
+     */
+    synchronized boolean isThere() {
+        return !gone && watchedOver == session.connections();
+    }
+
+    boolean isOf(Made one) {
+        return node.equals(one);
+    }
+
+    /** The place holds with it from now on: also what was heard before is told. */
+    void begin() {
+        boolean isGone;
+        synchronized (this) {
+            isGone = gone;
+        }
+        if (isGone) {
+            askWhy();
+        } else {
+            watch();
+        }
+    }
+
     private void hasChanged(Watcher.Event.EventType event) {
-        endWatch();
+        // Before it is asked whether it holds: a turn that begins now looks afterwards.
+        endWatch(event == Watcher.Event.EventType.NodeDeleted);
         if (!place.isHeldWith(node)) {
             return;
         }
-        if (event != Watcher.Event.EventType.NodeDeleted) {
+        if (event == Watcher.Event.EventType.NodeDeleted) {
+            askWhy();
+        } else {
             watch(); // A stranger wrote to it, which used up the watch.
-            return;
         }
-        // The end of a session deletes its nodes before it is told, so only an answer tells the one from the other.
+    }
+
+    /** The end of a session deletes its nodes before it is told, so only an answer tells the one from the other. */
+    private void askWhy() {
         TimeLimit.within(
                         runtime,
                         CAUSE_NANOS,
@@ -96,7 +140,9 @@ final class OwnNode {
         }
     }
 
-    private synchronized void endWatch() {
+    private synchronized void endWatch(boolean forGood) {
         watched = false;
+        watchedOver = NONE;
+        gone |= forGood;
     }
 }

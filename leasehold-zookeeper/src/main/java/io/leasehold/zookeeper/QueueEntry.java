@@ -1,7 +1,7 @@
 package io.leasehold.zookeeper;
 
+import io.leasehold.Holder;
 import io.leasehold.LockName;
-import io.leasehold.LossCause;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -15,12 +15,14 @@ import io.leasehold.spi.toolkit.EntryRequests;
 import io.leasehold.spi.toolkit.KeptUntil;
 import io.leasehold.spi.toolkit.PlainName;
 import io.leasehold.spi.toolkit.QueuePlace;
+import io.leasehold.spi.toolkit.Sending;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.Watcher;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,19 +41,7 @@ import org.jspecify.annotations.Nullable;
 final class QueueEntry {
 
     /** The parts that the places of a store share. */
-    record Shared(ZooKeeperUri uri, LockRuntime runtime, QueueHeads heads, Failures failures, Events events) {}
-
-    /** Hears of a place. */
-    interface Events {
-        /** Asking again may be worth it. */
-        void woken(QueueEntry place);
-
-        /** The node was taken away while it held. */
-        void taken(QueueEntry place, LossCause cause);
-
-        /** Nothing of it is left at the ensemble. */
-        void over(QueueEntry place);
-    }
+    record Shared(ZooKeeperUri uri, LockRuntime runtime, QueueHeads heads, Failures failures, PlaceEvents events) {}
 
     private final Shared shared;
     private final LockName name;
@@ -67,8 +57,12 @@ final class QueueEntry {
     private final KeptUntil kept;
 
     private @Nullable Session session;
-    /** The node with which it holds, or held last. */
+    /** The node with which it holds or is the next, or was last. */
     private @Nullable OwnNode watched;
+    /** The node of which an event has told that no other is before it. */
+    private OwnNode.@Nullable Made first;
+    /** The node before which only the awaited one was. */
+    private OwnNode.@Nullable Made second;
     /** A node may have been made that we have not heard of. */
     private boolean uncertain;
 
@@ -83,7 +77,7 @@ final class QueueEntry {
         this.data = request.holderId().getBytes(StandardCharsets.UTF_8);
         this.ttlNanos = request.ttlNanos();
         this.place = new QueuePlace<>(name, shared.uri.toString());
-        this.awaited = new AwaitedNode(place, () -> shared.events.woken(this));
+        this.awaited = new AwaitedNode(place, this::woken);
         this.requests =
                 new EntryRequests(shared.runtime, this::remove, this::isGoneByItself, () -> shared.events.over(this));
         this.kept = new KeptUntil(shared.runtime, this::end);
@@ -155,9 +149,12 @@ final class QueueEntry {
                 place.gone();
             }
         }
-        return place.recheck(request, in.isConnected(), shared.runtime.nanoTime())
-                .map(QueueEntry::done)
-                .orElseGet(() -> requests.inTurn(() -> look(request, in, 0)));
+        Optional<AcquireReply> told = place.recheck(request, in.isConnected(), shared.runtime.nanoTime());
+        if (told.isEmpty()) {
+            return requests.inTurn(() -> look(request, in, 0));
+        }
+        in.keepProvenFor(request, lockPath);
+        return done(told.get());
     }
 
     private CompletableFuture<AcquireReply> look(AcquireRequest request, Session in, int looks) {
@@ -171,7 +168,11 @@ final class QueueEntry {
         }
         OwnNode.Made own = place.entry();
         if (own != null) {
-            return confirm(request, in, own, looks);
+            return in.proofFor(request)
+                    .map(proof -> isFirst(own) && in.isConnected()
+                            ? grant(in, own, counted(proof))
+                            : turn(request, in, own, looks))
+                    .orElseGet(() -> confirm(request, in, own, looks));
         }
         return search ? search(request, in, looks) : make(request, in, looks);
     }
@@ -215,7 +216,7 @@ final class QueueEntry {
     }
 
     private CompletableFuture<AcquireReply> make(AcquireRequest request, Session in, int looks) {
-        long sentAtNanos = shared.runtime.nanoTime();
+        Sending sent = Sending.now(shared.runtime);
         CompletableFuture<SessionCalls.Created> making =
                 in.create(lockPath + "/" + Znodes.prefixFor(id), data, CreateMode.EPHEMERAL_SEQUENTIAL);
         // Sent at once: it is answered after the making, in the same order as by the leader.
@@ -224,7 +225,7 @@ final class QueueEntry {
                     if (error == null) {
                         OwnNode.Made own = new OwnNode.Made(made.path(), made.czxid());
                         place.made(own);
-                        return listing.thenCompose(queue -> decide(request, in, own, queue, sentAtNanos, looks));
+                        return listing.thenCompose(queue -> decide(request, in, own, queue, sent, looks));
                     }
                     if (Failures.isMissing(error)) {
                         return in.ensure(lockPath).thenCompose(nothing -> look(request, in, looks + 1));
@@ -237,14 +238,27 @@ final class QueueEntry {
                 .thenCompose(next -> next);
     }
 
+    /**
+     * Reads whether its turn has come. A node before its own that has gone stays gone, and its own is there as long as its
+     * session, which was proven lately, or until it is taken by force: what the member shows may be old.
+     */
+    private CompletableFuture<AcquireReply> turn(AcquireRequest request, Session in, OwnNode.Made own, int looks) {
+        return shared.heads
+                .queueOf(in, lockPath, false)
+                // The proof is looked at again: the machine may have slept until the answer was read.
+                .thenCompose(queue -> in.proofFor(request)
+                        .map(proof -> decide(request, in, own, queue, proof, looks))
+                        .orElseGet(() -> confirm(request, in, own, looks)));
+    }
+
     /** The node was made before: whether it is still there, by an exchange that proves the session. */
     private CompletableFuture<AcquireReply> confirm(AcquireRequest request, Session in, OwnNode.Made own, int looks) {
-        long sentAtNanos = shared.runtime.nanoTime();
+        Sending sent = Sending.now(shared.runtime);
         CompletableFuture<List<Boolean>> confirming = in.confirm(List.of(own.path()));
         CompletableFuture<List<String>> listing = shared.heads.queueOf(in, lockPath, false);
         return confirming.thenCompose(there -> {
             if (there.get(0)) {
-                return listing.thenCompose(queue -> decide(request, in, own, queue, sentAtNanos, looks));
+                return listing.thenCompose(queue -> decide(request, in, own, queue, sent, looks));
             }
             place.gone();
             return look(request, in, looks + 1);
@@ -252,7 +266,7 @@ final class QueueEntry {
     }
 
     private CompletableFuture<AcquireReply> decide(
-            AcquireRequest request, Session in, OwnNode.Made own, List<String> queue, long sentAtNanos, int looks) {
+            AcquireRequest request, Session in, OwnNode.Made own, List<String> queue, Sending proof, int looks) {
         int before = queue.indexOf(own.path().substring(lockPath.length() + 1));
         if (before < 0) {
             place.gone();
@@ -266,10 +280,10 @@ final class QueueEntry {
             }
         }
         if (before == 0) {
-            return grant(in, own, sentAtNanos);
+            return grant(in, own, counted(proof));
         }
         return request.isWaiting()
-                ? queue(request, in, queue, before, looks)
+                ? queue(request, in, own, queue, before, looks)
                 : remove().thenCompose(nothing -> busy(in, queue));
     }
 
@@ -282,11 +296,17 @@ final class QueueEntry {
     // ---- waiting
 
     private CompletableFuture<AcquireReply> queue(
-            AcquireRequest request, Session in, List<String> queue, int ours, int looks) {
+            AcquireRequest request, Session in, OwnNode.Made own, List<String> queue, int ours, int looks) {
         String before = lockPath + "/" + queue.get(ours - 1);
+        boolean isNext = ours == 1;
+        isSecond(isNext ? own : null);
         awaited.await(in, before);
-        return in.read(before, true)
-                .handle((found, error) -> {
+        CompletableFuture<SessionCalls.Node> reading = in.read(before, true);
+        if (isNext) {
+            // Then the end of the only one before it tells that it is the first.
+            ownNode(in, own).watch();
+        }
+        return reading.handle((found, error) -> {
                     if (error != null) {
                         awaited.forget(in);
                         // It went meanwhile. Nobody comes before us any more, so this ends.
@@ -294,11 +314,39 @@ final class QueueEntry {
                                 ? look(request, in, looks)
                                 : CompletableFuture.<AcquireReply>failedFuture(error);
                     }
-                    return shared.heads
-                            .holderOf(in, lockPath + "/" + queue.get(0))
-                            .thenApply(head -> place.queued(head.orElse(null), shared.runtime.nanoTime()));
+                    CompletableFuture<Optional<Holder>> head = isNext
+                            ? done(Optional.of(shared.heads.holder(found)))
+                            : shared.heads.holderOf(in, lockPath + "/" + queue.get(0));
+                    return head.thenApply(holder -> place.queued(holder.orElse(null), shared.runtime.nanoTime()));
                 })
                 .thenCompose(next -> next);
+    }
+
+    private synchronized void isSecond(OwnNode.@Nullable Made own) {
+        second = own;
+    }
+
+    private void woken(Watcher.Event.EventType event) {
+        OwnNode.Made own;
+        OwnNode node;
+        synchronized (this) {
+            own = second;
+            node = watched;
+            second = null;
+        }
+        boolean isFirst = event == Watcher.Event.EventType.NodeDeleted
+                && own != null
+                && node != null
+                && node.isOf(own)
+                && node.isThere();
+        synchronized (this) {
+            first = isFirst ? own : null;
+        }
+        shared.events.woken(this);
+    }
+
+    private synchronized boolean isFirst(OwnNode.Made own) {
+        return own.equals(first);
     }
 
     // ---- holding
@@ -319,7 +367,7 @@ final class QueueEntry {
             }
             case BEGUN -> {
                 kept.exactly(sentAtNanos + ttlNanos);
-                watch(new OwnNode(shared.runtime, in, own, place, cause -> shared.events.taken(this, cause)));
+                ownNode(in, own).begin();
             }
             case HELD -> kept.atLeast(sentAtNanos + ttlNanos);
         }
@@ -328,11 +376,17 @@ final class QueueEntry {
         return done(new AcquireReply.Granted(grant, List.of()));
     }
 
-    private void watch(OwnNode own) {
-        synchronized (this) {
-            watched = own;
+    private synchronized OwnNode ownNode(Session in, OwnNode.Made own) {
+        OwnNode node = watched;
+        if (node == null || !node.isOf(own)) {
+            node = new OwnNode(shared.runtime, in, own, place, cause -> shared.events.taken(this, cause));
+            watched = node;
         }
-        own.watch();
+        return node;
+    }
+
+    private long counted(Sending proof) {
+        return proof.countedFromNanos(shared.runtime);
     }
 
     /** The session was proven by an exchange sent then. */

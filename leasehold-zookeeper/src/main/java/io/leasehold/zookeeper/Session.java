@@ -3,6 +3,9 @@ package io.leasehold.zookeeper;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.Sending;
 import io.leasehold.spi.toolkit.TimeLimit;
 import java.io.IOException;
 import java.time.Duration;
@@ -10,12 +13,16 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One session at the ensemble, from its first connection to its end; it may move from member to member.
@@ -50,6 +57,7 @@ final class Session {
     private final String ensemble;
     private final int askedMillis;
     private final long tickMillis;
+    private final LockRuntime runtime;
     private final Listener listener;
     private final SessionCalls calls;
     private final CompletableFuture<Session> connected = new CompletableFuture<>();
@@ -57,16 +65,26 @@ final class Session {
     /** Guarded by this. */
     private final Map<String, List<Consumer<Watcher.Event.EventType>>> watched = new HashMap<>();
 
+    /** The number of connections that were lost; changes under the guard. */
+    private volatile long connections;
+
     /** Changes under the guard. */
     private volatile State state = State.CONNECTING;
 
     private volatile int negotiatedMillis;
 
-    private Session(ZooKeeperUri uri, int askedMillis, SessionCalls.Opener opener, Listener listener)
+    /** The last request that the leader and a quorum have carried out in this session; changes under the guard. */
+    private volatile @Nullable Sending proven;
+
+    private final AtomicBoolean proving = new AtomicBoolean();
+
+    private Session(
+            ZooKeeperUri uri, LockRuntime runtime, int askedMillis, SessionCalls.Opener opener, Listener listener)
             throws IOException {
         this.ensemble = uri.toString();
         this.askedMillis = askedMillis;
         this.tickMillis = uri.tickTime().toMillis();
+        this.runtime = runtime;
         this.listener = listener;
         EventSink sink = new EventSink();
         this.calls = opener.open(askedMillis, sink);
@@ -74,9 +92,10 @@ final class Session {
     }
 
     /** Begins to connect. */
-    static Session open(ZooKeeperUri uri, int askedMillis, SessionCalls.Opener opener, Listener listener) {
+    static Session open(
+            ZooKeeperUri uri, LockRuntime runtime, int askedMillis, SessionCalls.Opener opener, Listener listener) {
         try {
-            return new Session(uri, askedMillis, opener, listener);
+            return new Session(uri, runtime, askedMillis, opener, listener);
         } catch (IOException e) {
             throw new StoreUnavailableException("no client for " + uri + " can be made: " + e.getMessage(), e);
         }
@@ -101,6 +120,11 @@ final class Session {
 
     boolean isConnected() {
         return state == State.CONNECTED;
+    }
+
+    /** Changes whenever a connection is lost, before anything is heard over the next one. */
+    long connections() {
+        return connections;
     }
 
     boolean isEnded() {
@@ -187,6 +211,7 @@ final class Session {
                 return;
             }
             state = State.SUSPENDED;
+            connections++;
         }
         listener.suspended(this);
     }
@@ -210,6 +235,53 @@ final class Session {
     CompletableFuture<?> close(int patienceMillis) {
         end(new StoreUnavailableException("the session at " + ensemble + " was closed", null));
         return calls.close(patienceMillis);
+    }
+
+    // ---- its proof
+
+    /**
+     * The sending of the last exchange that proved that the session lives, unless it is too old for this waiter's turn by one of the
+     * clocks. A read proves nothing.
+     */
+    Optional<Sending> proofFor(AcquireRequest request) {
+        long withinNanos = request.provenWithinNanos();
+        return request.isWaiting() && withinNanos > 0 ? provenWithin(withinNanos) : Optional.empty();
+    }
+
+    private Optional<Sending> provenWithin(long nanos) {
+        return Optional.ofNullable(proven).filter(last -> last.ageNanos(runtime) <= nanos);
+    }
+
+    /** Proves it anew if the proof would be too old for this waiter's turn before it asks again; not waited for. */
+    void keepProvenFor(AcquireRequest request, String path) {
+        long withinNanos = request.provenWithinNanos();
+        long nextNanos = Math.min(withinNanos, request.recheckNanos()) / 2 * 3;
+        if (withinNanos > 0 && provenWithin(withinNanos - nextNanos).isEmpty()) {
+            proveOnce(path);
+        }
+    }
+
+    /** Nobody misses it if it fails. */
+    @SuppressWarnings("FutureReturnValueIgnored")
+    private void proveOnce(String path) {
+        if (proving.compareAndSet(false, true)) {
+            proving(() -> calls.firstMissing(List.of(path))).whenComplete((missing, error) -> proving.set(false));
+        }
+    }
+
+    private <T> CompletableFuture<T> proving(Supplier<CompletableFuture<T>> exchange) {
+        Sending sent = Sending.now(runtime);
+        return TimeLimit.start(exchange).thenApply(answer -> {
+            provenBy(sent);
+            return answer;
+        });
+    }
+
+    private synchronized void provenBy(Sending sent) {
+        Sending last = proven;
+        if (last == null || sent.isAfter(last)) {
+            proven = sent;
+        }
     }
 
     // ---- watches
@@ -240,7 +312,7 @@ final class Session {
     // ---- requests
 
     CompletableFuture<SessionCalls.Created> create(String path, byte[] data, CreateMode mode) {
-        return TimeLimit.start(() -> calls.create(path, data, mode));
+        return proving(() -> calls.create(path, data, mode));
     }
 
     CompletableFuture<List<String>> children(String path) {
@@ -265,7 +337,7 @@ final class Session {
 
     /** Whether each of these nodes is there, by exchanges that reach the leader and a quorum, as a read does not. */
     CompletableFuture<List<Boolean>> confirm(List<String> paths) {
-        return TimeLimit.start(() -> calls.firstMissing(paths)).thenCompose(missing -> {
+        return proving(() -> calls.firstMissing(paths)).thenCompose(missing -> {
             if (missing.isEmpty()) {
                 return CompletableFuture.completedFuture(
                         paths.stream().map(path -> true).toList());

@@ -61,7 +61,7 @@ final class Sessions {
                 if (byTimeout.size() >= USUAL_NUMBER) {
                     idle = takeIdle();
                 }
-                session = Session.open(uri, millis, opener, listener);
+                session = Session.open(uri, runtime, millis, opener, listener);
                 byTimeout.put(millis, session);
             }
         }
@@ -80,7 +80,7 @@ final class Sessions {
             }
             session = forLists;
             if (session == null || session.isEnded()) {
-                session = Session.open(uri, millisFor(LISTS_TTL_NANOS), opener, listener);
+                session = Session.open(uri, runtime, millisFor(LISTS_TTL_NANOS), opener, listener);
                 forLists = session;
             }
         }

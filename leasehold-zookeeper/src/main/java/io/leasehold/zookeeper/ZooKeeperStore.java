@@ -63,7 +63,7 @@ final class ZooKeeperStore implements LockStore {
     }
 
     /** Passes events of places and sessions on to the engine. */
-    private final class Places implements QueueEntry.Events, Session.Listener {
+    private final class Places implements PlaceEvents, Session.Listener {
         private final QueueHeads heads = new QueueHeads(uri.tokenBase());
         private final QueueEntry.Shared shared = new QueueEntry.Shared(uri, runtime, heads, failures, this);
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasehold.LockName;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.spi.toolkit.QueuePlace;
+import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.lang.reflect.Proxy;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -20,6 +21,7 @@ class AwaitedNodeTest {
     private final CompletableFuture<Watcher> events = new CompletableFuture<>();
     private final Session session = Session.open(
             ZooKeeperUri.parse(StoreUri.parse("zk://ensemble.test/locks")),
+            VirtualRuntime.seeded(1),
             30_000,
             (timeout, watcher) -> {
                 events.complete(watcher);
@@ -42,7 +44,7 @@ class AwaitedNodeTest {
             });
     private final QueuePlace<String> place = new QueuePlace<>(LockName.exactly("x"), "zk://ensemble.test/locks");
     private final AtomicInteger woken = new AtomicInteger();
-    private final AwaitedNode node = new AwaitedNode(place, woken::incrementAndGet);
+    private final AwaitedNode node = new AwaitedNode(place, event -> woken.incrementAndGet());
 
     private void deleted(String path) {
         events.join()

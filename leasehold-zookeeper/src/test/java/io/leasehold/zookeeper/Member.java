@@ -67,6 +67,11 @@ final class Member implements AutoCloseable {
         return server.serverStats().getPacketsReceived();
     }
 
+    /** All transactions so far. */
+    long transactions() {
+        return server.getZKDatabase().getDataTreeLastProcessedZxid();
+    }
+
     long sessions() {
         return server.getZKDatabase().getSessionCount();
     }

@@ -415,9 +415,9 @@ final class PlaceStepsTest {
                         .isInstanceOfSatisfying(
                                 AcquireReply.Queued.class,
                                 queued -> assertThat(queued.holder().id()).isEqualTo("host/2/other"))))
-                .containsExactly("open 42000", "create NODE", "children n", "watch NODE", "read NODE");
+                .containsExactly("open 42000", "create NODE", "children n", "watch NODE", "watch NODE");
         ask(waiting(third));
-        assertThat(client().watched).containsExactlyInAnyOrder(head, own(second));
+        assertThat(client().watched).as("its own, too").containsExactlyInAnyOrder(head, own(second));
         ensemble.remove(head);
         assertThat(heard).containsExactly("wake n");
         granted(second);

@@ -19,6 +19,7 @@ import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -166,7 +167,7 @@ class PredecessorTest {
             }
         };
         ZooKeeperUri uri = ZooKeeperUri.parse(StoreUri.parse(member.uri("")));
-        Session session = Session.open(uri, 20_000, new Driver(uri, new ZKClientConfig()), listener);
+        Session session = Session.open(uri, VirtualRuntime.seeded(1), 20_000, new Driver(uri, new ZKClientConfig()), listener);
         session.connected().get(60, TimeUnit.SECONDS);
         session.create("/mine", new byte[0], CreateMode.EPHEMERAL).get(60, TimeUnit.SECONDS);
         session.close(60_000);

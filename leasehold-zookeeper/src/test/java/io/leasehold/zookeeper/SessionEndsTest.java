@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.simulator.proxy.TcpProxy;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -69,7 +70,7 @@ class SessionEndsTest {
     private Session open(Session.Listener listener) {
         ZooKeeperUri uri =
                 ZooKeeperUri.parse(StoreUri.parse("zk://127.0.0.1:" + proxy.port() + "/tests?tickTime=100ms"));
-        return Session.open(uri, 30_000, new Driver(uri, new ZKClientConfig()), listener);
+        return Session.open(uri, VirtualRuntime.seeded(1), 30_000, new Driver(uri, new ZKClientConfig()), listener);
     }
 
     private static boolean within(Duration span, BooleanSupplier condition) {

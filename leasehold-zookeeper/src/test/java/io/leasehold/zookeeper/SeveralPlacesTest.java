@@ -348,7 +348,7 @@ final class SeveralPlacesTest {
     @Test
     void eachOfSeveralCallbacksOfOneNodeIsCalledUnlessItIsForgotten() {
         List<String> called = new ArrayList<>();
-        Session session = Session.open(uri(""), 10_000, ensemble, new Session.Listener() {
+        Session session = Session.open(uri(""), VirtualRuntime.seeded(1), 10_000, ensemble, new Session.Listener() {
             @Override
             public void suspended(Session one) {}
 

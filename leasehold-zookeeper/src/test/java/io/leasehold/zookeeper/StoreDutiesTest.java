@@ -18,6 +18,7 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -260,7 +261,7 @@ class StoreDutiesTest {
             public void ended(Session session) {}
         };
         ZooKeeperUri uri = ZooKeeperUri.parse(StoreUri.parse(member.uri("")));
-        Session session = Session.open(uri, 20_000, new Driver(uri, new ZKClientConfig()), nobody);
+        Session session = Session.open(uri, VirtualRuntime.seeded(1), 20_000, new Driver(uri, new ZKClientConfig()), nobody);
         open.add(() -> session.close(1_000));
         answer(session.connected());
         assertThat(session.timeoutNanos()).isEqualTo(Duration.ofSeconds(20).toNanos());

@@ -13,28 +13,77 @@ import org.jspecify.annotations.Nullable;
 /** The nodes of the model of an ensemble. */
 final class ZnodeTree {
 
+    /** The number of views that are kept: some seconds of a run. */
+    private static final int KEPT = 40;
+
     private final Map<String, SessionCalls.Node> nodes = new TreeMap<>();
     private final Map<String, Integer> sequences = new HashMap<>();
+    private final TreeMap<Long, View> views = new TreeMap<>();
     private long zxid = 1;
+
+    /** The nodes as of one transaction: what a member shows. */
+    record View(long zxid, Map<String, SessionCalls.Node> nodes) {
+
+        SessionCalls.Node require(String path) throws KeeperException {
+            SessionCalls.Node node = nodes.get(path);
+            if (node == null) {
+                throw KeeperException.create(KeeperException.Code.NONODE, path);
+            }
+            return node;
+        }
+
+        List<String> childrenOf(String path) {
+            String prefix = path + "/";
+            return nodes.keySet().stream()
+                    .filter(node -> node.startsWith(prefix) && node.indexOf('/', prefix.length()) < 0)
+                    .map(node -> node.substring(prefix.length()))
+                    .sorted()
+                    .toList();
+        }
+    }
+
+    ZnodeTree() {
+        views.put(zxid, new View(zxid, Map.of()));
+    }
+
+    /** As of now. */
+    View now() {
+        return views.lastEntry().getValue();
+    }
+
+    /** As of this transaction or the last one before it. */
+    View asOf(long transaction) {
+        return views.floorEntry(transaction).getValue();
+    }
+
+    /** A transaction that changes no node. */
+    void pass() {
+        zxid++;
+        keep();
+    }
+
+    private void keep() {
+        views.put(zxid, new View(zxid, Map.copyOf(nodes)));
+        if (views.size() > KEPT) {
+            views.pollFirstEntry();
+        }
+    }
+
+    /** The oldest transaction as of which the nodes are known. */
+    long oldest() {
+        return views.firstKey();
+    }
 
     SessionCalls.@Nullable Node find(String path) {
         return nodes.get(path);
     }
 
     SessionCalls.Node require(String path) throws KeeperException {
-        SessionCalls.Node node = nodes.get(path);
-        if (node == null) {
-            throw KeeperException.create(KeeperException.Code.NONODE, path);
-        }
-        return node;
+        return now().require(path);
     }
 
     List<String> childrenOf(String path) {
-        String prefix = path + "/";
-        return nodes.keySet().stream()
-                .filter(node -> node.startsWith(prefix) && node.indexOf('/', prefix.length()) < 0)
-                .map(node -> node.substring(prefix.length()))
-                .toList();
+        return now().childrenOf(path);
     }
 
     SessionCalls.Created create(String asked, byte[] data, CreateMode mode, long session) throws KeeperException {
@@ -51,13 +100,16 @@ final class ZnodeTree {
             throw KeeperException.create(KeeperException.Code.NODEEXISTS, path);
         }
         nodes.put(path, new SessionCalls.Node(data, ++zxid, mode.isEphemeral() ? session : 0));
+        keep();
         return new SessionCalls.Created(path, zxid);
     }
 
     /** Whether it was there. */
     boolean remove(String path) {
         boolean was = nodes.remove(path) != null;
-        zxid += was ? 1 : 0;
+        if (was) {
+            pass();
+        }
         return was;
     }
 

@@ -39,6 +39,9 @@ public final class ZooKeeperModel implements QueueModel {
     private static final ZooKeeperUri URI = ZooKeeperUri.parse(StoreUri.parse("zk://model:2181/sim?tickTime=200ms"));
     private static final long TICK_NANOS = URI.tickTime().toNanos();
     private static final long MAX_PING_NANOS = Duration.ofSeconds(10).toNanos();
+    /** A member that lags behind for longer is cut off from its clients. */
+    private static final long LAG_NANOS = 5 * TICK_NANOS;
+
     private static final long RECONNECT_NANOS = Duration.ofMillis(100).toNanos();
 
     private final QueueRun run;
@@ -54,6 +57,12 @@ public final class ZooKeeperModel implements QueueModel {
         private final Client client;
         private final Set<String> watched = new HashSet<>();
         private long heardAtNanos;
+        /** The newest transaction that its member has shown it. */
+        private long seen;
+        /** The transaction that has ended it, or none yet. */
+        private long endedWith = Long.MAX_VALUE;
+
+        private long endedAtNanos;
 
         Live(long id, long timeoutNanos, Client client) {
             this.id = id;
@@ -104,7 +113,33 @@ public final class ZooKeeperModel implements QueueModel {
         if (sessions.remove(session.id) == null) {
             return;
         }
+        session.endedWith = tree.now().zxid() + 1;
+        session.endedAtNanos = now();
         tree.of(session.id).forEach(this::remove);
+        tree.pass();
+    }
+
+    /** What the member of this session shows: perhaps an older state, and never one that is older than it has shown. */
+    private ZnodeTree.View shownTo(Live session, String path) throws KeeperException {
+        long newest = tree.now().zxid();
+        boolean ended = sessions.get(session.id) != session;
+        if (ended) {
+            newest = session.endedWith - 1;
+        }
+        long oldest = Math.max(session.seen, tree.oldest());
+        boolean lags = !run.isCalm() && run.world().chance(0.2);
+        if (ended && (!lags || oldest > newest || now() - session.endedAtNanos > LAG_NANOS)) {
+            throw failure(KeeperException.Code.SESSIONEXPIRED, path);
+        }
+        if (lags) {
+            long version = ended ? newest : oldest + run.world().randomBelow(newest - oldest + 1);
+            newest = tree.asOf(version).zxid();
+            if (newest < tree.now().zxid()) {
+                run.saw(QueueFault.STALE_READ);
+            }
+        }
+        session.seen = newest;
+        return tree.asOf(newest);
     }
 
     private void awaitEnd(Live session) {
@@ -300,7 +335,7 @@ public final class ZooKeeperModel implements QueueModel {
         }
 
         private void pingNow() {
-            pingedAtNanos = process.nanoTime();
+            pingedAtNanos = run.world().elapsedNanos();
             Live known = session;
             call("/", () -> {
                         heard(Objects.requireNonNull(known));
@@ -325,7 +360,20 @@ public final class ZooKeeperModel implements QueueModel {
             return failure(KeeperException.Code.CONNECTIONLOSS, path);
         }
 
+        /** What passes through the leader. */
         private <T> CompletableFuture<T> call(String path, Callable<T> work) {
+            Live known = session;
+            return exchange(path, () -> {
+                if (known == null || sessions.get(known.id) != known) {
+                    throw failure(KeeperException.Code.SESSIONEXPIRED, path);
+                }
+                T value = work.call();
+                known.seen = tree.now().zxid();
+                return value;
+            });
+        }
+
+        private <T> CompletableFuture<T> exchange(String path, Callable<T> work) {
             Live known = session;
             if (over || known == null) {
                 return CompletableFuture.failedFuture(failure(KeeperException.Code.SESSIONEXPIRED, path));
@@ -335,8 +383,10 @@ public final class ZooKeeperModel implements QueueModel {
                 process.execute(() -> refused.completeExceptionally(lost(path)));
                 return refused;
             }
-            if (process.nanoTime() - pingedAtNanos >= pingNanos()) {
-                pingNow(); // After a pause of the process it is due, and goes first.
+            if (run.world().elapsedNanos() - pingedAtNanos >= pingNanos()) {
+                // After a pause of the process it is due, and goes first. After a sleep of the machine it is not, but its member
+                // takes the request itself for a sign of life.
+                pingNow();
             }
             long connection = connections;
             long number = ++sent;
@@ -347,9 +397,6 @@ public final class ZooKeeperModel implements QueueModel {
                             throw lost(path);
                         }
                         arrived++;
-                        if (sessions.get(known.id) != known) {
-                            throw failure(KeeperException.Code.SESSIONEXPIRED, path);
-                        }
                         return work.call();
                     },
                     () -> lost(path));
@@ -386,9 +433,10 @@ public final class ZooKeeperModel implements QueueModel {
 
         @Override
         public CompletableFuture<List<String>> children(String path) {
-            return call(path, () -> {
-                tree.require(path);
-                return tree.childrenOf(path);
+            return exchange(path, () -> {
+                ZnodeTree.View view = shownTo(Objects.requireNonNull(session), path);
+                view.require(path);
+                return view.childrenOf(path);
             });
         }
 
@@ -399,15 +447,19 @@ public final class ZooKeeperModel implements QueueModel {
 
         @Override
         public CompletableFuture<Node> read(String path, boolean watch) {
-            CompletableFuture<Node> reply = call(path, () -> {
-                Node node = tree.require(path);
+            return exchange(path, () -> {
+                Live known = Objects.requireNonNull(session);
+                Node node = shownTo(known, path).require(path);
                 if (watch) {
-                    Objects.requireNonNull(session).watched.add(path);
                     watched.add(path);
+                    if (tree.find(path) != null) {
+                        known.watched.add(path);
+                    } else {
+                        tell(path); // As soon as the member learns it.
+                    }
                 }
                 return node;
             });
-            return reply;
         }
 
         @Override

@@ -66,6 +66,9 @@ final class Stores implements Workload {
     @Override
     public void run(Plan plan, Consumer<Sample> samples) throws InterruptedException {
         for (StoreKind store : StoreKind.values()) {
+            if (!plan.has(store.label())) {
+                continue;
+            }
             List<PeerKind> kinds =
                     store == StoreKind.ZOOKEEPER ? plan.among(LEASEHOLD, CURATOR) : plan.among(LEASEHOLD);
             try (StoreKind.Started started = store.start()) {

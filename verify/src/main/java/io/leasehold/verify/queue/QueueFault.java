@@ -24,6 +24,8 @@ public enum QueueFault {
     WATCH_BROKEN,
     /** A lease or a session has ended by itself, and what it kept is gone. */
     EXPIRED,
+    /** A member that lags behind has shown an older state, also to a session that has ended meanwhile. */
+    STALE_READ,
     /** Another member leads. */
     NEW_LEADER,
     /** A lease or a session was extended, and the next leader does not know. */

@@ -82,6 +82,37 @@ final class QueueVariants {
                         "(negotiatedMillis - unheardMillis(negotiatedMillis, tickMillis)) * NANOS_PER_MILLI;",
                         "Long.MAX_VALUE / 4;\n        ttlNanos -= NANOS_PER_MILLI * 1_500;\n        sentAtNanos +="
                                 + " NANOS_PER_MILLI * 1_500;"),
+                new Variant(
+                        "zookeeper-turn-from-its-answer",
+                        "a turn counts from the moment at which it is taken",
+                        "zookeeper/QueueEntry.java",
+                        "return proof.countedFromNanos(shared.runtime);",
+                        "return shared.runtime.nanoTime();"),
+                new Variant(
+                        "zookeeper-sleep-unnoticed",
+                        "the age of a proof is that of the clock which stands still while the machine sleeps",
+                        "spi/toolkit/Sending.java",
+                        "return nanos - Math.max(0, passedNanos - awakeNanos);",
+                        "return nanos;"),
+                new Variant(
+                        "zookeeper-proof-of-any-age",
+                        "a proof counts for a turn however old it is, and as if it were just as old as it may be",
+                        "zookeeper/Session.java",
+                        "return Optional.ofNullable(proven).filter(last -> last.ageNanos(runtime) <= nanos);",
+                        "return Optional.ofNullable(proven).map(last -> last.ageNanos(runtime) <= nanos ? last"
+                                + " : new Sending(runtime.nanoTime() - nanos, runtime.wallMillis()));"),
+                new Variant(
+                        "zookeeper-first-behind-others",
+                        "a waiter takes its turn when the node before its own has gone, whoever else is before it",
+                        "zookeeper/QueueEntry.java",
+                        "boolean isNext = ours == 1;",
+                        "boolean isNext = true;"),
+                new Variant(
+                        "zookeeper-token-of-the-turn",
+                        "a token is not that of the node",
+                        "zookeeper/QueueEntry.java",
+                        "long token = shared.uri.tokenBase() + own.czxid();",
+                        "long token = shared.uri.tokenBase() + own.czxid() / 4;"),
                 recheckFromMemory("zookeeper"));
     }
 
