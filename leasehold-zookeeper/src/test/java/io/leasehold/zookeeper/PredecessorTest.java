@@ -167,7 +167,8 @@ class PredecessorTest {
             }
         };
         ZooKeeperUri uri = ZooKeeperUri.parse(StoreUri.parse(member.uri("")));
-        Session session = Session.open(uri, VirtualRuntime.seeded(1), 20_000, new Driver(uri, new ZKClientConfig()), listener);
+        Session session =
+                Session.open(uri, VirtualRuntime.seeded(1), 20_000, new Driver(uri, new ZKClientConfig()), listener);
         session.connected().get(60, TimeUnit.SECONDS);
         session.create("/mine", new byte[0], CreateMode.EPHEMERAL).get(60, TimeUnit.SECONDS);
         session.close(60_000);

@@ -261,7 +261,8 @@ class StoreDutiesTest {
             public void ended(Session session) {}
         };
         ZooKeeperUri uri = ZooKeeperUri.parse(StoreUri.parse(member.uri("")));
-        Session session = Session.open(uri, VirtualRuntime.seeded(1), 20_000, new Driver(uri, new ZKClientConfig()), nobody);
+        Session session =
+                Session.open(uri, VirtualRuntime.seeded(1), 20_000, new Driver(uri, new ZKClientConfig()), nobody);
         open.add(() -> session.close(1_000));
         answer(session.connected());
         assertThat(session.timeoutNanos()).isEqualTo(Duration.ofSeconds(20).toNanos());

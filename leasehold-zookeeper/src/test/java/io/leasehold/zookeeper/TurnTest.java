@@ -223,8 +223,10 @@ final class TurnTest {
         assertThat(askedBy(() -> queue(owner))).as("a read proves nothing").contains("children n");
         runtime.runFor(Duration.ofSeconds(4));
         ensemble.remove(head);
-        AcquireRequest strict = waiting(owner).provenWithin(Duration.ofSeconds(5).toNanos() - 1);
-        assertThat(askedBy(() -> assertThat(granted(begin(strict)).sentAtNanos()).isEqualTo(runtime.nanoTime())))
+        AcquireRequest strict =
+                waiting(owner).provenWithin(Duration.ofSeconds(5).toNanos() - 1);
+        assertThat(askedBy(
+                        () -> assertThat(granted(begin(strict)).sentAtNanos()).isEqualTo(runtime.nanoTime())))
                 .containsExactly("firstMissing", "children n");
     }
 
@@ -233,8 +235,8 @@ final class TurnTest {
         assertThat(now(begin(waiting(owner).provenWithin(0)))).isInstanceOf(AcquireReply.Queued.class);
         runtime.runFor(Duration.ofSeconds(1));
         ensemble.remove(head);
-        assertThat(askedBy(() -> assertThat(granted(begin(waiting(owner).provenWithin(0)))
-                                .sentAtNanos())
+        assertThat(askedBy(() -> assertThat(
+                                granted(begin(waiting(owner).provenWithin(0))).sentAtNanos())
                         .isEqualTo(runtime.nanoTime())))
                 .contains("firstMissing");
     }
@@ -294,7 +296,8 @@ final class TurnTest {
         ensemble.withhold("children");
         CompletableFuture<AcquireReply> reply = begin(waiting(owner));
         sleep(Duration.ofSeconds(20));
-        assertThat(askedBy(() -> ensemble.answer("children"))).containsExactly("firstMissing", "children n", "watch NODE");
+        assertThat(askedBy(() -> ensemble.answer("children")))
+                .containsExactly("firstMissing", "children n", "watch NODE");
         assertThat(granted(reply).sentAtNanos()).isEqualTo(runtime.nanoTime());
     }
 
@@ -335,8 +338,7 @@ final class TurnTest {
         bothGo();
         assertThat(askedBy(() -> queue(owner))).as("behind the other").contains("create NODE");
         ensemble.remove(other);
-        assertThat(turn().tokens().first())
-                .isEqualTo(ensemble.nodes.get(own()).czxid());
+        assertThat(turn().tokens().first()).isEqualTo(ensemble.nodes.get(own()).czxid());
     }
 
     @Test
@@ -345,7 +347,8 @@ final class TurnTest {
         String taken = own();
         ensemble.remove(taken);
         ensemble.remove(head);
-        assertThat(askedBy(() -> assertThat(ensemble.nodes).doesNotContainKey(taken))).isEmpty();
+        assertThat(askedBy(() -> assertThat(ensemble.nodes).doesNotContainKey(taken)))
+                .isEmpty();
         assertThat(askedBy(this::turn)).as("with another").contains("children n", "create NODE");
         assertThat(heard).doesNotContain("lost FORCE_RELEASED");
     }
@@ -407,7 +410,8 @@ final class TurnTest {
         queue(again);
         long others = ensemble.nodes.get(other).czxid();
         ensemble.remove(other);
-        assertThat(List.of(token, others, granted(begin(waiting(again))).tokens().first()))
+        assertThat(List.of(
+                        token, others, granted(begin(waiting(again))).tokens().first()))
                 .isSorted()
                 .doesNotHaveDuplicates();
     }

@@ -384,7 +384,8 @@ public final class ZooKeeperModel implements QueueModel {
                 return refused;
             }
             if (run.world().elapsedNanos() - pingedAtNanos >= pingNanos()) {
-                // After a pause of the process it is due, and goes first. After a sleep of the machine it is not, but its member
+                // After a pause of the process it is due, and goes first. After a sleep of the machine it is not, but
+                // its member
                 // takes the request itself for a sign of life.
                 pingNow();
             }
