@@ -98,6 +98,15 @@ public final class EngineClient implements LockClient {
         }
 
         @Override
+        public void doubted(OwnerToken owner, LockName name) {
+            for (HoldTable.Held grant : context.holds().find(owner)) {
+                if (grant.name().equals(name)) {
+                    grant.on(new GrantMachine.Doubted());
+                }
+            }
+        }
+
+        @Override
         public void suspended(OwnerToken owner) {
             context.holds().find(owner).forEach(grant -> grant.on(new GrantMachine.ContactLost()));
         }

@@ -47,6 +47,13 @@ public interface StoreSignals {
     default void takenAway(LockName name) {}
 
     /**
+     * The store may no longer keep this lock for this owner token. Only a hint, for example of a server that tells of
+     * changes to a key: the engine renews the hold within a millisecond, with others that are doubted, and the hold is lost
+     * if the store answers that it is gone.
+     */
+    default void doubted(OwnerToken owner, LockName name) {}
+
+    /**
      * The store has lost contact with the session or watch that keeps this owner token's hold, for an unknown time: the
      * engine reports the risk to the holder at once, and keeps renewing. The hold may survive.
      */

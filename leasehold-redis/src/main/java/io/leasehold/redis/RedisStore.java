@@ -2,7 +2,6 @@ package io.leasehold.redis;
 
 import io.leasehold.CredentialsProvider;
 import io.leasehold.node.SingleNodeStore;
-import io.leasehold.redis.node.EfficiencyStore;
 import io.leasehold.redis.node.RedisNode;
 import io.leasehold.redis.store.NodeOpening;
 import io.leasehold.redis.topology.Deployment;
@@ -115,17 +114,23 @@ public final class RedisStore {
      * @throws io.leasehold.LockStoreException if it cannot be reached, refuses, or is none that keeps locks
      */
     public LockStore open(LockRuntime runtime) {
-        return new SingleNodeStore(openNode(runtime), runtime);
+        NodeOpening opening = opening(runtime);
+        return opening.told(new SingleNodeStore(opening.openNode(), runtime));
+    }
+
+    private NodeOpening opening(LockRuntime runtime) {
+        return new NodeOpening(server, drivers.apply(server), runtime);
     }
 
     /** Opens the deployment as a node. */
     RedisNode openNode(LockRuntime runtime) {
-        return new NodeOpening(server, drivers.apply(server), runtime).openNode();
+        return opening(runtime).openNode();
     }
 
     /** Opens the server for locks without fence and queue. */
-    EfficiencyStore openPlain(LockRuntime runtime) {
-        return new NodeOpening(server, drivers.apply(server), runtime).openPlain();
+    LockStore openPlain(LockRuntime runtime) {
+        NodeOpening opening = opening(runtime);
+        return opening.told(opening.openPlain());
     }
 
     /** The server as people would name it: without user and password. */

@@ -71,6 +71,9 @@ public final class Deployment {
     public static final String RIGHTS_IN_CLUSTER =
             " +cluster|slots +cluster|info +asking +spublish +ssubscribe +sunsubscribe";
 
+    /** The rights that {@code toldAtOnce} needs besides. */
+    public static final String RIGHTS_TO_BE_TOLD = " +client|tracking";
+
     private final Kind kind;
     private final List<RedisUri> servers;
     private final RedisUri data;
@@ -233,6 +236,9 @@ public final class Deployment {
         if (kind == Kind.CLUSTER && !path.isEmpty() && !path.equals("0")) {
             throw address.refused("a Cluster has one database; leave out /" + path);
         }
+        if (kind == Kind.CLUSTER && address.has("toldAtOnce")) {
+            throw address.refused("toldAtOnce is for deployments with one master; leave it out");
+        }
         List<RedisUri> servers = address.servers().stream()
                 .map(server -> RedisUri.of(address, server, path, tls))
                 .toList();
@@ -279,12 +285,18 @@ public final class Deployment {
     public String rights() {
         return RedisErrors.rights(keys())
                 + (kind == Kind.CLUSTER ? RIGHTS_IN_CLUSTER : "")
-                + (acknowledgement().isWanted() ? " +wait" : "");
+                + (acknowledgement().isWanted() ? " +wait" : "")
+                + (isToldAtOnce() ? RIGHTS_TO_BE_TOLD : "");
     }
 
     /** By how many replicas an acquire is to be acknowledged. */
     public Acknowledgement acknowledgement() {
         return data.acknowledgement();
+    }
+
+    /** Whether the server is to tell when the key of a hold changes. */
+    public boolean isToldAtOnce() {
+        return data.isToldAtOnce();
     }
 
     /** As people would name it: without user and password. */
