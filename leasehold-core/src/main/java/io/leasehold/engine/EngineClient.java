@@ -13,6 +13,7 @@ import io.leasehold.admin.LockAdmin;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.DoubtedHold;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreSignals;
 import java.time.Duration;
@@ -98,12 +99,15 @@ public final class EngineClient implements LockClient {
         }
 
         @Override
-        public void doubted(OwnerToken owner, LockName name) {
-            for (HoldTable.Held grant : context.holds().find(owner)) {
-                if (grant.name().equals(name)) {
-                    grant.on(new GrantMachine.Doubted());
+        public void doubted(List<DoubtedHold> holds) {
+            for (DoubtedHold hold : holds) {
+                for (HoldTable.Held grant : context.holds().find(hold.owner())) {
+                    if (grant.name().equals(hold.name())) {
+                        grant.on(new GrantMachine.Doubted());
+                    }
                 }
             }
+            context.renewals().flush();
         }
 
         @Override

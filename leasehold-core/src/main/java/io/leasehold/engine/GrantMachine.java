@@ -81,7 +81,7 @@ final class GrantMachine {
     /** Send a renewal. */
     record Renew(boolean byHand) implements Action {}
 
-    /** Send a renewal at once, but for the moment in which others that are doubted as well can join it. */
+    /** Send a renewal at once, with those of the other grants that are doubted at the same time. */
     record Verify() implements Action {}
 
     /** Tell the callers that requested a renewal that there will be none. */

@@ -31,7 +31,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final long RELEASE_AGAIN_NANOS = 1_000_000_000L;
-    /** How long a grant that is doubted waits for others: they may all be gone at once, and each would ask alone. */
+    /** How long a doubted grant waits for the others that are doubted with it, which are sent before that. */
     private static final long TOGETHER_NANOS = 1_000_000L;
 
     private final LockName name;

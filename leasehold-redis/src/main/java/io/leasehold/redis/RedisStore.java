@@ -99,6 +99,16 @@ public final class RedisStore {
     }
 
     /**
+     * The server tells at once when the key of a held lock is deleted, overwritten or evicted, as with {@code toldAtOnce=true} in a store URI:
+     * over one connection more, and with one more right.
+     *
+     * @throws IllegalArgumentException if it is a Cluster
+     */
+    public RedisStore toldAtOnce() {
+        return new RedisStore(server.toldAtOnce(), drivers);
+    }
+
+    /**
      * With credentials that the provider is asked for at every connection, so that they may change while leases are held. In place of
      * those that a {@link RedisURI} names; Sentinels keep those of their URI.
      *

@@ -16,6 +16,7 @@ import io.leasehold.Renewal;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.servers.RedisServer;
+import io.lettuce.core.RedisURI;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -157,6 +158,18 @@ final class ToldAtOnceTest {
                 Hold hold = locks.named("plain").acquire()) {
             server().call("DEL", "lock:{plain}");
             assertThat(lossOf(hold)).isEqualTo(LossCause.NOT_OURS);
+        }
+    }
+
+    @Test
+    void overAClientThatIsBroughtAlong() throws Exception {
+        RedisStore store = RedisStore.over(
+                        SERVER.client(), RedisURI.create(server().uri()))
+                .toldAtOnce();
+        try (LockClient locks = Leasehold.builder().store(store::open).connect();
+                Lease lease = locks.named("brought").acquire()) {
+            server().call("DEL", "lock:{brought}");
+            assertThat(lossOf(lease)).isEqualTo(LossCause.NOT_OURS);
         }
     }
 

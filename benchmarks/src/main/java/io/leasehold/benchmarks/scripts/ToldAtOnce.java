@@ -9,6 +9,7 @@ import io.leasehold.benchmarks.measure.ServerMeter;
 import io.leasehold.benchmarks.measure.ServerUse;
 import io.leasehold.servers.RedisServer;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -33,9 +34,7 @@ public final class ToldAtOnce {
         int losses = arguments.length > 0 ? Integer.parseInt(arguments[0]) : 1_000;
         int seconds = arguments.length > 1 ? Integer.parseInt(arguments[1]) : 20;
         try (RedisServer server = RedisServer.builder().start()) {
-            System.out.println("| losses | p50 ms | p90 ms | p99 ms | longest ms |");
-            System.out.println("|--:|--:|--:|--:|--:|");
-            System.out.println(losses(server, losses));
+            losses(server, losses);
             System.out.println();
             System.out.println(
                     "| toldAtOnce | renewals | scripts | `MGET` | server µs per renewal | bytes to the clients per renewal |");
@@ -49,36 +48,64 @@ public final class ToldAtOnce {
         return server.uri() + "?toldAtOnce=true";
     }
 
-    private static String losses(RedisServer server, int count) throws Exception {
-        long[] nanos = new long[count];
+    /** Of the same losses: when a connection without a client has the message, and when the holder is told. */
+    private static void losses(RedisServer server, int count) throws Exception {
+        long[] bare = new long[count];
+        long[] heard = new long[count];
         try (LockClient locks = Leasehold.connect(told(server));
-                Pipeline stranger = new Pipeline(server.port())) {
-            // The first tenth warms up.
-            for (int i = -count / 10; i < count; i++) {
+                Pipeline stranger = new Pipeline(server.port());
+                Pipeline listener = new Pipeline(server.port())) {
+            listener.call("HELLO", "3");
+            listener.call("CLIENT", "TRACKING", "ON");
+            // The first fifth warms up.
+            for (int i = -count / 5; i < count; i++) {
                 String name = "lost" + (count + i);
                 try (Lease lease = locks.named(name).acquire()) {
-                    CompletableFuture<Long> heard = new CompletableFuture<>();
-                    lease.onLost(cause -> heard.complete(System.nanoTime()));
-                    // It is read behind the acquire, and nothing tells when.
+                    CompletableFuture<Long> lost = new CompletableFuture<>();
+                    lease.onLost(cause -> lost.complete(System.nanoTime()));
+                    listener.call("GET", "lock:{" + name + "}");
+                    CompletableFuture<Long> pushed = CompletableFuture.supplyAsync(() -> pushed(listener));
+                    // The lock is read behind its acquire, and nothing tells when.
                     TimeUnit.MILLISECONDS.sleep(5);
                     long from = System.nanoTime();
                     stranger.call("DEL", "lock:{" + name + "}");
-                    long spent = heard.get(1, TimeUnit.MINUTES) - from;
                     if (i >= 0) {
-                        nanos[i] = spent;
+                        bare[i] = pushed.get(1, TimeUnit.MINUTES) - from;
+                        heard[i] = lost.get(1, TimeUnit.MINUTES) - from;
+                    } else {
+                        pushed.get(1, TimeUnit.MINUTES);
+                        lost.get(1, TimeUnit.MINUTES);
                     }
                 }
             }
         }
-        Arrays.sort(nanos);
+        System.out.println("| " + count + " losses | p50 ms | p90 ms | p99 ms | longest ms |");
+        System.out.println("|---|--:|--:|--:|--:|");
+        System.out.println(row("message on a bare connection", bare));
+        System.out.println(row("`onLost`", heard));
+    }
+
+    private static long pushed(Pipeline listener) {
+        try {
+            listener.push();
+            return System.nanoTime();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static String row(String what, long[] nanos) {
+        long[] sorted = nanos.clone();
+        Arrays.sort(sorted);
+        int count = sorted.length;
         return String.format(
                 Locale.ROOT,
-                "| %d | %.2f | %.2f | %.2f | %.2f |",
-                count,
-                nanos[count / 2] / 1e6,
-                nanos[count * 9 / 10] / 1e6,
-                nanos[count * 99 / 100] / 1e6,
-                nanos[count - 1] / 1e6);
+                "| %s | %.2f | %.2f | %.2f | %.2f |",
+                what,
+                sorted[count / 2] / 1e6,
+                sorted[count * 9 / 10] / 1e6,
+                sorted[count * 99 / 100] / 1e6,
+                sorted[count - 1] / 1e6);
     }
 
     private static String renewals(RedisServer server, String told, String uri, int seconds)

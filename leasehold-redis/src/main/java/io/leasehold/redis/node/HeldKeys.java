@@ -1,6 +1,7 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.LockName;
+import io.leasehold.spi.DoubtedHold;
 import io.leasehold.spi.OwnerToken;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -61,8 +62,8 @@ final class HeldKeys {
     /** Send {@link Again} after a while. */
     record Wait() implements Action {}
 
-    /** Tell the engine that this hold may be gone. */
-    record Doubt(OwnerToken owner, LockName name) implements Action {}
+    /** Tell the engine that these holds may be gone. */
+    record Doubt(List<DoubtedHold> holds) implements Action {}
 
     static final int MAX_IN_ONE = 500;
     private static final int MIN_SWEEP = 64;
@@ -162,6 +163,7 @@ final class HeldKeys {
             return;
         }
         List<Hold> asked = beingRead;
+        List<DoubtedHold> doubted = new ArrayList<>(0);
         beingRead = List.of();
         for (int i = 0; i < asked.size(); i++) {
             Hold hold = asked.get(i);
@@ -169,8 +171,11 @@ final class HeldKeys {
             if (isStill && !hold.isKept(i < read.values().size() ? read.values().get(i) : null)) {
                 // If the store extends it after all, it comes back.
                 forget(hold);
-                actions.add(new Doubt(hold.owner, hold.name));
+                doubted.add(new DoubtedHold(hold.owner, hold.name));
             }
+        }
+        if (!doubted.isEmpty()) {
+            actions.add(new Doubt(doubted));
         }
     }
 

@@ -41,7 +41,7 @@ public final class ToldStore extends PassingKeeper implements LockStore {
     private final Tracking tracking;
     private final HeldKeys held = new HeldKeys();
     private volatile StoreSignals signals = StoreSignals.NONE;
-    /** What is decided and not performed. */
+    /** The actions that are decided and not performed yet. */
     private final Queue<HeldKeys.Action> pending = new ArrayDeque<>();
 
     private boolean performing;
@@ -177,7 +177,7 @@ public final class ToldStore extends PassingKeeper implements LockStore {
                                     ? new HeldKeys.Values(read.reading(), values)
                                     : new HeldKeys.Unread(read.reading())));
         } else if (action instanceof HeldKeys.Doubt doubt) {
-            signals.doubted(doubt.owner(), doubt.name());
+            signals.doubted(doubt.holds());
         } else {
             runtime.schedule(AGAIN_NANOS, () -> on(new HeldKeys.Again()));
         }

@@ -49,7 +49,7 @@ public final class LettuceDriver implements Driver {
     private final RedisClient client;
     /** Of another kind only where the options make the driver refuse RESP2 for subscriptions: where it logs in again. */
     private final RedisClient forPushes;
-    /** Speaks RESP3; without connections unless keys are tracked. */
+    /** Of another kind only where keys are tracked: it speaks RESP3. */
     private final RedisClient forTracking;
 
     private final Set<StatefulConnection<?, ?>> ended =
@@ -80,9 +80,13 @@ public final class LettuceDriver implements Driver {
                     .reauthenticateBehavior(ReauthenticateBehavior.DEFAULT)
                     .build());
         }
-        this.forTracking = RedisClient.create(resources);
-        forTracking.setOptions(
-                options.mutate().protocolVersion(ProtocolVersion.RESP3).build());
+        if (uri.isToldAtOnce()) {
+            this.forTracking = RedisClient.create(resources);
+            forTracking.setOptions(
+                    options.mutate().protocolVersion(ProtocolVersion.RESP3).build());
+        } else {
+            this.forTracking = client;
+        }
     }
 
     /** A driver for the servers of a deployment. */

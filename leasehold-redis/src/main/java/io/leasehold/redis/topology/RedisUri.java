@@ -200,7 +200,7 @@ public final class RedisUri {
     }
 
     /** The same, whose server is to tell when the key of a hold changes. */
-    RedisUri tellingAtOnce() {
+    RedisUri toldAtOnce() {
         return changed(host, port, keys, true, asksForLogin);
     }
 

@@ -284,6 +284,12 @@ class DeploymentTest {
         assertThat(parse("redis://a").rights()).doesNotContain("+wait", "cluster");
         assertThat(parse("redis://a?waitReplicas=1").rights()).endsWith(" +wait");
         assertThat(parse("redis-sentinel://a/m?toldAtOnce=true").rights()).endsWith(" +client|tracking");
+        assertThat(parse("redis-sentinel://a/m").toldAtOnce().rights()).endsWith(" +client|tracking");
+        assertThat(parse("redis-replicated://a,b").toldAtOnce().keys(KeyLayout.of("app:{*}")).isToldAtOnce())
+                .isTrue();
+        assertThatThrownBy(() -> parse("redis-cluster://a").toldAtOnce())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("one master");
         assertThat(parse("redis-cluster://a").rights()).endsWith(Deployment.RIGHTS_IN_CLUSTER);
         assertThat(parse("redis-cluster://a?keys=app:{*}").rights())
                 .startsWith(KeyLayout.of("app:{*}").keyRights());

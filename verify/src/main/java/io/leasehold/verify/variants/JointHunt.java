@@ -58,7 +58,7 @@ public final class JointHunt {
         }
     }
 
-    /** What the server tells of held keys. */
+    /** The messages of the server about held keys. */
     public static final class OfTold implements IntFunction<String> {
 
         /** By reflection. */
