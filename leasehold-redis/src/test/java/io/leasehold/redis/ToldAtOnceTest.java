@@ -163,8 +163,7 @@ final class ToldAtOnceTest {
 
     @Test
     void overAClientThatIsBroughtAlong() throws Exception {
-        RedisStore store = RedisStore.over(
-                        SERVER.client(), RedisURI.create(server().uri()))
+        RedisStore store = RedisStore.over(SERVER.client(), RedisURI.create(server().uri()))
                 .toldAtOnce();
         try (LockClient locks = Leasehold.builder().store(store::open).connect();
                 Lease lease = locks.named("brought").acquire()) {

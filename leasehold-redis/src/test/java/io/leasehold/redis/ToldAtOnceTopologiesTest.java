@@ -43,8 +43,8 @@ final class ToldAtOnceTopologiesTest {
     @Test
     void ofTheOldestServerWithTheRightsThatAreDocumented() throws Exception {
         String rules = "on >secret resetchannels " + RedisErrors.RIGHTS + Deployment.RIGHTS_TO_BE_TOLD;
-        try (RedisServer oldest = RedisUnderTest.start(
-                        builder -> builder.binary(BundledBinaries.oldestServer()).user("app", rules));
+        try (RedisServer oldest = RedisUnderTest.start(builder ->
+                        builder.binary(BundledBinaries.oldestServer()).user("app", rules));
                 LockClient locks =
                         Leasehold.connect(oldest.uri().replace("//", "//app:secret@") + "?toldAtOnce=true")) {
             until("it is told", () -> isTracked(oldest));

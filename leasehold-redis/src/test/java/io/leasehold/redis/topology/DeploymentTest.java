@@ -285,7 +285,10 @@ class DeploymentTest {
         assertThat(parse("redis://a?waitReplicas=1").rights()).endsWith(" +wait");
         assertThat(parse("redis-sentinel://a/m?toldAtOnce=true").rights()).endsWith(" +client|tracking");
         assertThat(parse("redis-sentinel://a/m").toldAtOnce().rights()).endsWith(" +client|tracking");
-        assertThat(parse("redis-replicated://a,b").toldAtOnce().keys(KeyLayout.of("app:{*}")).isToldAtOnce())
+        assertThat(parse("redis-replicated://a,b")
+                        .toldAtOnce()
+                        .keys(KeyLayout.of("app:{*}"))
+                        .isToldAtOnce())
                 .isTrue();
         assertThatThrownBy(() -> parse("redis-cluster://a").toldAtOnce())
                 .isInstanceOf(IllegalArgumentException.class)

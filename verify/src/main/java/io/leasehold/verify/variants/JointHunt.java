@@ -66,8 +66,8 @@ public final class JointHunt {
 
         @Override
         public String apply(int runs) {
-            return new TestHunt(
-                            List.of("io.leasehold.redis.node.HeldKeysTest", "io.leasehold.engine.GrantMachineDoubtsTest"))
+            return new TestHunt(List.of(
+                            "io.leasehold.redis.node.HeldKeysTest", "io.leasehold.engine.GrantMachineDoubtsTest"))
                     .get();
         }
     }
