@@ -10,6 +10,7 @@ import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
 import io.leasehold.MultiLock;
 import io.leasehold.admin.LockAdmin;
+import io.leasehold.spi.DoubtedHold;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
@@ -95,6 +96,18 @@ public final class EngineClient implements LockClient {
             if (held != null) {
                 held.on(new GrantMachine.SuspectedForce());
             }
+        }
+
+        @Override
+        public void doubted(List<DoubtedHold> holds) {
+            for (DoubtedHold hold : holds) {
+                for (HoldTable.Held grant : context.holds().find(hold.owner())) {
+                    if (grant.name().equals(hold.name())) {
+                        grant.on(new GrantMachine.Doubted());
+                    }
+                }
+            }
+            context.renewals().flush();
         }
 
         @Override

@@ -43,6 +43,9 @@ final class GrantMachine {
     /** A signal claims that an operator took it; the answer to the next renewal will confirm or refute that. */
     record SuspectedForce() implements Event {}
 
+    /** A signal claims that the hold is gone; the answer to the next renewal will confirm or refute that. */
+    record Doubted() implements Event {}
+
     /** The holder is gone: no more renewals, and this is the cause when the validity ends. */
     record Abandoned(LossCause cause) implements Event {}
 
@@ -77,6 +80,9 @@ final class GrantMachine {
 
     /** Send a renewal. */
     record Renew(boolean byHand) implements Action {}
+
+    /** Send a renewal at once, with those of the other grants that are doubted at the same time. */
+    record Verify() implements Action {}
 
     /** Tell the callers that requested a renewal that there will be none. */
     record RefuseRenewal(LossCause why) implements Action {}
@@ -139,7 +145,10 @@ final class GrantMachine {
     /** The renewal in flight was sent before the suspension, whose length its sending time does not show. */
     private boolean outdated;
 
-    /** A signal claims that an operator took it, and no renewal sent since has refuted that. */
+    /** A signal claims that it is gone, and no renewal sent since has refuted that. */
+    private boolean doubted;
+
+    /** Such a signal claims that an operator took it. */
     private boolean suspectedForce;
     /** The renewal in flight was sent before that signal. */
     private boolean askAgain;
@@ -199,7 +208,10 @@ final class GrantMachine {
         } else if (event instanceof Denied) {
             lose(suspectedForce ? LossCause.FORCE_RELEASED : LossCause.NOT_OURS, actions);
         } else if (event instanceof SuspectedForce) {
-            suspectedForce(actions);
+            suspectedForce = true;
+            doubted(new Renew(true), actions);
+        } else if (event instanceof Doubted) {
+            doubted(new Verify(), actions);
         } else if (event instanceof Abandoned abandoned) {
             abandoned(abandoned.cause(), actions);
         } else if (event instanceof Suspended) {
@@ -290,6 +302,7 @@ final class GrantMachine {
             long nextAtNanos = sentAtNanos + timings.renewalNanos();
             arm(nextAtNanos - nowNanos > 0 ? nextAtNanos : nowNanos, actions);
         }
+        doubted &= askAgain;
         suspectedForce &= askAgain;
         if (askAgain && mayConfirm()) {
             askAgain = false;
@@ -298,12 +311,14 @@ final class GrantMachine {
     }
 
     /** Asks the store, even at the cap: otherwise the holder would rely on the lease for its whole validity. */
-    private void suspectedForce(List<Action> actions) {
-        suspectedForce = true;
+    private void doubted(Action ask, List<Action> actions) {
+        doubted = true;
         confirmTries = 0;
         askAgain = renewing;
         if (!renewing && mayConfirm()) {
-            renew(true, actions);
+            renewing = true;
+            renewingByHand = true;
+            actions.add(ask);
         }
     }
 
@@ -442,9 +457,9 @@ final class GrantMachine {
         return cause;
     }
 
-    /** Whether only the store can say if it is held: after a suspension, or a signal that an operator took it. */
+    /** Whether only the store can say if it is held: after a suspension, or a signal that it is gone. */
     private boolean isInDoubt() {
-        return unconfirmed || suspectedForce;
+        return unconfirmed || doubted;
     }
 
     /** Whether it is held, and no renewal has confirmed it since a suspension. */

@@ -31,6 +31,8 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final long RELEASE_AGAIN_NANOS = 1_000_000_000L;
+    /** How long a doubted grant waits for the others that are doubted with it, which are sent before that. */
+    private static final long TOGETHER_NANOS = 1_000_000L;
 
     private final LockName name;
     private final Grant grant;
@@ -137,7 +139,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     /** Tells the waiters for this action's outcome that it has failed. */
     private void failPending(GrantMachine.Action action) {
-        if (action instanceof GrantMachine.Renew) {
+        if (action instanceof GrantMachine.Renew || action instanceof GrantMachine.Verify) {
             on(new GrantMachine.RenewFailed());
         } else if (action instanceof GrantMachine.End) {
             finish(ReleaseOutcome.UNCONFIRMED, List.of());
@@ -148,6 +150,8 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         if (action instanceof GrantMachine.Renew renew) {
             context.renewals()
                     .renew(renewals, renew.byHand() ? 0 : settings.timings().batchingNanos());
+        } else if (action instanceof GrantMachine.Verify) {
+            context.renewals().renew(renewals, TOGETHER_NANOS);
         } else if (action instanceof GrantMachine.RefuseRenewal refused) {
             renewals.refused(refused.why());
         } else if (action instanceof GrantMachine.ArmRenew arm) {

@@ -1,5 +1,6 @@
 package io.leasehold.engine;
 
+import io.leasehold.LockName;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.spi.OwnerToken;
 import java.util.List;
@@ -13,6 +14,8 @@ final class HoldTable {
 
     /** A grant, as its client sees it. */
     interface Held {
+
+        LockName name();
 
         void on(GrantMachine.Event event);
 

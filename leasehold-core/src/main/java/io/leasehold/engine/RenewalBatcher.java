@@ -71,7 +71,8 @@ final class RenewalBatcher {
         }
     }
 
-    private void flush() {
+    /** Sends the renewals that wait for others. */
+    void flush() {
         List<Renewable> all;
         synchronized (this) {
             flush = TimerQueue.cancelled(flush);

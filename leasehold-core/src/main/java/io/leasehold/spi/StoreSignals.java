@@ -3,6 +3,7 @@ package io.leasehold.spi;
 import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import java.util.List;
 
 /**
  * Receives a store's signals for the engine. Called on any thread; returns at once.
@@ -45,6 +46,12 @@ public interface StoreSignals {
      * engine renews a hold of this name at once, and the hold is lost if the store answers that it is gone.
      */
     default void takenAway(LockName name) {}
+
+    /**
+     * The store may no longer keep these holds. Only a hint, for example of a server that reports changes to a key: the
+     * engine renews them at once and together, and a hold is lost if the store answers that it is gone.
+     */
+    default void doubted(List<DoubtedHold> holds) {}
 
     /**
      * The store has lost contact with the session or watch that keeps this owner token's hold, for an unknown time: the

@@ -12,8 +12,10 @@ import io.leasehold.LossCause;
 import io.leasehold.Renewal;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.DoubtedHold;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
@@ -76,6 +78,28 @@ final class ForcedReleaseTest {
         lease.renewAsync();
         answerTheLast(new RenewReply.NotOurs());
         assertThat(told).containsExactly(LossCause.NOT_OURS);
+    }
+
+    /** However many are doubted: each is asked about, by one request. */
+    @Test
+    void doubtedHoldsAreRenewedTogetherAndTheAnswerDecides() {
+        LockName other = LockName.exactly("b");
+        Lease kept = held(client.named(other));
+        OwnerToken owner = store.acquires().get(0).request().owner();
+        OwnerToken another = store.acquires().get(1).request().owner();
+        store.ear()
+                .doubted(List.of(
+                        new DoubtedHold(owner, NAME),
+                        new DoubtedHold(another, other),
+                        new DoubtedHold(another, NAME),
+                        new DoubtedHold(OwnerToken.fromHex("a".repeat(40)), NAME)));
+        assertThat(store.renewals()).hasSize(1);
+        assertThat(told).as("it is not believed by itself").isEmpty();
+        assertThat(lease.isValid()).isTrue();
+        store.renewals().get(0).answer().complete(new RenewReply(List.of(new RenewReply.NotOurs(), renewed())));
+        assertThat(told).containsExactly(LossCause.NOT_OURS);
+        assertThat(kept.isValid()).isTrue();
+        assertThat(store.renewals()).hasSize(1);
     }
 
     @Test

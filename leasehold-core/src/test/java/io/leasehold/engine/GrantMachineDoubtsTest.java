@@ -10,6 +10,7 @@ import io.leasehold.engine.GrantMachine.Renew;
 import io.leasehold.engine.GrantMachine.SendRelease;
 import io.leasehold.engine.GrantMachine.SendUndo;
 import io.leasehold.engine.GrantMachine.TellLost;
+import io.leasehold.engine.GrantMachine.Verify;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -31,6 +32,7 @@ final class GrantMachineDoubtsTest {
 
     private static final GrantMachine.Event SUSPENDED = new GrantMachine.Suspended();
     private static final GrantMachine.Event SUSPECTED = new GrantMachine.SuspectedForce();
+    private static final GrantMachine.Event DOUBTED = new GrantMachine.Doubted();
     private static final GrantMachine.Event DENIED = new GrantMachine.Denied();
 
     private GrantMachine machine = machine(INTERVAL, 0);
@@ -158,6 +160,52 @@ final class GrantMachineDoubtsTest {
         assertThat(on(INTERVAL + 4, SUSPECTED)).isEmpty();
         assertThat(on(INTERVAL + 5, new GrantMachine.EndDue())).isEmpty();
         assertThat(machine.remainingNanos(ACQUIRED + INTERVAL + 6)).isZero();
+    }
+
+    // ---- a doubt
+
+    /** The doubt alone takes nothing away, and gives nothing. */
+    @Test
+    void aDoubtIsAskedAboutAndTheAnswerDecides() {
+        assertThat(on(1, DOUBTED)).containsExactly(new Verify());
+        assertThat(machine.remainingNanos(ACQUIRED + 1)).isEqualTo(VALIDITY - 1);
+        assertThat(renewed(2, 3)).containsExactly(again(2 + INTERVAL));
+        assertThat(on(4, DOUBTED)).containsExactly(new Verify());
+        assertThat(on(5, DENIED)).containsExactly(new TellLost(LossCause.NOT_OURS));
+        assertThat(on(6, DOUBTED)).isEmpty();
+    }
+
+    @Test
+    void howeverManyDoubtsComeOneQuestionIsUnderWay() {
+        assertThat(on(1, DOUBTED)).containsExactly(new Verify());
+        for (int i = 2; i < 100; i++) {
+            assertThat(on(i, DOUBTED)).isEmpty();
+        }
+        assertThat(renewed(1, 100)).as("sent before the last").containsExactly(again(1 + INTERVAL), new Renew(true));
+        assertThat(renewed(100, 101)).containsExactly(again(100 + INTERVAL));
+    }
+
+    @Test
+    void aDoubtThatIsNotAnsweredStays() {
+        machine = machine(0, 0);
+        assertThat(on(1, DOUBTED)).containsExactly(new Verify());
+        assertThat(renewalFails(2)).contains(again(2 + 100 * MS));
+        assertThat(due(2 + 100 * MS, false)).containsExactly(new Renew(false));
+        assertThat(on(3 + 100 * MS, DENIED)).containsExactly(new TellLost(LossCause.NOT_OURS));
+    }
+
+    /** A key that is gone may be told of before the operator that took it. */
+    @Test
+    void newsOfAnOperatorTellWhyADoubtedLeaseIsGone() {
+        on(1, DOUBTED);
+        assertThat(on(2, SUSPECTED)).isEmpty();
+        assertThat(on(3, DENIED)).containsExactly(new TellLost(LossCause.FORCE_RELEASED));
+    }
+
+    @Test
+    void aDoubtAfterTheReleaseAsksNothing() {
+        on(1, new GrantMachine.ReleaseCalled(NOT_KEPT));
+        assertThat(on(2, DOUBTED)).isEmpty();
     }
 
     // ---- news of an operator

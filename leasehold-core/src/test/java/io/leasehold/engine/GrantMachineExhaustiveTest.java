@@ -35,6 +35,7 @@ final class GrantMachineExhaustiveTest {
         ABANDONED,
         SUSPENDED,
         SUSPECTED,
+        DOUBTED,
         CONTACT_LOST,
         A_WHILE,
         A_TTL
@@ -137,12 +138,20 @@ final class GrantMachineExhaustiveTest {
                     answersTheSuspicion = false;
                     on(new GrantMachine.SuspectedForce());
                 }
+                case DOUBTED -> {
+                    suspected = true;
+                    answersTheSuspicion = false;
+                    on(new GrantMachine.Doubted());
+                }
                 case CONTACT_LOST -> on(new GrantMachine.ContactLost());
                 case A_WHILE -> now += 350 * MS;
                 default -> now += 1_000 * MS;
             }
             if (!validBefore && valid()) {
                 assertThat(step).as("only a renewal confirms: %s", taken).isEqualTo(Step.RENEWED);
+            }
+            if (step == Step.SUSPECTED || step == Step.DOUBTED) {
+                assertThat(valid()).as("a hint takes nothing: %s", taken).isEqualTo(validBefore);
             }
             assertThat((lost || released) && valid())
                     .as("never valid after its end: %s", taken)
@@ -161,7 +170,7 @@ final class GrantMachineExhaustiveTest {
 
         private void on(GrantMachine.Event event) {
             for (GrantMachine.Action action : machine.on(event, now)) {
-                if (action instanceof GrantMachine.Renew) {
+                if (action instanceof GrantMachine.Renew || action instanceof GrantMachine.Verify) {
                     assertThat(renewing).as("one renewal in flight: %s", taken).isFalse();
                     assertThat(lost || released || abandoned)
                             .as("no renewal when over: %s", taken)

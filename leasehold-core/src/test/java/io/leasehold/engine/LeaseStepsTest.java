@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.leasehold.HoldEnd;
 import io.leasehold.LeaseLostException;
 import io.leasehold.LockListener;
+import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
@@ -164,6 +165,11 @@ final class LeaseStepsTest {
 
     private static HoldTable.Held grant(String name) {
         return new HoldTable.Held() {
+            @Override
+            public LockName name() {
+                return LockName.exactly(name);
+            }
+
             @Override
             public void on(GrantMachine.Event event) {}
 

@@ -51,16 +51,23 @@ public final class JedisStore {
     /**
      * The deployment of a {@code redis://}, {@code redis-replicated://}, {@code redis-sentinel://} or {@code redis-cluster://} URI.
      *
-     * @throws IllegalArgumentException if the URI is malformed, or has {@code waitReplicas}, which needs Lettuce; secrets are not
-     *     repeated
+     * @throws IllegalArgumentException if the URI is malformed, or has {@code waitReplicas} or {@code toldAtOnce}, which need Lettuce;
+     *     secrets are not repeated
      */
     public static JedisStore at(String uri) {
         Deployment named = Deployment.parse(StoreUri.parse(uri));
         if (named.acknowledgement().isWanted()) {
-            throw new IllegalArgumentException(
-                    "the store URI of " + named + " has waitReplicas, which needs Lettuce: leave it out");
+            throw needsLettuce(named, "waitReplicas");
+        }
+        if (named.isToldAtOnce()) {
+            throw needsLettuce(named, "toldAtOnce");
         }
         return new JedisStore(() -> named, new OwnSettings());
+    }
+
+    private static IllegalArgumentException needsLettuce(Deployment named, String option) {
+        return new IllegalArgumentException(
+                "the store URI of " + named + " has " + option + ", which needs Lettuce: leave it out");
     }
 
     /**

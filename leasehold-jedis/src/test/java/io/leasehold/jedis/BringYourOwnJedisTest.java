@@ -219,6 +219,10 @@ final class BringYourOwnJedisTest {
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("waitReplicas")
                 .hasMessageContaining("Lettuce");
+        assertThatThrownBy(() -> JedisStore.at("redis://127.0.0.1?toldAtOnce=true"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("toldAtOnce")
+                .hasMessageContaining("Lettuce");
         try (RedisClient client = RedisClient.create("127.0.0.1", server.port())) {
             assertThatThrownBy(() -> JedisStore.over(client).credentials(() -> null))
                     .isInstanceOf(IllegalStateException.class)

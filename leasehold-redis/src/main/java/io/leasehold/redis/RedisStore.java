@@ -2,7 +2,6 @@ package io.leasehold.redis;
 
 import io.leasehold.CredentialsProvider;
 import io.leasehold.node.SingleNodeStore;
-import io.leasehold.redis.node.EfficiencyStore;
 import io.leasehold.redis.node.RedisNode;
 import io.leasehold.redis.store.NodeOpening;
 import io.leasehold.redis.topology.Deployment;
@@ -100,6 +99,16 @@ public final class RedisStore {
     }
 
     /**
+     * The server tells at once when the key of a held lock is deleted, overwritten or evicted, as with {@code toldAtOnce=true} in a store URI:
+     * over one connection more, and with one more right.
+     *
+     * @throws IllegalArgumentException if it is a Cluster
+     */
+    public RedisStore toldAtOnce() {
+        return new RedisStore(server.toldAtOnce(), drivers);
+    }
+
+    /**
      * With credentials that the provider is asked for at every connection, so that they may change while leases are held. In place of
      * those that a {@link RedisURI} names; Sentinels keep those of their URI.
      *
@@ -115,17 +124,23 @@ public final class RedisStore {
      * @throws io.leasehold.LockStoreException if it cannot be reached, refuses, or is none that keeps locks
      */
     public LockStore open(LockRuntime runtime) {
-        return new SingleNodeStore(openNode(runtime), runtime);
+        NodeOpening opening = opening(runtime);
+        return opening.told(new SingleNodeStore(opening.openNode(), runtime));
+    }
+
+    private NodeOpening opening(LockRuntime runtime) {
+        return new NodeOpening(server, drivers.apply(server), runtime);
     }
 
     /** Opens the deployment as a node. */
     RedisNode openNode(LockRuntime runtime) {
-        return new NodeOpening(server, drivers.apply(server), runtime).openNode();
+        return opening(runtime).openNode();
     }
 
     /** Opens the server for locks without fence and queue. */
-    EfficiencyStore openPlain(LockRuntime runtime) {
-        return new NodeOpening(server, drivers.apply(server), runtime).openPlain();
+    LockStore openPlain(LockRuntime runtime) {
+        NodeOpening opening = opening(runtime);
+        return opening.told(opening.openPlain());
     }
 
     /** The server as people would name it: without user and password. */

@@ -96,6 +96,11 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
             throw new IllegalArgumentException("node \"" + whole.redacted()
                     + "\": the members of a set keep their locks as " + KeyLayout.standard() + "; leave keys= out");
         }
+        if (server.isToldAtOnce()) {
+            throw new IllegalArgumentException(
+                    "node \"" + whole.redacted()
+                            + "\": toldAtOnce is for one server; of a set, each node would only tell of its own vote; leave it out");
+        }
         if (durable && server.kind() != Deployment.Kind.SINGLE) {
             throw new IllegalArgumentException("node \"" + whole.redacted() + "\": durable=true is for a single server;"
                     + " a fail-over loses acknowledged writes, however the servers are configured");

@@ -36,6 +36,7 @@ final class RedlockUriTest {
         refused("redlock:?node=memory%3A", "its scheme must be one of");
         refused("redlock:?node=redis-cluster%3A%2F%2Fa%3Fdurable%3Dtrue", "durable=true is for a single server");
         refused("redlock:?node=redis%3A%2F%2Fa%3Fdurable%3Dmaybe", "must be true or false");
+        refused("redlock:?node=redis%3A%2F%2Fa%3FtoldAtOnce%3Dtrue", "toldAtOnce is for one server");
         refused("redlock:?node=redis%3A%2F%2Fa%3Fname%3Da%20b", "must be made of");
     }
 

@@ -62,15 +62,24 @@ final class Pipeline implements AutoCloseable {
         return switch (line.charAt(0)) {
             case '+', ':' -> rest;
             case '$' -> bulk(Integer.parseInt(rest));
-            case '*' -> {
-                List<@Nullable Object> items = new ArrayList<>();
-                for (int i = Integer.parseInt(rest); i > 0; i--) {
-                    items.add(answer());
-                }
-                yield items;
-            }
+            case '*', '>' -> items(Integer.parseInt(rest));
+            case '%' -> items(2 * Integer.parseInt(rest));
+            case '_' -> null;
             default -> throw new IOException(line);
         };
+    }
+
+    private List<@Nullable Object> items(int count) throws IOException {
+        List<@Nullable Object> items = new ArrayList<>();
+        for (int i = count; i > 0; i--) {
+            items.add(answer());
+        }
+        return items;
+    }
+
+    /** Waits for what the server sends by itself. */
+    void push() throws IOException {
+        answer();
     }
 
     private @Nullable String bulk(int length) throws IOException {

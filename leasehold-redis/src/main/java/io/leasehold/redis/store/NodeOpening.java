@@ -6,6 +6,7 @@ import io.leasehold.redis.node.DurabilityCheck;
 import io.leasehold.redis.node.EfficiencyStore;
 import io.leasehold.redis.node.NodeSettings;
 import io.leasehold.redis.node.RedisNode;
+import io.leasehold.redis.node.ToldStore;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.Driver;
 import io.leasehold.redis.topology.Link;
@@ -15,6 +16,7 @@ import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
 import io.leasehold.spi.toolkit.Failure;
 import java.util.List;
 import java.util.Map;
@@ -162,6 +164,11 @@ public final class NodeOpening {
             close();
             throw e;
         }
+    }
+
+    /** The store over what was opened here, which is told of changes to its holds where the deployment asks for that. */
+    public LockStore told(LockStore store) {
+        return where.isToldAtOnce() ? new ToldStore(store, topology, where.keys(), runtime) : store;
     }
 
     private static CompletableFuture<DurabilityCheck> known(Outcome outcome) {

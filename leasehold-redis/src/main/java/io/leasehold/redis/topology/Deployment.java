@@ -71,6 +71,11 @@ public final class Deployment {
     public static final String RIGHTS_IN_CLUSTER =
             " +cluster|slots +cluster|info +asking +spublish +ssubscribe +sunsubscribe";
 
+    /** The rights that {@code toldAtOnce} needs besides. */
+    public static final String RIGHTS_TO_BE_TOLD = " +client|tracking";
+
+    private static final String TOLD_BY_ONE_MASTER = "toldAtOnce is for deployments with one master";
+
     private final Kind kind;
     private final List<RedisUri> servers;
     private final RedisUri data;
@@ -175,6 +180,26 @@ public final class Deployment {
     }
 
     /**
+     * The same, whose server is to tell when the key of a hold changes.
+     *
+     * @throws IllegalArgumentException if it is a Cluster
+     */
+    public Deployment toldAtOnce() {
+        if (kind == Kind.CLUSTER) {
+            throw new IllegalArgumentException(TOLD_BY_ONE_MASTER);
+        }
+        return new Deployment(
+                kind,
+                kind == Kind.SENTINEL
+                        ? servers
+                        : servers.stream().map(RedisUri::toldAtOnce).toList(),
+                data.toldAtOnce(),
+                masterName,
+                credentials,
+                namingClient);
+    }
+
+    /**
      * The same with credentials that the provider is asked for, at each connection to a data server; Sentinels keep those of their URI.
      *
      * @throws IllegalArgumentException if the URI names some itself
@@ -233,6 +258,9 @@ public final class Deployment {
         if (kind == Kind.CLUSTER && !path.isEmpty() && !path.equals("0")) {
             throw address.refused("a Cluster has one database; leave out /" + path);
         }
+        if (kind == Kind.CLUSTER && address.has("toldAtOnce")) {
+            throw address.refused(TOLD_BY_ONE_MASTER + "; leave it out");
+        }
         List<RedisUri> servers = address.servers().stream()
                 .map(server -> RedisUri.of(address, server, path, tls))
                 .toList();
@@ -279,12 +307,18 @@ public final class Deployment {
     public String rights() {
         return RedisErrors.rights(keys())
                 + (kind == Kind.CLUSTER ? RIGHTS_IN_CLUSTER : "")
-                + (acknowledgement().isWanted() ? " +wait" : "");
+                + (acknowledgement().isWanted() ? " +wait" : "")
+                + (isToldAtOnce() ? RIGHTS_TO_BE_TOLD : "");
     }
 
     /** By how many replicas an acquire is to be acknowledged. */
     public Acknowledgement acknowledgement() {
         return data.acknowledgement();
+    }
+
+    /** Whether the server is to tell when the key of a hold changes. */
+    public boolean isToldAtOnce() {
+        return data.isToldAtOnce();
     }
 
     /** As people would name it: without user and password. */

@@ -24,6 +24,11 @@ public interface Driver extends AutoCloseable {
     /** Makes a connection for subscriptions, in the same way. */
     CompletableFuture<PushConnection> connectForPushes(RedisUri server);
 
+    /** Makes a connection that tells of changes to keys, in the same way; fails where the client library has none. */
+    default CompletableFuture<TrackingConnection> connectForTracking(RedisUri server) {
+        return CompletableFuture.failedFuture(new UnsupportedOperationException("toldAtOnce needs Lettuce"));
+    }
+
     /** Ends all connections and threads, also on a thread that is interrupted, which it stays. */
     @Override
     void close();

@@ -36,7 +36,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Lettuce, set up so that it sends everything at most once.
  *
- * <p>RESP2, since its handshake needs no rights and every proxy speaks it.
+ * <p>RESP2, since its handshake needs no rights and every proxy speaks it; but RESP3 for tracking.
  */
 public final class LettuceDriver implements Driver {
 
@@ -49,6 +49,8 @@ public final class LettuceDriver implements Driver {
     private final RedisClient client;
     /** Of another kind only where the options make the driver refuse RESP2 for subscriptions: where it logs in again. */
     private final RedisClient forPushes;
+    /** Of another kind only where keys are tracked: it speaks RESP3. */
+    private final RedisClient forTracking;
 
     private final Set<StatefulConnection<?, ?>> ended =
             Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
@@ -77,6 +79,13 @@ public final class LettuceDriver implements Driver {
             forPushes.setOptions(options.mutate()
                     .reauthenticateBehavior(ReauthenticateBehavior.DEFAULT)
                     .build());
+        }
+        if (uri.isToldAtOnce()) {
+            this.forTracking = RedisClient.create(resources);
+            forTracking.setOptions(
+                    options.mutate().protocolVersion(ProtocolVersion.RESP3).build());
+        } else {
+            this.forTracking = client;
         }
     }
 
@@ -151,6 +160,14 @@ public final class LettuceDriver implements Driver {
         return connected(server, uri -> forPushes.connectPubSubAsync(StringCodec.UTF8, uri))
                 .handle((connection, error) -> LettuceDriver.<PushConnection>made(
                         connection == null ? null : new LettucePushes(connection, this::end), error))
+                .thenCompose(f -> f);
+    }
+
+    @Override
+    public CompletableFuture<TrackingConnection> connectForTracking(RedisUri server) {
+        return connected(server, uri -> forTracking.connectAsync(StringCodec.UTF8, uri))
+                .handle((connection, error) -> LettuceDriver.<TrackingConnection>made(
+                        connection == null ? null : new LettuceTracking(connection, this::end), error))
                 .thenCompose(f -> f);
     }
 
@@ -231,7 +248,7 @@ public final class LettuceDriver implements Driver {
                         making.values().toArray(CompletableFuture<?>[]::new))
                 .thenCompose(made -> CompletableFuture.allOf(endings.values().toArray(CompletableFuture<?>[]::new)))
                 .handle((done, error) -> error)
-                .thenCompose(error -> CompletableFuture.allOf(ended(client), ended(forPushes)));
+                .thenCompose(error -> CompletableFuture.allOf(ended(client), ended(forPushes), ended(forTracking)));
         if (!DriverThreads.isDoneWithin(allEnded, 2 * SHUTDOWN_SECONDS)) {
             LOG.warn("the connections to {} did not end within {} s", uri, 2 * SHUTDOWN_SECONDS);
         }

@@ -33,6 +33,7 @@ final class MasterTopology implements Topology {
     private final Connections connections;
     private final @Nullable Naming sentinels;
     private volatile @Nullable Subscriptions subscriptions;
+    private volatile @Nullable MasterTracking tracking;
     private volatile Runnable onReconnected = () -> {};
 
     MasterTopology(Deployment where, Driver driver, RedisErrors errors, LockRuntime runtime) {
@@ -128,6 +129,10 @@ final class MasterTopology implements Topology {
         if (link != null && pushes != null) {
             pushes.leaveUnlessStillThere();
         }
+        MasterTracking tracked = tracking;
+        if (link != null && tracked != null) {
+            tracked.leaveUnlessStillThere();
+        }
         onReconnected.run();
     }
 
@@ -182,6 +187,13 @@ final class MasterTopology implements Topology {
         Subscriptions made = new Subscriptions(
                 driver, new WhereTheLinkLeads(), Channels.ofClient(runtime), "wake-ups", errors, runtime, onMessage);
         subscriptions = made;
+        return made;
+    }
+
+    @Override
+    public Tracking tracking(Tracking.Listener listener) {
+        MasterTracking made = new MasterTracking(driver, new WhereTheLinkLeads(), errors, runtime, listener);
+        tracking = made;
         return made;
     }
 

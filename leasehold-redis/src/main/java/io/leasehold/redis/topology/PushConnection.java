@@ -3,11 +3,8 @@ package io.leasehold.redis.topology;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/**
- * A connection for subscriptions, in whatever client library, for one life of it. Its futures fail with what the server has refused in
- * its own words. Safe for all threads; no method blocks.
- */
-public interface PushConnection {
+/** A connection for subscriptions. */
+public interface PushConnection extends LiveConnection {
 
     /** The listener to messages, on the connection's thread; set before the first subscription. */
     interface Listener {
@@ -29,16 +26,4 @@ public interface PushConnection {
 
     /** Ends subscriptions to sharded channels. */
     void unsubscribeSharded(List<String> channels);
-
-    /** A sign of life. */
-    CompletableFuture<Void> ping();
-
-    /** Whether it takes commands. */
-    boolean isOpen();
-
-    /** Ends it, once. */
-    void close();
-
-    /** Registers the listener for its end. */
-    void onEnd(Runnable listener);
 }

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The URI of one server: {@code redis://[[user]:password@]host[:port][/database][?tls=true][&ca=FILE][&keys=TEMPLATE]
- * [&waitReplicas=1&waitTimeout=100ms]},
+ * [&waitReplicas=1&waitTimeout=100ms][&toldAtOnce=true]},
  * {@code rediss://} for TLS.
  *
  * <p>User, password and file are percent-decoded. Neither messages nor {@link #toString()} show user or password.
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 public final class RedisUri {
 
     /** The options that every form of URI may name. */
-    static final List<String> OPTIONS = List.of("tls", "ca", "keys", "waitReplicas", "waitTimeout");
+    static final List<String> OPTIONS = List.of("tls", "ca", "keys", "waitReplicas", "waitTimeout", "toldAtOnce");
 
     private static final int MAX_DATABASES = 1 << 20;
     private static final String PATTERN = "redis://[[user]:password@]host[:port][/database]";
@@ -35,6 +35,9 @@ public final class RedisUri {
 
     private final Acknowledgement acknowledgement;
 
+    /** Whether the server is to tell when the key of a hold changes. */
+    private final boolean toldAtOnce;
+
     /** Whether a provider is asked for the login, in place of what is named here. */
     private final boolean asksForLogin;
 
@@ -49,8 +52,10 @@ public final class RedisUri {
             @Nullable String certificates,
             KeyLayout keys,
             Acknowledgement acknowledgement,
+            boolean toldAtOnce,
             boolean asksForLogin) {
         this.asksForLogin = asksForLogin;
+        this.toldAtOnce = toldAtOnce;
         this.keys = keys;
         this.given = given;
         this.host = host;
@@ -112,7 +117,8 @@ public final class RedisUri {
                     tls,
                     certificates,
                     template == null ? KeyLayout.standard() : KeyLayout.of(template),
-                    Acknowledgement.parse(address.option("waitReplicas"), address.option("waitTimeout")));
+                    Acknowledgement.parse(address.option("waitReplicas"), address.option("waitTimeout")),
+                    address.has("toldAtOnce") && address.flag("toldAtOnce"));
         } catch (IllegalArgumentException e) {
             throw address.refused(String.valueOf(e.getMessage()));
         }
@@ -137,7 +143,8 @@ public final class RedisUri {
                 tls,
                 tls ? address.option("ca") : null,
                 KeyLayout.standard(),
-                Acknowledgement.NONE);
+                Acknowledgement.NONE,
+                false);
     }
 
     private static RedisUri named(
@@ -148,7 +155,8 @@ public final class RedisUri {
             boolean tls,
             @Nullable String certificates,
             KeyLayout keys,
-            Acknowledgement acknowledgement) {
+            Acknowledgement acknowledgement,
+            boolean toldAtOnce) {
         int colon = server.lastIndexOf(':');
         String host = server.substring(0, colon);
         return new RedisUri(
@@ -162,6 +170,7 @@ public final class RedisUri {
                 certificates,
                 keys,
                 acknowledgement,
+                toldAtOnce,
                 false);
     }
 
@@ -171,22 +180,28 @@ public final class RedisUri {
      * @param given that form
      */
     public static RedisUri given(Object given, String host, int port, int database, boolean tls, KeyLayout keys) {
-        return new RedisUri(given, host, port, null, null, database, tls, null, keys, Acknowledgement.NONE, false);
+        return new RedisUri(
+                given, host, port, null, null, database, tls, null, keys, Acknowledgement.NONE, false, false);
     }
 
     /** The same with the locks elsewhere. */
     RedisUri keys(KeyLayout layout) {
-        return changed(host, port, layout, asksForLogin);
+        return changed(host, port, layout, toldAtOnce, asksForLogin);
     }
 
     /** Another server of the same deployment: with these credentials and settings, at another address. */
     RedisUri at(String otherHost, int otherPort) {
-        return changed(otherHost, otherPort, keys, asksForLogin);
+        return changed(otherHost, otherPort, keys, toldAtOnce, asksForLogin);
     }
 
     /** The same, with a login that a provider is asked for at each connection. */
     RedisUri askingForLogin() {
-        return changed(host, port, keys, true);
+        return changed(host, port, keys, toldAtOnce, true);
+    }
+
+    /** The same, whose server is to tell when the key of a hold changes. */
+    RedisUri toldAtOnce() {
+        return changed(host, port, keys, true, asksForLogin);
     }
 
     /** Whether a provider is asked for the login at each connection. */
@@ -194,9 +209,20 @@ public final class RedisUri {
         return asksForLogin;
     }
 
-    private RedisUri changed(String newHost, int newPort, KeyLayout layout, boolean asks) {
+    private RedisUri changed(String newHost, int newPort, KeyLayout layout, boolean told, boolean asks) {
         return new RedisUri(
-                given, newHost, newPort, user, password, database, tls, certificates, layout, acknowledgement, asks);
+                given,
+                newHost,
+                newPort,
+                user,
+                password,
+                database,
+                tls,
+                certificates,
+                layout,
+                acknowledgement,
+                told,
+                asks);
     }
 
     /** How the user's client library names the server, or its like of the same deployment; null if a store URI does. */
@@ -232,6 +258,11 @@ public final class RedisUri {
     /** By how many replicas an acquire is to be acknowledged. */
     public Acknowledgement acknowledgement() {
         return acknowledgement;
+    }
+
+    /** Whether the server is to tell when the key of a hold changes. */
+    boolean isToldAtOnce() {
+        return toldAtOnce;
     }
 
     /** The host alone. */

@@ -7,7 +7,7 @@ import io.leasehold.spi.toolkit.Failure;
 import java.util.function.BooleanSupplier;
 
 /**
- * Finds out that the peer of a subscription is gone without a word, by a ping every {@value #PING_SECONDS} s.
+ * Finds out that the peer of a connection that mostly listens is gone without a word, by a ping every {@value #PING_SECONDS} s.
  *
  * <p>An error is a sign of life as well: a server that is busy, or that does not permit PING, has answered. The watch ends with its
  * connection and not before.
@@ -17,14 +17,14 @@ final class SignsOfLife {
     private static final long PING_SECONDS = 5;
     private static final long PING_NANOS = PING_SECONDS * 1_000_000_000L;
 
-    private final PushConnection connection;
+    private final LiveConnection connection;
     private final LockRuntime runtime;
     private final RedisErrors errors;
     private final BooleanSupplier isWanted;
     private final Runnable end;
 
     private SignsOfLife(
-            PushConnection connection,
+            LiveConnection connection,
             LockRuntime runtime,
             RedisErrors errors,
             BooleanSupplier isWanted,
@@ -44,7 +44,7 @@ final class SignsOfLife {
      * @param end ends a connection from which nothing is heard
      */
     static void watch(
-            PushConnection connection,
+            LiveConnection connection,
             LockRuntime runtime,
             RedisErrors errors,
             BooleanSupplier isWanted,

@@ -71,11 +71,22 @@ final class StepLimit {
     /** Makes a connection for pushes within 3 s: its credentials are asked for, and the driver's limit begins after that. */
     static CompletableFuture<PushConnection> ofPushes(
             Driver driver, RedisUri server, RedisErrors errors, LockRuntime runtime) {
+        return listening(() -> driver.connectForPushes(server), errors, runtime);
+    }
+
+    /** Makes a connection that tells of changes to keys, in the same time. */
+    static CompletableFuture<TrackingConnection> ofTracking(
+            Driver driver, RedisUri server, RedisErrors errors, LockRuntime runtime) {
+        return listening(() -> driver.connectForTracking(server), errors, runtime);
+    }
+
+    private static <C extends LiveConnection> CompletableFuture<C> listening(
+            Supplier<CompletableFuture<C>> connecting, RedisErrors errors, LockRuntime runtime) {
         return of(
-                () -> driver.connectForPushes(server),
+                connecting,
                 PUSHES_NANOS,
                 () -> errors.unavailable("could not be connected to in time", null),
-                PushConnection::close,
+                LiveConnection::close,
                 runtime);
     }
 }

@@ -85,6 +85,11 @@ public interface Topology extends AutoCloseable {
     /** The pushes to this client. */
     WakeUps wakeUps(Consumer<String> onMessage);
 
+    /** The tracking of keys, which is not begun yet; for a deployment with one master. */
+    default Tracking tracking(Tracking.Listener listener) {
+        throw new UnsupportedOperationException("toldAtOnce is for deployments with one master");
+    }
+
     @Override
     void close();
 }

@@ -30,6 +30,12 @@ public record PlainCommand<T>(String name, String[] arguments, Function<List<Obj
     /** {@code CLUSTER INFO}. */
     public static final PlainCommand<String> CLUSTER_INFO = of("CLUSTER", PlainCommand::text, "INFO");
 
+    /** {@code CLIENT TRACKING ON}: from now on the server tells of changes to what is read over this connection. */
+    public static final PlainCommand<String> TRACK = of("CLIENT", PlainCommand::text, "TRACKING", "ON");
+
+    /** {@code PING}. */
+    public static final PlainCommand<String> PING = new PlainCommand<>("PING", none(), PlainCommand::text);
+
     private static final String UNREADABLE = "an answer that no server gives: ";
 
     private static String[] none() {
@@ -60,9 +66,9 @@ public record PlainCommand<T>(String name, String[] arguments, Function<List<Obj
         return of("PTTL", PlainCommand::number, key);
     }
 
-    /** {@code MGET} of one key: the value, or nothing, also for a key of another type. */
-    public static PlainCommand<List<@Nullable String>> mget(String key) {
-        return of("MGET", PlainCommand::texts, key);
+    /** {@code MGET}: each value, or nothing, also for a key of another type. */
+    public static PlainCommand<List<@Nullable String>> mget(String... keys) {
+        return of("MGET", PlainCommand::texts, keys);
     }
 
     /** {@code PUBLISH}: how many heard it. */

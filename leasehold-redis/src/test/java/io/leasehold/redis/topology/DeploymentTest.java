@@ -95,6 +95,7 @@ class DeploymentTest {
                 "redis-sentinel://a,a/m            | a:26379 is named twice",
                 "redis-sentinel://a/m/x            | database \"x\"",
                 "redis-cluster://a/1               | a Cluster has one database",
+                "redis-cluster://a?toldAtOnce=true | toldAtOnce is for deployments with one master",
                 "redis-cluster://a#m               | fragment",
                 "redis-cluster://a:x               | port \"x\"",
                 "redis-cluster:a                   | the scheme must be followed by //",
@@ -282,6 +283,16 @@ class DeploymentTest {
     void theRightsAreThoseThatTheDeploymentNeeds() {
         assertThat(parse("redis://a").rights()).doesNotContain("+wait", "cluster");
         assertThat(parse("redis://a?waitReplicas=1").rights()).endsWith(" +wait");
+        assertThat(parse("redis-sentinel://a/m?toldAtOnce=true").rights()).endsWith(" +client|tracking");
+        assertThat(parse("redis-sentinel://a/m").toldAtOnce().rights()).endsWith(" +client|tracking");
+        assertThat(parse("redis-replicated://a,b")
+                        .toldAtOnce()
+                        .keys(KeyLayout.of("app:{*}"))
+                        .isToldAtOnce())
+                .isTrue();
+        assertThatThrownBy(() -> parse("redis-cluster://a").toldAtOnce())
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("one master");
         assertThat(parse("redis-cluster://a").rights()).endsWith(Deployment.RIGHTS_IN_CLUSTER);
         assertThat(parse("redis-cluster://a?keys=app:{*}").rights())
                 .startsWith(KeyLayout.of("app:{*}").keyRights());

@@ -104,7 +104,8 @@ class RedisUriTest {
                 "redis://h/-1                   | database \"-1\"",
                 "redis://h/1/2                  | database \"1/2\"",
                 "redis://h1,h2                  | is no host",
-                "redis://h?timeout=3            | unknown option \"timeout\"; known are ca, keys, tls, waitReplicas, waitTimeout",
+                "redis://h?timeout=3            | unknown option \"timeout\"; known are ca, keys, tls, toldAtOnce, waitReplicas, waitTimeout",
+                "redis://h?toldAtOnce=yes       | toldAtOnce=yes must be true or false",
                 "redis://h?tls=yes              | tls=yes must be true or false",
                 "redis://h?tls=true&tls=true    | given twice",
                 "rediss://h?tls=false           | decide",
@@ -209,11 +210,13 @@ class RedisUriTest {
     /** Another server of the deployment has all settings of the one that was named. */
     @Test
     void anotherServerIsReachedAsTheOneThatWasNamed() {
-        RedisUri named = parse("rediss://u:p@h/3?ca=%2Fx.pem&waitReplicas=2&keys=app:{*}")
+        RedisUri named = parse("rediss://u:p@h/3?ca=%2Fx.pem&waitReplicas=2&keys=app:{*}&toldAtOnce=true")
                 .at("::1", 7);
         assertThat(named).hasToString("rediss://[::1]:7/3");
         assertThat(named.certificates()).isEqualTo("/x.pem");
         assertThat(named.acknowledgement().replicas()).isEqualTo(2);
+        assertThat(named.isToldAtOnce()).isTrue();
+        assertThat(parse("redis://h?toldAtOnce=false").isToldAtOnce()).isFalse();
         assertThat(named.keys()).isEqualTo(KeyLayout.of("app:{*}"));
         assertThat(named.host()).isEqualTo("::1");
         assertThat(named.port()).isEqualTo(7);

@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * Hunts a variant of joint calls, or of the scripts' line of waiters: by random walks over the calls without threads, and by the tests
- * of the scripts on a real server. Made in the class loader of the variant.
+ * Hunts a variant of joint calls, of the scripts' line of waiters, or of what a server tells of held keys: by random walks over the calls
+ * without threads, by the tests of the scripts on a real server, and by those of the classes that decide. Made in the class loader of the variant.
  */
 public final class JointHunt {
 
@@ -54,6 +54,20 @@ public final class JointHunt {
                             "io.leasehold.redis.wire.HandOverScriptTest",
                             "io.leasehold.redis.wire.FullServerScriptTest",
                             "io.leasehold.redis.wire.AcquireScriptTest"))
+                    .get();
+        }
+    }
+
+    /** The messages of the server about held keys. */
+    public static final class OfTold implements IntFunction<String> {
+
+        /** By reflection. */
+        public OfTold() {}
+
+        @Override
+        public String apply(int runs) {
+            return new TestHunt(List.of(
+                            "io.leasehold.redis.node.HeldKeysTest", "io.leasehold.engine.GrantMachineDoubtsTest"))
                     .get();
         }
     }

@@ -1,0 +1,213 @@
+package io.leasehold.redis.node;
+
+import io.leasehold.LockName;
+import io.leasehold.spi.DoubtedHold;
+import io.leasehold.spi.OwnerToken;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The keys of the locks that a client holds at a server that tells of changes to keys: when to read which, and which hold to doubt. Pure:
+ * events and the time come in, actions go out.
+ *
+ * <p>A message says only that a key is to be read; what is read says only that a hold is in doubt. The server tells of each reading
+ * once, so every key is read again after its message, also after a renewal of our own. At most one reading is under way, and what comes
+ * up meanwhile shares the next: however many messages come, a key costs no more than one reading for each round trip.
+ */
+final class HeldKeys {
+
+    /** An event. */
+    sealed interface Event {}
+
+    /**
+     * The store has granted or extended this hold.
+     *
+     * @param isNew whether it was granted: an extension adds it only where the key is that of no hold
+     * @param untilAtNanos when the server has dropped it at the latest, unless it is extended
+     */
+    record Held(String key, LockName name, OwnerToken owner, long untilAtNanos, boolean isNew) implements Event {}
+
+    /** The hold is being given back, or the store has answered that it is gone. */
+    record Ended(String key, OwnerToken owner) implements Event {}
+
+    /** The server tells from now on; whatever it told before may not have been heard. */
+    record Began() implements Event {}
+
+    /** The server tells nothing for now. */
+    record Paused() implements Event {}
+
+    /** The server tells that this key has changed; null if all may have. */
+    record Changed(@Nullable String key) implements Event {}
+
+    /** The values of a reading, in its order. */
+    record Values(long reading, List<@Nullable String> values) implements Event {}
+
+    /** A reading has failed. */
+    record Unread(long reading) implements Event {}
+
+    /** The pause after a reading that failed is over. */
+    record Again() implements Event {}
+
+    /** An action for the shell. */
+    sealed interface Action {}
+
+    /** Read these keys. */
+    record Read(long reading, List<String> keys) implements Action {}
+
+    /** Send {@link Again} after a while. */
+    record Wait() implements Action {}
+
+    /** Tell the engine that these holds may be gone. */
+    record Doubt(List<DoubtedHold> holds) implements Action {}
+
+    static final int MAX_IN_ONE = 500;
+    private static final int MIN_SWEEP = 64;
+
+    /** A hold; no two are equal, so that a reading counts for the hold alone for which it was made. */
+    private static final class Hold {
+        private final String key;
+        private final LockName name;
+        private final OwnerToken owner;
+        private long untilAtNanos;
+
+        private Hold(Held held) {
+            this.key = held.key();
+            this.name = held.name();
+            this.owner = held.owner();
+            this.untilAtNanos = held.untilAtNanos();
+        }
+
+        private boolean isKept(@Nullable String value) {
+            return value != null && value.startsWith(owner.hex() + ":");
+        }
+    }
+
+    private final Map<String, Hold> holds = new HashMap<>();
+    /** Keys of holds, in the order in which they came up. */
+    private final Set<String> unread = new LinkedHashSet<>();
+
+    private boolean telling;
+    private List<Hold> beingRead = List.of();
+    private long readings;
+    /** A reading has failed, and its pause is not over. */
+    private boolean waiting;
+
+    private int sweepAt = MIN_SWEEP;
+
+    /** Processes an event and returns the actions, in this order. */
+    List<Action> on(Event event, long nowNanos) {
+        List<Action> actions = new ArrayList<>(1);
+        if (event instanceof Held held) {
+            held(held, nowNanos);
+        } else if (event instanceof Ended ended) {
+            Hold hold = holds.get(ended.key());
+            if (hold != null && hold.owner.equals(ended.owner())) {
+                forget(hold);
+            }
+        } else if (event instanceof Changed changed) {
+            changed(changed.key());
+        } else if (event instanceof Values read) {
+            values(read, actions);
+        } else if (event instanceof Unread nothing) {
+            failed(nothing.reading(), actions);
+        } else if (event instanceof Again) {
+            waiting = false;
+        } else {
+            // What is under way belongs to a connection that has ended: its answer counts no more.
+            readings++;
+            beingRead = List.of();
+            telling = event instanceof Began;
+            waiting = false;
+            unread.clear();
+            changed(null);
+        }
+        readNext(actions);
+        return actions;
+    }
+
+    private void held(Held held, long nowNanos) {
+        Hold known = holds.get(held.key());
+        if (known != null && known.owner.equals(held.owner())) {
+            known.untilAtNanos = held.untilAtNanos();
+        } else if (held.isNew() || (known == null && telling)) {
+            sweep(nowNanos);
+            holds.put(held.key(), new Hold(held));
+            unread.add(held.key());
+        }
+    }
+
+    /** Drops what no server keeps any more: a hold that was left to end has no other end here while nothing is told. */
+    private void sweep(long nowNanos) {
+        if (holds.size() >= sweepAt) {
+            holds.values().removeIf(hold -> hold.untilAtNanos - nowNanos < 0);
+            unread.retainAll(holds.keySet());
+            sweepAt = Math.max(MIN_SWEEP, 2 * holds.size());
+        }
+    }
+
+    private void changed(@Nullable String key) {
+        if (key == null) {
+            unread.addAll(holds.keySet());
+        } else if (holds.containsKey(key)) {
+            unread.add(key);
+        }
+    }
+
+    private void values(Values read, List<Action> actions) {
+        if (read.reading() != readings || beingRead.isEmpty()) {
+            return;
+        }
+        List<Hold> asked = beingRead;
+        List<DoubtedHold> doubted = new ArrayList<>(0);
+        beingRead = List.of();
+        for (int i = 0; i < asked.size(); i++) {
+            Hold hold = asked.get(i);
+            boolean isStill = holds.get(hold.key) == hold;
+            if (isStill && !hold.isKept(i < read.values().size() ? read.values().get(i) : null)) {
+                // If the store extends it after all, it comes back.
+                forget(hold);
+                doubted.add(new DoubtedHold(hold.owner, hold.name));
+            }
+        }
+        if (!doubted.isEmpty()) {
+            actions.add(new Doubt(doubted));
+        }
+    }
+
+    private void failed(long reading, List<Action> actions) {
+        if (reading != readings || beingRead.isEmpty()) {
+            return;
+        }
+        beingRead.stream().map(hold -> hold.key).filter(holds::containsKey).forEach(unread::add);
+        beingRead = List.of();
+        waiting = true;
+        actions.add(new Wait());
+    }
+
+    private void forget(Hold hold) {
+        holds.remove(hold.key);
+        unread.remove(hold.key);
+    }
+
+    private void readNext(List<Action> actions) {
+        if (!telling || waiting || !beingRead.isEmpty() || unread.isEmpty()) {
+            return;
+        }
+        List<Hold> next = new ArrayList<>();
+        var keys = unread.iterator();
+        while (keys.hasNext() && next.size() < MAX_IN_ONE) {
+            Hold hold = holds.get(keys.next());
+            keys.remove();
+            if (hold != null) {
+                next.add(hold);
+            }
+        }
+        beingRead = next;
+        actions.add(new Read(++readings, next.stream().map(hold -> hold.key).toList()));
+    }
+}

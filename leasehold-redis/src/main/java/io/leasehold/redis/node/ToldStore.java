@@ -1,0 +1,200 @@
+package io.leasehold.redis.node;
+
+import io.leasehold.LockName;
+import io.leasehold.redis.topology.Topology;
+import io.leasehold.redis.topology.Tracking;
+import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.PassingKeeper;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A store whose server tells at once when the key of a hold is deleted, overwritten or evicted: performs the actions of {@link HeldKeys},
+ * which are guarded by {@code this}, outside of it and in their order.
+ *
+ * <p>It changes no request and no answer. While the server tells nothing, all is as without it.
+ */
+public final class ToldStore extends PassingKeeper implements LockStore {
+
+    private static final Logger LOG = LoggerFactory.getLogger(ToldStore.class);
+    private static final long AGAIN_NANOS = 1_000_000_000L;
+
+    private final LockStore store;
+    private final KeyLayout keys;
+    private final LockRuntime runtime;
+    private final Tracking tracking;
+    private final HeldKeys held = new HeldKeys();
+    private volatile StoreSignals signals = StoreSignals.NONE;
+    /** The actions that are decided and not performed yet. */
+    private final Queue<HeldKeys.Action> pending = new ArrayDeque<>();
+
+    private boolean performing;
+
+    /**
+     * Over a store of this topology, which is closed with it.
+     *
+     * @param keys where its locks are
+     */
+    public ToldStore(LockStore store, Topology topology, KeyLayout keys, LockRuntime runtime) {
+        super(store);
+        this.store = store;
+        this.keys = keys;
+        this.runtime = runtime;
+        this.tracking = topology.tracking(new Tracking.Listener() {
+            @Override
+            public void began() {
+                on(new HeldKeys.Began());
+            }
+
+            @Override
+            public void ended() {
+                on(new HeldKeys.Paused());
+            }
+
+            @Override
+            public void changed(@Nullable String key) {
+                on(new HeldKeys.Changed(key));
+            }
+        });
+    }
+
+    @Override
+    public Duration maxTtl() {
+        return store.maxTtl();
+    }
+
+    @Override
+    public boolean isOfNodes() {
+        return store.isOfNodes();
+    }
+
+    @Override
+    public void listen(StoreSignals listener) {
+        signals = listener;
+        super.listen(listener);
+        tracking.start();
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+        return store.acquire(request).thenApply(reply -> {
+            if (reply instanceof AcquireReply.Granted granted) {
+                long untilAtNanos = runtime.nanoTime() + request.ttlNanos();
+                OwnerToken owner = granted.grant().owner();
+                request.names().forEach(name -> held(name, owner, untilAtNanos, true));
+            }
+            return reply;
+        });
+    }
+
+    private void held(LockName name, OwnerToken owner, long untilAtNanos, boolean isNew) {
+        on(new HeldKeys.Held(keys.lock(name), name, owner, untilAtNanos, isNew));
+    }
+
+    @Override
+    public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        return super.renew(batch).thenApply(reply -> {
+            for (int i = 0; i < Math.min(batch.items().size(), reply.items().size()); i++) {
+                renewed(batch.items().get(i), reply.items().get(i));
+            }
+            return reply;
+        });
+    }
+
+    private void renewed(RenewBatch.Item asked, RenewReply.Item answer) {
+        if (answer instanceof RenewReply.Renewed) {
+            held(asked.name(), asked.owner(), runtime.nanoTime() + asked.ttlNanos(), false);
+        } else if (answer instanceof RenewReply.NotOurs) {
+            on(new HeldKeys.Ended(keys.lock(asked.name()), asked.owner()));
+        }
+    }
+
+    /** From here on its key changes by our own will. */
+    @Override
+    public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        for (LockName name : request.names()) {
+            if (keys.refusal(name) == null) {
+                on(new HeldKeys.Ended(keys.lock(name), request.owner()));
+            }
+        }
+        return super.release(request);
+    }
+
+    /** Never throws: what waits for an answer of the store must get it. */
+    private void on(HeldKeys.Event event) {
+        try {
+            synchronized (this) {
+                pending.addAll(held.on(event, runtime.nanoTime()));
+                if (performing) {
+                    return;
+                }
+                performing = true;
+            }
+        } catch (RuntimeException | Error e) {
+            failed(e);
+            return;
+        }
+        for (HeldKeys.Action next = next(); next != null; next = next()) {
+            try {
+                perform(next);
+            } catch (RuntimeException | Error e) {
+                failed(e);
+            }
+        }
+    }
+
+    private static void failed(Throwable e) {
+        LOG.error("a change of a held lock could not be processed; the next renewal of the lock tells of it", e);
+    }
+
+    private synchronized HeldKeys.@Nullable Action next() {
+        HeldKeys.Action action = pending.poll();
+        performing = action != null;
+        return action;
+    }
+
+    private void perform(HeldKeys.Action action) {
+        if (action instanceof HeldKeys.Read read) {
+            values(read.keys())
+                    .whenComplete((values, error) -> on(
+                            error == null
+                                    ? new HeldKeys.Values(read.reading(), values)
+                                    : new HeldKeys.Unread(read.reading())));
+        } else if (action instanceof HeldKeys.Doubt doubt) {
+            signals.doubted(doubt.holds());
+        } else {
+            runtime.schedule(AGAIN_NANOS, () -> on(new HeldKeys.Again()));
+        }
+    }
+
+    /** A driver that throws has failed as one that says so: otherwise nothing else would be read. */
+    private CompletableFuture<List<@Nullable String>> values(List<String> wanted) {
+        try {
+            return tracking.values(wanted);
+        } catch (RuntimeException | Error e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    @Override
+    public void close() {
+        tracking.close();
+        super.close();
+    }
+}
