@@ -75,15 +75,20 @@ final class EnsureValidTest {
                 List.of()));
     }
 
-    /** Held for nine seconds, so that its next renewal is not due. */
+    /** Held for eight seconds: its next renewal is not due, and time passes in waits. */
     private Lease held(LockOptions options) {
+        Lease lease = heldInStillTime(options);
+        runtime.passesInWaits();
+        return lease;
+    }
+
+    private Lease heldInStillTime(LockOptions options) {
         grantAtOnce();
         Lease lease = client.named(LockName.exactly("a"))
                 .with(given -> options)
                 .acquireAsync()
                 .join();
         runtime.pass(Duration.ofSeconds(8));
-        runtime.passesInWaits();
         return lease;
     }
 
@@ -188,7 +193,6 @@ final class EnsureValidTest {
     @Test
     void aListenerDoesNotWait() {
         Lease lease = held();
-        runtime.pass(Duration.ofSeconds(2));
         lease.renewAsync();
         heard.set(lease);
         answer(0, new RenewReply.Failed(new StoreUnavailableException("made by the test", null)));
@@ -198,7 +202,7 @@ final class EnsureValidTest {
 
     @Test
     void anInterruptIsHeardAndTheLeaseStaysHeld() {
-        Lease lease = held();
+        Lease lease = heldInStillTime(OPTIONS);
         Thread.currentThread().interrupt();
         assertThatThrownBy(() -> lease.ensureValidFor(MUCH))
                 .isInstanceOf(LeaseAtRiskException.class)
