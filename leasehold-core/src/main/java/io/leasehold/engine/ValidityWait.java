@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,10 +16,10 @@ import org.jspecify.annotations.Nullable;
 final class ValidityWait {
 
     /** The check of one of the leases. */
-    private static final class Part implements WaitingChecks.Check {
+    private final class Part implements WaitingChecks.Check {
         private final ActiveLease lease;
         private final long neededNanos;
-        private final CompletableFuture<WaitingChecks.Verdict> answer = new CompletableFuture<>();
+        private volatile WaitingChecks.@Nullable Verdict answer;
 
         Part(ActiveLease lease, long neededNanos) {
             this.lease = lease;
@@ -32,15 +33,23 @@ final class ValidityWait {
 
         @Override
         public void answered(WaitingChecks.Verdict verdict) {
-            answer.complete(verdict);
+            answer = verdict;
+            boolean isLast = unanswered.decrementAndGet() == 0;
+            if (isLast || verdict instanceof WaitingChecks.Lost || verdict instanceof WaitingChecks.GivenBack) {
+                done.complete(null);
+            }
         }
     }
 
     private final Duration wanted;
     private final List<Part> parts;
+    private final AtomicInteger unanswered;
+    /** Completes once all are answered, or one has ended: then there is nothing to wait for. */
+    private final CompletableFuture<Void> done = new CompletableFuture<>();
 
     private ValidityWait(List<ActiveLease> leases, Duration wanted) {
         this.wanted = wanted;
+        this.unanswered = new AtomicInteger(leases.size());
         this.parts = leases.stream()
                 .map(lease -> new Part(lease, neededNanos(lease, leases.size())))
                 .toList();
@@ -111,13 +120,10 @@ final class ValidityWait {
     private void await() {
         ask();
         try {
-            for (Part part : parts) {
-                runtime().await(part.answer);
-            }
+            runtime().await(done);
         } catch (InterruptedException e) {
             // Stays the caller's: the lease goes on, and so does its renewal.
             Thread.currentThread().interrupt();
-            parts.forEach(part -> part.lease.owner().withdraw(part));
         }
         judge();
     }
@@ -126,8 +132,7 @@ final class ValidityWait {
     private CompletionStage<Void> later() {
         CompletableFuture<Void> told = new CompletableFuture<>();
         ask();
-        CompletableFuture.allOf(parts.stream().map(part -> part.answer).toArray(CompletableFuture[]::new))
-                .whenComplete((all, never) -> Futures.execute(runtime(), () -> tell(told)));
+        done.whenComplete((all, never) -> Futures.execute(runtime(), () -> tell(told)));
         return told.minimalCompletionStage();
     }
 
@@ -141,14 +146,21 @@ final class ValidityWait {
         told.complete(null);
     }
 
-    /** Checks all again, at this moment. */
+    /** Checks all again, at this moment; a loss counts more than a risk. */
     private void judge() {
+        LeaseAtRiskException first = null;
         for (Part part : parts) {
-            WaitingChecks.Verdict verdict = part.answer.getNow(null);
-            LeaseAtRiskException still = part.lease.riskAfter(verdict, wanted);
-            if (still != null) {
-                throw LeaseMessages.stillAtRisk(still, wanted, verdict, part.lease.owner());
+            WaitingChecks.Verdict verdict = part.answer;
+            if (verdict == null) {
+                part.lease.owner().withdraw(part);
             }
+            LeaseAtRiskException still = part.lease.riskAfter(verdict, wanted);
+            if (still != null && first == null) {
+                first = LeaseMessages.stillAtRisk(still, wanted, verdict, part.lease.owner());
+            }
+        }
+        if (first != null) {
+            throw first;
         }
     }
 }

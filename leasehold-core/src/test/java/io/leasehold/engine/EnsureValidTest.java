@@ -348,4 +348,21 @@ final class EnsureValidTest {
                         LeaseAtRiskException.class,
                         risk -> assertThat(risk.lockName()).isEqualTo(LockName.exactly("b")));
     }
+
+    /** The others are not waited for: nothing can pass any more. */
+    @Test
+    void theEndOfOneOfSeveralEndsTheWait() {
+        grantAtOnce();
+        store.isNotAtomic();
+        MultiLease all = client.all("a", "b").acquireAsync().join();
+        runtime.pass(Duration.ofSeconds(8));
+        CompletableFuture<Void> check = all.ensureValidForAsync(MUCH).toCompletableFuture();
+        answer(1, new RenewReply.NotOurs());
+        assertThatThrownBy(check::get)
+                .isInstanceOf(ExecutionException.class)
+                .cause()
+                .isInstanceOfSatisfying(
+                        LeaseLostException.class,
+                        lost -> assertThat(lost.lockName()).isEqualTo(LockName.exactly("b")));
+    }
 }
