@@ -46,13 +46,16 @@ final class LeaseMessages {
         return new IllegalStateException("cannot " + verb + " the lease on \"" + name + "\": it was released");
     }
 
-    /** The risk that is left after a check has waited, and how its wait ended; no verdict for an interrupt. */
+    /** The risk that is left after a check has waited, and how its wait ended; without a verdict if that was not awaited. */
     static LeaseAtRiskException stillAtRisk(
             LeaseAtRiskException risk, Duration wanted, WaitingChecks.@Nullable Verdict verdict, LeaseOwner owner) {
         String why;
         Throwable cause = null;
         if (verdict == null) {
-            why = "the thread was interrupted while it waited for a renewal";
+            boolean interrupted = Thread.currentThread().isInterrupted();
+            why = interrupted
+                    ? "the thread was interrupted while it waited for a renewal"
+                    : "another of the locks has ended meanwhile";
         } else if (verdict instanceof WaitingChecks.RenewedNoMore stopped) {
             why = "it is renewed no more: " + stopped.why();
         } else if (verdict instanceof WaitingChecks.Failed) {

@@ -365,4 +365,25 @@ final class EnsureValidTest {
                         LeaseLostException.class,
                         lost -> assertThat(lost.lockName()).isEqualTo(LockName.exactly("b")));
     }
+
+    /** In real time, at a real store: the next renewal that comes by itself is twenty seconds away. */
+    @Test
+    void aLeaseOfAStoreIsRenewedByACheck() throws Exception {
+        Duration wanted = Duration.ofMillis(58_500);
+        try (LockClient locks = Leasehold.builder()
+                        .defaults(OPTIONS.ttl(Duration.ofSeconds(60)))
+                        .connect("memory:");
+                Lease lease = locks.named("a").acquire()) {
+            while (lease.remainingValidity().compareTo(wanted) >= 0) {
+                Thread.sleep(10);
+            }
+            lease.ensureValidFor(wanted);
+            assertThat(lease.remainingValidity()).isGreaterThan(wanted.minusMillis(500));
+            while (lease.remainingValidity().compareTo(wanted) >= 0) {
+                Thread.sleep(10);
+            }
+            lease.ensureValidForAsync(wanted).toCompletableFuture().get();
+            assertThat(lease.remainingValidity()).isGreaterThan(wanted.minusMillis(500));
+        }
+    }
 }
