@@ -372,7 +372,8 @@ final class EnsureValidTest {
         Duration wanted = Duration.ofMillis(58_500);
         try (LockClient locks = Leasehold.builder()
                         .defaults(OPTIONS.ttl(Duration.ofSeconds(60)))
-                        .connect("memory:");
+                        .store("memory:")
+                        .connect();
                 Lease lease = locks.named("a").acquire()) {
             while (lease.remainingValidity().compareTo(wanted) >= 0) {
                 Thread.sleep(10);
