@@ -14,7 +14,7 @@ import java.util.function.Consumer;
  * resource, covers that.
  *
  * <p><b>Threads.</b> Ownership lives in this object, not in a thread: any thread may use and release
- * it. Queries are local and never block. Callbacks run on the client's callback threads, each as soon as it is due, even while
+ * it. Queries are local and never block, with one exception: {@link #ensureValidFor} may wait for a renewal. Callbacks run on the client's callback threads, each as soon as it is due, even while
  * others block; never on a timer or network thread. Methods that wait for the store ({@link #renew}, {@link #release},
  * {@link #close}) do not react to interruption: they are bounded in time, and the interrupt flag is left unchanged.
  */
@@ -32,12 +32,28 @@ public interface Hold extends AutoCloseable {
     /**
      * Checks, before a side effect, that at least {@code duration} of validity is left.
      *
+     * <p>If there is, it returns at once. If there is less, a hold that renews itself is renewed now, and the calling thread waits
+     * for the answer: for at most the store's time limit, which begins again if a renewal is in flight that turns out not to be
+     * enough, and never beyond the end of the validity. Callers that wait at the same time share a renewal.
+     *
+     * <p>It does not wait, and says at once what is left: without renewal; in a {@link LockListener}; on threads of an event loop (those
+     * that Reactor marks as non-blocking, or whose name contains "eventloop", as those of Netty and Vert.x). There,
+     * use {@link #ensureValidForAsync}. An interrupt ends the wait: the flag stays set, the hold stays held, and what is left decides.
+     *
      * @throws LeaseLostException if this hold has ended
-     * @throws LeaseAtRiskException if it is valid, but for less than {@code duration}
-     * @throws IllegalArgumentException if even a healthy hold could miss {@code duration}: it is
-     *     above ttl − drift − renewal interval − 2 × node timeout (without renewal: ttl − drift)
+     * @throws LeaseAtRiskException if it is valid, but for less than {@code duration}, also after the renewal; the message says
+     *     what the renewal was answered
+     * @throws IllegalArgumentException if even a hold that was just renewed could miss {@code duration}: it is
+     *     above {@link LockOptions#longestCheckable()}
+     * @throws IllegalStateException if it was released
      */
     void ensureValidFor(Duration duration);
+
+    /**
+     * Like {@link #ensureValidFor}, without waiting: for event loops. Completes exceptionally in the same cases; on a callback thread
+     * if a renewal has to be waited for. Nothing that a caller does with the stage affects the renewal or other callers.
+     */
+    CompletionStage<Void> ensureValidForAsync(Duration duration);
 
     /**
      * Extends this hold now and waits for the answer.

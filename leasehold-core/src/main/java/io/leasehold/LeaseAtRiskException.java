@@ -1,8 +1,12 @@
 package io.leasehold;
 
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
-/** Thrown if a hold is valid, but for less time than requested: do not begin work that may not end in time. */
+/**
+ * Thrown if a hold is valid, but for less time than requested: do not begin work that may not end in time. The cause, if
+ * there is one, says why the renewal failed that was asked for.
+ */
 public final class LeaseAtRiskException extends IllegalStateException {
 
     private static final long serialVersionUID = 1L;
@@ -10,10 +14,23 @@ public final class LeaseAtRiskException extends IllegalStateException {
     private final LockName lockName;
     private final Duration remaining;
 
-    /** Less than {@code wanted} is left. */
+    /** Less than {@code wanted} is left, and the store was not asked. */
     public LeaseAtRiskException(LockName lockName, Duration remaining, Duration wanted) {
-        super("lease on \"" + lockName + "\" is valid for only " + remaining.toMillis() + " ms more; "
-                + wanted.toMillis() + " ms were asked for (a renewal is late; see the store's latency)");
+        this(lockName, remaining, wanted, "a renewal is late; see the store's latency", null);
+    }
+
+    /**
+     * Less than {@code wanted} is left although a renewal was asked for.
+     *
+     * @param why what came of the renewal
+     * @param cause why it failed, or null
+     */
+    public LeaseAtRiskException(
+            LockName lockName, Duration remaining, Duration wanted, String why, @Nullable Throwable cause) {
+        super(
+                "lease on \"" + lockName + "\" is valid for only " + remaining.toMillis() + " ms more; "
+                        + wanted.toMillis() + " ms were asked for (" + why + ")",
+                cause);
         this.lockName = lockName;
         this.remaining = remaining;
     }

@@ -62,8 +62,8 @@ final class LockOptionRules {
                 Duration.ofMillis(1),
                 ttl.dividedBy(2),
                 "1ms and half the ttl of " + text(ttl));
-        if (options.longestCheckable().isNegative()
-                || options.longestCheckable().isZero()) {
+        if (options.longestUnrenewed().isNegative()
+                || options.longestUnrenewed().isZero()) {
             throw refused("ttl " + text(ttl) + " less drift " + text(options.drift()) + ", renewal interval "
                     + (interval == null ? "none" : text(interval)) + " and 2 × node timeout "
                     + text(options.nodeTimeout()) + " leaves no validity");

@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
  *   <li>{@link #drift()} = ttl × 1 % + 2 ms: the bound on how much the rates of two clocks, and the
  *       rounding of stores to milliseconds, may differ over a ttl;
  *   <li>{@link #validity()} = ttl − drift: how long a grant is valid from the sending of its request;
- *   <li>{@link #longestCheckable()} = validity − renewal interval − 2 × node timeout.
+ *   <li>{@link #longestCheckable()} = validity − 2 × node timeout;
+ *   <li>{@link #longestUnrenewed()} = validity − renewal interval − 2 × node timeout.
  * </ul>
  */
 public final class LockOptions {
@@ -273,14 +274,22 @@ public final class LockOptions {
     }
 
     /**
-     * The longest duration that {@link Hold#ensureValidFor} accepts: validity − renewal interval − 2 ×
-     * node timeout; without renewal the validity.
+     * The longest duration that {@link Hold#ensureValidFor} accepts: validity − 2 × node timeout, which is left after a renewal
+     * that a healthy store has answered; without renewal the validity. Close to it, each check costs a renewal.
      */
     public Duration longestCheckable() {
-        Duration interval = renewalInterval();
-        return interval == null
+        return renewalInterval() == null
                 ? validity()
-                : validity().minus(interval).minus(nodeTimeout().multipliedBy(2));
+                : validity().minus(nodeTimeout().multipliedBy(2));
+    }
+
+    /**
+     * The validity that a healthy hold has at any moment, without a renewal for a check: validity − renewal interval − 2 × node timeout;
+     * without renewal the validity.
+     */
+    public Duration longestUnrenewed() {
+        Duration interval = renewalInterval();
+        return interval == null ? validity() : longestCheckable().minus(interval);
     }
 
     private List<Object> all() {

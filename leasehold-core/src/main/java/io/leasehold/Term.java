@@ -1,12 +1,13 @@
 package io.leasehold;
 
 import java.time.Duration;
+import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 
 /**
  * The time during which a candidate leads.
  *
- * <p>Queries are local and never block. Callbacks run on the client's callback threads. Safe for use by any thread.
+ * <p>Queries are local and never block, except that {@link #ensureValidFor} may wait for a renewal. Callbacks run on the client's callback threads. Safe for use by any thread.
  */
 public interface Term {
 
@@ -29,14 +30,18 @@ public interface Term {
     Duration remainingValidity();
 
     /**
-     * Checks, before a side effect, that at least {@code duration} of validity is left.
+     * Checks, before a side effect, that at least {@code duration} of validity is left, and renews the term first if there is
+     * less: see {@link Hold#ensureValidFor}.
      *
      * @throws LeaseLostException if the term was lost
      * @throws IllegalStateException if it was resigned
-     * @throws LeaseAtRiskException if it is valid, but for less than {@code duration}
+     * @throws LeaseAtRiskException if it is valid, but for less than {@code duration}, also after a renewal
      * @throws IllegalArgumentException as {@link Hold#ensureValidFor}
      */
     void ensureValidFor(Duration duration);
+
+    /** Like {@link #ensureValidFor}, without waiting: see {@link Hold#ensureValidForAsync}. */
+    CompletionStage<Void> ensureValidForAsync(Duration duration);
 
     /**
      * Calls back once when the term ends, with the reason; at once if it has already ended. Never called if the leader

@@ -28,7 +28,8 @@ final class LockOptionsTest {
         assertThat(DEFAULTS.reentryLimit()).isEqualTo(Integer.MAX_VALUE);
         assertThat(DEFAULTS.drift()).isEqualTo(Duration.ofMillis(302));
         assertThat(DEFAULTS.validity()).isEqualTo(Duration.ofMillis(29_698));
-        assertThat(DEFAULTS.longestCheckable()).isEqualTo(Duration.ofMillis(19_598));
+        assertThat(DEFAULTS.longestCheckable()).isEqualTo(Duration.ofMillis(29_598));
+        assertThat(DEFAULTS.longestUnrenewed()).isEqualTo(Duration.ofMillis(19_598));
     }
 
     @Test

@@ -57,6 +57,7 @@ final class RootValuesTest {
         refused(() -> DEFAULTS.renewal(Renewal.every(half.plus(nano))), "two intervals must fit");
         assertThat(DEFAULTS.renewal(Renewal.none()).renewalInterval()).isNull();
         assertThat(DEFAULTS.renewal(Renewal.none()).longestCheckable()).isEqualTo(DEFAULTS.validity());
+        assertThat(DEFAULTS.renewal(Renewal.none()).longestUnrenewed()).isEqualTo(DEFAULTS.validity());
         assertThat(DEFAULTS.renewal(Renewal.automatic())).isEqualTo(DEFAULTS);
 
         LockOptions unrenewed = DEFAULTS.renewal(Renewal.none());
@@ -83,7 +84,7 @@ final class RootValuesTest {
         // validity 29.698 s − 10 s − 2 × 9.849 s = 0
         refused(() -> DEFAULTS.nodeTimeout(Duration.ofMillis(9_849)), "leaves no validity");
         refused(() -> DEFAULTS.nodeTimeout(Duration.ofMillis(9_850)), "leaves no validity");
-        assertThat(DEFAULTS.nodeTimeout(Duration.ofMillis(9_848)).longestCheckable())
+        assertThat(DEFAULTS.nodeTimeout(Duration.ofMillis(9_848)).longestUnrenewed())
                 .isEqualTo(Duration.ofMillis(2));
 
         assertThat(DEFAULTS.reentryLimit(1).reentryLimit()).isEqualTo(1);

@@ -37,6 +37,7 @@ class PurityTest {
             "io.leasehold.engine.CandidacyMachine",
             "io.leasehold.engine.MultiMachine",
             "io.leasehold.engine.Timings",
+            "io.leasehold.engine.WaitingChecks",
             "io.leasehold.engine.WaitPolicy",
             "io.leasehold.quorum.BirthMarkers",
             "io.leasehold.quorum.NodeClocks",

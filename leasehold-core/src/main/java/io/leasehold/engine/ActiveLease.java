@@ -128,7 +128,10 @@ final class ActiveLease implements LeakWatch.Watched {
 
     /** The validity left; a caller that reads zero has been told of the end. */
     Duration tellRemaining() {
-        Duration remaining = remaining();
+        return told(remaining());
+    }
+
+    private Duration told(Duration remaining) {
         if (remaining.isZero()) {
             owner.on(new GrantMachine.EndDue());
             synchronized (this) {
@@ -138,26 +141,47 @@ final class ActiveLease implements LeakWatch.Watched {
         return remaining;
     }
 
-    void ensureValidFor(Duration duration) {
+    /** Checks the validity at this moment: null if at least so much is left, else the risk; throws if the lease has ended. */
+    @Nullable
+    LeaseAtRiskException risk(Duration wanted) {
         Timings timings = owner.settings().timings();
-        if (duration.isNegative() || Timings.saturatedNanos(duration) > timings.longestCheckableNanos()) {
-            throw LeaseMessages.uncheckable(name(), duration, timings);
+        if (wanted.isNegative() || Timings.saturatedNanos(wanted) > timings.longestCheckableNanos()) {
+            throw LeaseMessages.uncheckable(name(), wanted, timings);
         }
         refuseIfReleased("check");
-        Duration remaining = tellRemaining();
+        return riskIn(tellRemaining(), wanted);
+    }
+
+    private @Nullable LeaseAtRiskException riskIn(Duration remaining, Duration wanted) {
         HoldEnd.Lost lost = remaining.isZero() ? loss() : null;
         if (lost != null) {
             throw reported(lost);
         }
-        if (remaining.isZero() || remaining.compareTo(duration) < 0) {
-            throw new LeaseAtRiskException(name(), remaining, duration);
+        return remaining.isZero() || remaining.compareTo(wanted) < 0
+                ? new LeaseAtRiskException(name(), remaining, wanted)
+                : null;
+    }
+
+    /** The same once the check has waited, perhaps on another thread than that of the caller, and was answered so. */
+    @Nullable
+    LeaseAtRiskException riskAfter(WaitingChecks.@Nullable Verdict verdict, Duration wanted) {
+        synchronized (this) {
+            if (releaseCalled) {
+                throw LeaseMessages.released("check", name());
+            }
         }
+        if (verdict instanceof WaitingChecks.Lost lost && loss() == null) {
+            // The thread that has found it is about to tell.
+            lossReported();
+            throw LeaseMessages.lost(name(), lost.cause(), List.of(), store());
+        }
+        return riskIn(told(Duration.ofNanos(owner.remainingNanos(this))), wanted);
     }
 
     private synchronized void refuseIfReleased(String verb) {
         used();
         if (releaseCalled) {
-            throw new IllegalStateException("cannot " + verb + " the lease on \"" + name() + "\": it was released");
+            throw LeaseMessages.released(verb, name());
         }
     }
 

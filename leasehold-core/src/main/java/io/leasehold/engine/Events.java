@@ -17,7 +17,14 @@ final class Events {
         this.listeners = listeners;
     }
 
+    /** A listener that checks a lease must not wait here: this may be the thread on which the answer comes. */
     void tell(Consumer<LockListener> event) {
+        if (!listeners.isEmpty()) {
+            InlineThread.run(() -> tellAll(event));
+        }
+    }
+
+    private void tellAll(Consumer<LockListener> event) {
         for (LockListener listener : listeners) {
             try {
                 event.accept(listener);

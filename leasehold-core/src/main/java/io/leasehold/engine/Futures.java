@@ -73,7 +73,7 @@ final class Futures {
                     "no thread could be had for a callback; it runs on \"{}\"",
                     Thread.currentThread().getName(),
                     e);
-            guarded("a callback", news);
+            InlineThread.run(() -> guarded("a callback", news));
         }
     }
 

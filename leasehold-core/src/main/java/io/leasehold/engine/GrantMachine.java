@@ -102,6 +102,9 @@ final class GrantMachine {
     /** Tell the listeners that the lease is lost. */
     record TellLost(LossCause cause) implements Action {}
 
+    /** A step for the checks that wait for a renewal: see {@link WaitingChecks}. */
+    non-sealed interface ForChecks extends Action {}
+
     /** The end at the store: the last action of a grant. */
     sealed interface End extends Action {}
 
@@ -131,6 +134,10 @@ final class GrantMachine {
     private State state = State.HELD;
     private long validUntilAtNanos;
     private boolean renewing;
+    /** How many renewals have begun, the current one included. */
+    private int renewals;
+    /** The current renewal has not begun to leave for the store. */
+    private boolean toLeave;
     /** The renewal in flight is one that the holder asked for. */
     private boolean renewingByHand;
     /** The next renewal is armed, and has not come due. */
@@ -261,6 +268,8 @@ final class GrantMachine {
 
     private void renew(boolean byHand, List<Action> actions) {
         renewing = true;
+        renewals++;
+        toLeave = true;
         renewingByHand = byHand;
         tries += byHand ? 0 : 1;
         actions.add(new Renew(byHand));
@@ -442,6 +451,7 @@ final class GrantMachine {
      */
     boolean beginSending() {
         sending = state == State.HELD;
+        toLeave = false;
         return sending;
     }
 
@@ -465,6 +475,21 @@ final class GrantMachine {
     /** Whether it is held, and no renewal has confirmed it since a suspension. */
     boolean isUnconfirmed() {
         return state == State.HELD && unconfirmed;
+    }
+
+    /** How many renewals have begun. */
+    int renewals() {
+        return renewals;
+    }
+
+    /** Whether a renewal is not answered yet. */
+    boolean isRenewing() {
+        return renewing;
+    }
+
+    /** Whether a renewal has begun, and has not left for the store. */
+    boolean isToLeave() {
+        return renewing && toLeave;
     }
 
     /** Whether a renewal could still succeed. */

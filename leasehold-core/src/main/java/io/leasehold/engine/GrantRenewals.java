@@ -29,6 +29,9 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     /** The nodes' answers to the last renewal, if it did not succeed. */
     private List<NodeVote> votes = List.of();
 
+    /** Why the last renewal failed, if it did. */
+    private @Nullable Throwable failure;
+
     private long count;
     /** The thread that holds the lease; once it has died, no holder is left to release it. */
     private volatile @Nullable Thread holdingThread;
@@ -48,6 +51,10 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
 
     synchronized List<NodeVote> votes() {
         return votes;
+    }
+
+    synchronized @Nullable Throwable failure() {
+        return failure;
     }
 
     void bindTo(@Nullable Thread thread) {
@@ -105,6 +112,11 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     }
 
     @Override
+    public boolean isUrgent() {
+        return grant.isUrgent();
+    }
+
+    @Override
     public RenewBatch.Item item() {
         WaitSettings settings = grant.settings();
         return new RenewBatch.Item(grant.name(), owner, settings.timings().toldNanos(), settings.nodeTimeoutNanos());
@@ -135,11 +147,13 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
             headroom = Duration.ofNanos(grant.remainingNanos());
             synchronized (this) {
                 votes = answer.votes();
+                failure = answer instanceof RenewReply.Failed failed ? failed.error() : null;
                 count += answer instanceof RenewReply.Renewed ? 1 : 0;
             }
             actions = grant.decide(eventOf(answer));
         } catch (RuntimeException | Error e) {
             // An answer that cannot be processed confirms nothing; the next renewal is armed all the same.
+            failed(e);
             grant.on(new GrantMachine.RenewFailed());
             finish(() -> new StoreUnavailableException(
                     "the answer to a renewal of \"" + grant.name() + "\" could not be processed: " + e, e));
@@ -153,6 +167,10 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
             // Otherwise it was sent before a suspension: it proves nothing, and another one is in flight or armed.
             finish(null);
         }
+    }
+
+    private synchronized void failed(Throwable error) {
+        failure = error;
     }
 
     private static GrantMachine.Event eventOf(RenewReply.Item answer) {

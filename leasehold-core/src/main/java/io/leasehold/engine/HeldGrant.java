@@ -13,6 +13,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -54,6 +55,8 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     private @Nullable ActiveLease givenBack;
 
     private LockRuntime.@Nullable Timer endTimer;
+    /** Created by the first check that has to wait. */
+    private @Nullable GrantChecks checks;
 
     HeldGrant(
             LockName name,
@@ -119,7 +122,11 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     synchronized List<GrantMachine.Action> decide(GrantMachine.Event event) {
         boolean wasReleased = machine.isReleased();
-        List<GrantMachine.Action> actions = machine.on(event, now());
+        long nowNanos = now();
+        List<GrantMachine.Action> actions = machine.on(event, nowNanos);
+        if (checks != null) {
+            checks.waiting().after(event, machine, nowNanos, actions);
+        }
         if (machine.isReleased() && !wasReleased) {
             context.holds().endBegun(this);
         }
@@ -164,6 +171,8 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
             currentLease().abandoned(abandoned.cause());
         } else if (action instanceof GrantMachine.TellLost lost) {
             tellLost(lost.cause());
+        } else if (action instanceof WaitingChecks.Step step) {
+            checks().perform(step);
         } else if (action instanceof GrantMachine.End end) {
             try {
                 end(end);
@@ -240,7 +249,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
             if (noticed == suspensionsSeen) {
                 return;
             }
-            actions = machine.on(new GrantMachine.Suspended(), now());
+            actions = decide(new GrantMachine.Suspended());
             // Last: if the machine could not be told, the next check tells it.
             suspensionsSeen = noticed;
         }
@@ -257,8 +266,47 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         return renewals.ask();
     }
 
+    private synchronized GrantChecks checks() {
+        checks = checks == null ? new GrantChecks(this) : checks;
+        return checks;
+    }
+
+    /** A check of a lease that is not the current one any more, or was given back, must not pass by the validity of the grant. */
+    @Override
+    public void ask(ActiveLease lease, WaitingChecks.Check check) {
+        checkForSuspension();
+        List<GrantMachine.Action> actions = new ArrayList<>(4);
+        synchronized (this) {
+            if (current == lease && givenBack != lease) {
+                checks().waiting().asked(check, machine, now(), actions);
+            } else {
+                actions.add(new WaitingChecks.Answer(check, new WaitingChecks.GivenBack()));
+            }
+        }
+        perform(actions);
+    }
+
+    @Override
+    public @Nullable Throwable renewalFailure() {
+        return renewals.failure();
+    }
+
+    @Override
+    public void withdraw(WaitingChecks.Check check) {
+        List<GrantMachine.Action> actions = new ArrayList<>(1);
+        synchronized (this) {
+            checks().waiting().withdrawn(check, actions);
+        }
+        perform(actions);
+    }
+
     GrantRenewals renewals() {
         return renewals;
+    }
+
+    /** Whether its next renewal must not wait for others to share its request. */
+    synchronized boolean isUrgent() {
+        return checks != null && !checks.waiting().isEmpty();
     }
 
     synchronized boolean beginSending() {
@@ -294,9 +342,14 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     /** It is kept for {@link LockOptions#atLeast()}, then passed on to the next attempt in the process, if that is allowed, else released. */
     @Override
     public void giveBack(ActiveLease lease) {
+        List<GrantMachine.Action> actions = new ArrayList<>(1);
         synchronized (this) {
             givenBack = lease;
+            if (checks != null) {
+                checks.waiting().givenBack(actions);
+            }
         }
+        perform(actions);
         Duration atLeast = settings.options().atLeast();
         if (atLeast.isZero() || !succeeds("kept for " + atLeast, () -> keep(lease))) {
             passOnOrRelease(lease);

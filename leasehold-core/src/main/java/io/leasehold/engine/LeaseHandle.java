@@ -2,11 +2,13 @@ package io.leasehold.engine;
 
 import io.leasehold.HoldEnd;
 import io.leasehold.Lease;
+import io.leasehold.LeaseAtRiskException;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.spi.LockRuntime;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
@@ -79,7 +81,15 @@ final class LeaseHandle implements Lease, UnseenHold {
 
     @Override
     public void ensureValidFor(Duration duration) {
-        state.ensureValidFor(duration);
+        LeaseAtRiskException atRisk = state.risk(duration);
+        if (atRisk != null) {
+            ValidityWait.ensure(List.of(state), duration, atRisk);
+        }
+    }
+
+    @Override
+    public CompletionStage<Void> ensureValidForAsync(Duration duration) {
+        return ValidityWait.ensureAsync(List.of(state), duration);
     }
 
     @Override

@@ -1,11 +1,14 @@
 package io.leasehold.engine;
 
+import io.leasehold.LeaseAtRiskException;
 import io.leasehold.LeaseLostException;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.NodeVote;
+import io.leasehold.StoreUnavailableException;
 import java.time.Duration;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,10 +35,43 @@ final class LeaseMessages {
 
     static IllegalArgumentException uncheckable(LockName name, Duration asked, Timings timings) {
         return new IllegalArgumentException("ensureValidFor(" + asked + ") on \"" + name
-                + "\": a healthy lease with a ttl of " + Duration.ofNanos(timings.ttlNanos())
-                + " is only sure to have " + Duration.ofNanos(timings.longestCheckableNanos())
+                + "\": a lease with a ttl of " + Duration.ofNanos(timings.ttlNanos())
+                + (timings.renewed() ? " that was just renewed" : "") + " is only sure to have "
+                + Duration.ofNanos(timings.longestCheckableNanos())
                 + " left; ask for less, or set a ttl of at least "
                 + timings.ttlForChecking(Timings.saturatedNanos(asked)).toMillis() + " ms");
+    }
+
+    static IllegalStateException released(String verb, LockName name) {
+        return new IllegalStateException("cannot " + verb + " the lease on \"" + name + "\": it was released");
+    }
+
+    /** The risk that is left after a check has waited, and how its wait ended; without a verdict if that was not awaited. */
+    static LeaseAtRiskException stillAtRisk(
+            LeaseAtRiskException risk, Duration wanted, WaitingChecks.@Nullable Verdict verdict, LeaseOwner owner) {
+        String why;
+        Throwable cause = null;
+        if (verdict == null) {
+            boolean interrupted = Thread.currentThread().isInterrupted();
+            why = interrupted
+                    ? "the thread was interrupted while it waited for a renewal"
+                    : "another of the locks has ended meanwhile";
+        } else if (verdict instanceof WaitingChecks.RenewedNoMore stopped) {
+            why = "it is renewed no more: " + stopped.why();
+        } else if (verdict instanceof WaitingChecks.Failed) {
+            cause = owner.renewalFailure();
+            why = "its renewal failed" + (cause == null ? "" : ": " + cause.getMessage());
+        } else if (verdict instanceof WaitingChecks.Unanswered) {
+            Duration limit = Duration.ofNanos(owner.settings().timings().answerNanos());
+            String store = owner.context().store().description();
+            why = store + " has not answered its renewal within " + limit.toMillis() + " ms";
+            cause = new StoreUnavailableException("lock \"" + risk.lockName() + "\": " + why, null);
+        } else if (verdict instanceof WaitingChecks.GivenBack) {
+            why = "it is being given back";
+        } else {
+            why = "after the answer of the store to its renewal";
+        }
+        return new LeaseAtRiskException(risk.lockName(), risk.remaining(), wanted, why, cause);
     }
 
     static void logAbandoned(LockName name, long token, LossCause cause, Duration held) {

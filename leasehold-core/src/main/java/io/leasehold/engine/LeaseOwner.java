@@ -2,6 +2,7 @@ package io.leasehold.engine;
 
 import io.leasehold.LockName;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** The grant behind a lease, as the lease and its handle see it. */
 interface LeaseOwner {
@@ -18,6 +19,16 @@ interface LeaseOwner {
     void on(GrantMachine.Event event);
 
     CompletableFuture<Void> renewByHand();
+
+    /** A check of this lease waits for a renewal; it is answered exactly once, on any thread. */
+    void ask(ActiveLease lease, WaitingChecks.Check check);
+
+    /** This check waits no longer. */
+    void withdraw(WaitingChecks.Check check);
+
+    /** Why the last renewal failed, if it did. */
+    @Nullable
+    Throwable renewalFailure();
 
     /** Binds the current lease to a thread: once that has died, there is no holder left to release it. */
     void bindTo(Thread thread);

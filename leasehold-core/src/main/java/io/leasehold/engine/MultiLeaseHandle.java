@@ -68,7 +68,16 @@ final class MultiLeaseHandle implements MultiLease, UnseenHold {
 
     @Override
     public void ensureValidFor(Duration duration) {
-        parts.forEach(part -> part.ensureValidFor(duration));
+        ValidityWait.ensure(states(), duration);
+    }
+
+    @Override
+    public CompletionStage<Void> ensureValidForAsync(Duration duration) {
+        return ValidityWait.ensureAsync(states(), duration);
+    }
+
+    private List<ActiveLease> states() {
+        return parts.stream().map(LeaseHandle::state).toList();
     }
 
     /** Part by part, without the asynchronous form, which completes on another thread. */

@@ -26,6 +26,11 @@ final class RenewalBatcher {
 
         void sent();
 
+        /** Whether it must not wait for others to share its request. */
+        default boolean isUrgent() {
+            return false;
+        }
+
         void answered(RenewReply.Item answer);
     }
 
@@ -46,11 +51,15 @@ final class RenewalBatcher {
         this.store = store;
     }
 
-    /** Sends a renewal of this grant within {@code withinNanos}, with others if there are any. */
-    void renew(Renewable grant, long withinNanos) {
-        long atNanos = runtime.nanoTime() + withinNanos;
+    /** Sends a renewal of this grant within {@code mostNanos}, with others if there are any. */
+    void renew(Renewable grant, long mostNanos) {
+        long nowNanos = runtime.nanoTime();
+        long withinNanos;
         synchronized (this) {
             due.add(grant);
+            // Under the guard: a caller that comes later finds it among the due ones, and sends them.
+            withinNanos = mostNanos > 0 && grant.isUrgent() ? 0 : mostNanos;
+            long atNanos = nowNanos + withinNanos;
             boolean soonEnough = flush != null && flushAtNanos - atNanos <= 0;
             if (!soonEnough && withinNanos > 0) {
                 try {
@@ -67,6 +76,17 @@ final class RenewalBatcher {
             }
         }
         if (withinNanos <= 0) {
+            flush();
+        }
+    }
+
+    /** Sends its renewal now if it waits for others to share its request, together with those. */
+    void hurry(Renewable grant) {
+        boolean waits;
+        synchronized (this) {
+            waits = due.contains(grant);
+        }
+        if (waits) {
             flush();
         }
     }

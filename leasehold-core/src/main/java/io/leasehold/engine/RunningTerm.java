@@ -94,13 +94,26 @@ final class RunningTerm implements Term {
 
     @Override
     public void ensureValidFor(Duration duration) {
-        synchronized (this) {
-            if (over || end instanceof End.Resigned) {
-                throw new IllegalStateException("cannot check the term " + fencingToken() + " of election \""
-                        + election() + "\": it was given back");
-            }
-        }
+        refuseIfGivenBack();
         lease.ensureValidFor(duration);
+        refuseIfGivenBack();
+    }
+
+    @Override
+    public CompletionStage<Void> ensureValidForAsync(Duration duration) {
+        try {
+            refuseIfGivenBack();
+        } catch (IllegalStateException e) {
+            return CompletableFuture.failedStage(e);
+        }
+        return lease.ensureValidForAsync(duration);
+    }
+
+    private synchronized void refuseIfGivenBack() {
+        if (over || end instanceof End.Resigned) {
+            throw new IllegalStateException("cannot check the term " + fencingToken() + " of election \"" + election()
+                    + "\": it was given back");
+        }
     }
 
     @Override

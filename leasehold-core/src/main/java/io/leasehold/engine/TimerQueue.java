@@ -132,8 +132,9 @@ final class TimerQueue {
             }
             arm();
         }
+        List<Runnable> tasks = due;
         // Each of them: the others are the renewals of other leases.
-        due.forEach(task -> Futures.guarded("a timed task", task));
+        InlineThread.run(() -> tasks.forEach(task -> Futures.guarded("a timed task", task)));
     }
 
     /** Called under the guard. What was taken before an Error is in the list. */

@@ -60,11 +60,11 @@ final class LeaseMessagesTest {
     @Test
     void aValidityThatNoLeaseIsSureToHaveIsRefusedWithTheTtlThatHasIt() {
         Workshop shop = new Workshop(new StillRuntime(), new SilentStore());
-        assertThat(LeaseMessages.uncheckable(NAME, Duration.ofSeconds(25), shop.settings.timings()))
+        assertThat(LeaseMessages.uncheckable(NAME, Duration.ofSeconds(40), shop.settings.timings()))
                 .hasMessageContainingAll(
-                        "ensureValidFor(PT25S)", "\"n\"", "ttl of PT30S", "only sure to have PT19.598S", "38271 ms");
-        LockOptions advised = LockOptions.defaults().ttl(Duration.ofMillis(38_271));
-        assertThat(advised.longestCheckable()).isBetween(Duration.ofSeconds(25), Duration.ofMillis(25_050));
+                        "ensureValidFor(PT40S)", "\"n\"", "ttl of PT30S", "only sure to have PT29.598S", "40545 ms");
+        LockOptions advised = LockOptions.defaults().ttl(Duration.ofMillis(40_545));
+        assertThat(advised.longestCheckable()).isBetween(Duration.ofSeconds(40), Duration.ofMillis(40_050));
     }
 
     @Test

@@ -24,7 +24,7 @@ final class TimingsTest {
         assertThat(defaults.renewalNanos()).isEqualTo(10_000 * MILLI);
         assertThat(defaults.renewalRetryNanos()).isEqualTo(2_500 * MILLI);
         assertThat(defaults.minimumValidityNanos()).isEqualTo(3_000 * MILLI);
-        assertThat(defaults.longestCheckableNanos()).isEqualTo((29_698 - 10_000 - 100) * MILLI);
+        assertThat(defaults.longestCheckableNanos()).isEqualTo((29_698 - 100) * MILLI);
         assertThat(defaults.riskNanos()).isEqualTo((29_698 - 15_000) * MILLI);
         assertThat(defaults.batchingNanos()).isEqualTo(50 * MILLI);
         assertThat(defaults.answerNanos()).isEqualTo(3_000 * MILLI);
@@ -66,7 +66,7 @@ final class TimingsTest {
 
     @Test
     void theTtlThatIsNamedForALongerCheckSuffices() {
-        for (long seconds : new long[] {20, 25, 60, 3_600}) {
+        for (long seconds : new long[] {30, 40, 60, 3_600}) {
             Duration ttl = defaults.ttlForChecking(Duration.ofSeconds(seconds).toNanos());
             assertThat(LockOptions.defaults().ttl(ttl).longestCheckable())
                     .isGreaterThanOrEqualTo(Duration.ofSeconds(seconds));

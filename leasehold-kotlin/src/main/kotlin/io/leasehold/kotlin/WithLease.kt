@@ -8,6 +8,7 @@ import io.leasehold.LeaseLostException
 import io.leasehold.LossCause
 import io.leasehold.MultiLease
 import io.leasehold.ReleaseOutcome
+import io.leasehold.spi.method.LeaseScope
 import java.util.concurrent.CompletableFuture
 import kotlin.coroutines.resume
 import kotlin.coroutines.resumeWithException
@@ -108,15 +109,7 @@ private suspend fun awaited(release: CompletableFuture<ReleaseOutcome>): Release
     }
 
 /** The loss of a hold, or null if it is held or was released. */
-private fun Hold.loss(): LeaseLostException? =
-    try {
-        ensureValidFor(java.time.Duration.ZERO)
-        null
-    } catch (lost: LeaseLostException) {
-        lost
-    } catch (_: IllegalStateException) {
-        null // at risk, or released
-    }
+private fun Hold.loss(): LeaseLostException? = LeaseScope.lossOf(this)
 
 /** The loss that only the release has detected, or null. */
 private fun Hold.lossFoundBy(outcome: ReleaseOutcome?): LeaseLostException? {

@@ -7,7 +7,7 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.MultiLease;
 import io.leasehold.ReleaseOutcome;
-import java.time.Duration;
+import io.leasehold.spi.method.LeaseScope;
 import org.jspecify.annotations.Nullable;
 
 /** The errors that report a loss to a subscriber. */
@@ -17,14 +17,7 @@ final class Losses {
 
     /** The loss of a hold, or null if it is held or was released. */
     static @Nullable LeaseLostException of(Hold hold) {
-        try {
-            hold.ensureValidFor(Duration.ZERO);
-            return null;
-        } catch (LeaseLostException lost) {
-            return lost;
-        } catch (IllegalStateException atRiskOrGivenBack) {
-            return null;
-        }
+        return LeaseScope.lossOf(hold);
     }
 
     /** The loss that only the release has detected, or null. */

@@ -169,16 +169,16 @@ class LateSignalsTest {
     void workWhoseLossIsBeingToldDoesNotBegin() {
         AtomicBoolean ran = new AtomicBoolean();
         AtomicBoolean asked = new AtomicBoolean();
-        Acquirable<Lease> lostMeanwhile = fronted(lock(), Lease.class, "ensureValidFor", held -> {
+        Acquirable<Lease> lostMeanwhile = fronted(lock(), Lease.class, "ensureValidForAsync", held -> {
             if (asked.getAndSet(true)) {
-                held.ensureValidFor(Duration.ZERO);
-                return null;
+                return held.ensureValidForAsync(Duration.ZERO);
             }
             takeAway("a");
             while (held.isValid()) {
                 Thread.onSpinWait();
             }
-            throw new LeaseAtRiskException(held.lockName(), Duration.ZERO, Duration.ZERO);
+            return CompletableFuture.failedStage(
+                    new LeaseAtRiskException(held.lockName(), Duration.ZERO, Duration.ZERO));
         });
         assertThatThrownBy(() -> ReactiveLocks.using(lostMeanwhile, PATIENCE, lease -> {
                             ran.set(true);

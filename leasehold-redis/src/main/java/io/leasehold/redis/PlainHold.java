@@ -35,6 +35,11 @@ final class PlainHold implements Hold {
     }
 
     @Override
+    public CompletionStage<Void> ensureValidForAsync(Duration duration) {
+        return lease.ensureValidForAsync(duration);
+    }
+
+    @Override
     public void renew() {
         lease.renew();
     }

@@ -48,6 +48,11 @@ final class Shown {
         givenBack = true;
     }
 
+    /** Whether its holder has asked for the release. */
+    boolean isGivenBack() {
+        return givenBack;
+    }
+
     /** The engine knows that this lease is lost. */
     void lost(LockName name, long token) {
         lostBefore |= !givenBack && Objects.equals(tokens.get(name), token);

@@ -54,6 +54,7 @@ final class SimulatedClient {
     private final List<WatchedLink> watched;
     final WatchedStore store;
     private final LockOptions options;
+    private final HolderChecks checks;
     final LockClient locks;
 
     private boolean stopped;
@@ -94,6 +95,7 @@ final class SimulatedClient {
         this.options = ClientOptions.draw(world, links.size() == 1);
         this.store = new WatchedStore(
                 ofThem, process, standstills, new RenewalDuty(options), log, simulation.waits::changed);
+        this.checks = new HolderChecks(process, standstills, store, options, log, this::mustBeKeptFor);
         this.locks = Leasehold.builder()
                 .store(this.store)
                 .runtime(process)
@@ -309,6 +311,11 @@ final class SimulatedClient {
                 (name, token) -> simulation.mustBeKept(name, store.ownerOf(name, token), until, world.elapsedNanos()));
     }
 
+    /** A check of the validity has passed: nodes keep the lease for so long. */
+    private void mustBeKeptFor(Map<LockName, Long> tokens, Duration span) {
+        mustBeKept(tokens, believedUntil(span.toNanos()));
+    }
+
     /** When all is over: what was asked of the store was done, and every loss was told. */
     void judge() {
         watched.forEach(WatchedLink::judge);
@@ -322,7 +329,10 @@ final class SimulatedClient {
      * moment is noticed when it ends; what the holder relies on then is checked then.
      */
     private long believedUntil(Hold hold) {
-        long leftNanos = hold.remainingValidity().toNanos();
+        return believedUntil(hold.remainingValidity().toNanos());
+    }
+
+    private long believedUntil(long leftNanos) {
         long now = world.elapsedNanos();
         long asleepNanos = process.asleepForNanos();
         long lostNanos = unnoticedNanos + (asleepNanos < UNNOTICED_SLEEP_NANOS ? 0 : asleepNanos);
@@ -358,6 +368,10 @@ final class SimulatedClient {
                 if (world.chance(0.04)) {
                     pending++;
                     hold.renewAsync().whenComplete((done, error) -> pending--);
+                }
+                if (world.chance(0.1)) {
+                    pending++;
+                    checks.ask(shown, () -> pending--);
                 }
                 ifHeld(() -> resource.write(lock, token, seen, next -> use(lock, token, next, steps - 1)));
             });

@@ -85,6 +85,7 @@ final class WatchedStore extends PassingStore {
 
         private boolean ended;
         private boolean lost;
+        private final SentRenewals renewals = new SentRenewals(process, duty.options());
 
         Granted(LockName name, OwnerToken asked, Grant grant) {
             this.name = name;
@@ -199,6 +200,19 @@ final class WatchedStore extends PassingStore {
         }
     }
 
+    /** The renewals of this lease that were sent, if the store has granted it and it has not ended. */
+    @Nullable
+    SentRenewals renewalsOf(LockName name, long token) {
+        Granted by = find(name, token);
+        return by == null || by.ended || by.lost ? null : by.renewals;
+    }
+
+    /** Until when, by the clock of its process, this lease is valid. */
+    long validUntilAtNanos(LockName name, long token) {
+        Granted by = find(name, token);
+        return by == null ? process.nanoTime() : by.validUntilAtNanos;
+    }
+
     /** The engine has told that this lease is lost. */
     void lost(LockName name, long token) {
         Granted by = find(name, token);
@@ -247,6 +261,7 @@ final class WatchedStore extends PassingStore {
             if (by != null) {
                 by.judgeDuty();
                 by.due(process.nanoTime() + ClientOptions.ANSWER.toNanos());
+                by.renewals.sent();
             }
         }
         return super.renew(batch).thenApply(reply -> {
@@ -263,6 +278,7 @@ final class WatchedStore extends PassingStore {
 
     private void answered(Granted by, RenewReply.Item answer) {
         by.judgeDuty();
+        by.renewals.answered(answer);
         if (answer instanceof RenewReply.Renewed renewed) {
             by.extendedFrom(renewed.sentAtNanos());
         } else if (answer instanceof RenewReply.NotOurs) {

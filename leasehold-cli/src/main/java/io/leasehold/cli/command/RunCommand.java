@@ -328,9 +328,9 @@ public final class RunCommand implements Callable<Integer> {
         if (grace == null) {
             return third.compareTo(DEFAULT_GRACE) < 0 ? third : DEFAULT_GRACE;
         }
-        if (onLost != OnLost.IGNORE && grace.compareTo(options.longestCheckable()) > 0) {
+        if (onLost != OnLost.IGNORE && grace.compareTo(options.longestUnrenewed()) > 0) {
             throw usage("--grace is " + Durations.text(grace) + "; with a ttl of " + Durations.text(options.ttl())
-                    + " a healthy lease may have only " + Durations.text(options.longestCheckable())
+                    + " a healthy lease may have only " + Durations.text(options.longestUnrenewed())
                     + " left before a renewal: take a longer --ttl");
         }
         return grace;

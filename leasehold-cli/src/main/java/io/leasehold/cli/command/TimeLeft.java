@@ -3,6 +3,7 @@ package io.leasehold.cli.command;
 import io.leasehold.Lease;
 import io.leasehold.LeaseLostException;
 import io.leasehold.LossCause;
+import io.leasehold.spi.method.LeaseScope;
 import java.time.Duration;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -44,15 +45,9 @@ final class TimeLeft implements LongSupplier {
     }
 
     private static @Nullable LossCause cause(Lease lease) {
-        try {
-            // It knows the cause before a callback does.
-            lease.ensureValidFor(Duration.ZERO);
-            return null;
-        } catch (LeaseLostException lost) {
-            return lost.lossCause();
-        } catch (IllegalStateException notLost) {
-            return null;
-        }
+        // It knows the cause before a callback does.
+        LeaseLostException lost = LeaseScope.lossOf(lease);
+        return lost == null ? null : lost.lossCause();
     }
 
     @Override

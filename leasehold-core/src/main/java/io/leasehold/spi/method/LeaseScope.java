@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -123,35 +124,32 @@ public final class LeaseScope {
      * @throws IllegalStateException if one was released inside its body
      */
     public void checkCommit() {
-        boolean renewed = false;
         for (LeaseScope scope = this; scope != null; scope = scope.outer) {
-            LeaseAtRiskException atRisk = scope.risk();
-            if (atRisk != null) {
-                renewed(scope.hold, atRisk);
-                renewed = true;
-            }
+            scope.ensureValid();
         }
-        if (renewed) {
-            // A renewal takes time, and the leases that were checked before it have lost that time.
-            checkWithoutRenewal();
+        // A renewal takes time, and the leases that were checked before it have lost that time.
+        for (LeaseScope scope = this; scope != null; scope = scope.outer) {
+            scope.hold.ensureValidFor(scope.commitGuard);
         }
     }
 
-    /** The risk if this hold is not valid for its commit guard, or null if it is. */
-    private @Nullable LeaseAtRiskException risk() {
+    private void ensureValid() {
         try {
             hold.ensureValidFor(commitGuard);
-            return null;
         } catch (LeaseAtRiskException atRisk) {
-            return atRisk;
+            refuseIfRenewed(atRisk);
+            try {
+                hold.renew();
+            } catch (LockStoreException | IllegalStateException e) {
+                throw notRenewed(e, atRisk);
+            }
         }
     }
 
-    private static void renewed(Hold held, LeaseAtRiskException atRisk) {
-        try {
-            held.renew();
-        } catch (LockStoreException | IllegalStateException e) {
-            throw notRenewed(e, atRisk);
+    /** A check has renewed the hold already, unless nothing renews it by itself. */
+    private static void refuseIfRenewed(LeaseAtRiskException atRisk) {
+        if (atRisk.getCause() != null) {
+            throw atRisk;
         }
     }
 
@@ -166,47 +164,55 @@ public final class LeaseScope {
 
     /** As {@link #checkCommit()}, without blocking a thread; completes exceptionally with the same exceptions. */
     public CompletableFuture<Void> checkCommitAsync() {
-        try {
-            CompletableFuture<Void> renewals = null;
-            for (LeaseScope scope = this; scope != null; scope = scope.outer) {
-                LeaseAtRiskException atRisk = scope.risk();
-                if (atRisk != null) {
-                    CompletableFuture<Void> renewal = renewedAsync(scope.hold, atRisk);
-                    renewals = renewals == null ? renewal : CompletableFuture.allOf(renewals, renewal);
-                }
-            }
-            return renewals == null
-                    ? CompletableFuture.completedFuture(null)
-                    : renewals.thenRun(this::checkWithoutRenewal);
-        } catch (RuntimeException e) {
-            return CompletableFuture.failedFuture(e);
-        }
+        return ofAll(LeaseScope::ensureValidAsync)
+                .thenCompose(all -> ofAll(scope ->
+                        scope.hold.ensureValidForAsync(scope.commitGuard).toCompletableFuture()));
     }
 
-    private void checkWithoutRenewal() {
+    /** Begins a step for this scope and all around it, and completes when all have. */
+    private CompletableFuture<Void> ofAll(Function<LeaseScope, CompletableFuture<Void>> step) {
+        CompletableFuture<Void> all = CompletableFuture.completedFuture(null);
         for (LeaseScope scope = this; scope != null; scope = scope.outer) {
-            scope.hold.ensureValidFor(scope.commitGuard);
+            all = CompletableFuture.allOf(all, step.apply(scope));
         }
+        return all;
     }
 
-    private static CompletableFuture<Void> renewedAsync(Hold held, LeaseAtRiskException atRisk) {
-        return held.renewAsync().exceptionally(error -> {
-            throw notRenewed(
-                    error instanceof CompletionException && error.getCause() != null ? error.getCause() : error,
-                    atRisk);
+    private CompletableFuture<Void> ensureValidAsync() {
+        return hold.ensureValidForAsync(commitGuard)
+                .toCompletableFuture()
+                .handle((valid, error) -> error == null ? valid() : renewedAfter(cause(error)))
+                .thenCompose(Function.identity());
+    }
+
+    private static CompletableFuture<Void> valid() {
+        return CompletableFuture.completedFuture(null);
+    }
+
+    private CompletableFuture<Void> renewedAfter(Throwable error) {
+        if (!(error instanceof LeaseAtRiskException atRisk) || atRisk.getCause() != null) {
+            return CompletableFuture.failedFuture(error);
+        }
+        return hold.renewAsync().exceptionally(failure -> {
+            throw notRenewed(cause(failure), atRisk);
         });
+    }
+
+    private static Throwable cause(Throwable error) {
+        return error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+    }
+
+    /** The loss of a hold as far as is known at this moment, without waiting; null if it is held or was released. */
+    public static @Nullable LeaseLostException lossOf(Hold hold) {
+        return hold.ensureValidForAsync(Duration.ZERO)
+                .handle((valid, error) -> error instanceof LeaseLostException lost ? lost : null)
+                .toCompletableFuture()
+                .getNow(null);
     }
 
     /** The loss of the hold, or null if it is held or was released. */
     public @Nullable LeaseLostException loss() {
-        try {
-            hold.ensureValidFor(Duration.ZERO);
-            return null;
-        } catch (LeaseLostException lost) {
-            return lost;
-        } catch (IllegalStateException releasedOrAtRisk) {
-            return null;
-        }
+        return lossOf(hold);
     }
 
     /** The loss that only the release has detected, or null. */

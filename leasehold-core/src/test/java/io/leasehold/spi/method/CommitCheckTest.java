@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -46,6 +47,15 @@ class CommitCheckTest {
             }
         }
 
+        CompletionStage<Void> ensureAsync(Duration needed) {
+            try {
+                ensure(needed);
+                return CompletableFuture.completedStage(null);
+            } catch (RuntimeException e) {
+                return CompletableFuture.failedStage(e);
+            }
+        }
+
         void renew() {
             renewals++;
             if (refusal != null) {
@@ -71,6 +81,9 @@ class CommitCheckTest {
                     Hold.class.getClassLoader(), new Class<?>[] {Hold.class}, (proxy, method, args) -> {
                         switch (method.getName()) {
                             case "ensureValidFor" -> ensure((Duration) args[0]);
+                            case "ensureValidForAsync" -> {
+                                return ensureAsync((Duration) args[0]);
+                            }
                             case "renew" -> renew();
                             case "renewAsync" -> {
                                 return renewAsync();
@@ -153,8 +166,11 @@ class CommitCheckTest {
     private static Hold atRisk(CompletableFuture<Void> renewal) {
         return (Hold) Proxy.newProxyInstance(
                 Hold.class.getClassLoader(), new Class<?>[] {Hold.class}, (proxy, method, args) -> {
-                    if (method.getName().equals("ensureValidFor") && !renewal.isDone()) {
-                        throw new LeaseAtRiskException(LockName.of("l"), Duration.ZERO, GUARD);
+                    if (method.getName().equals("ensureValidForAsync")) {
+                        return renewal.isDone()
+                                ? CompletableFuture.completedStage(null)
+                                : CompletableFuture.failedStage(
+                                        new LeaseAtRiskException(LockName.of("l"), Duration.ZERO, GUARD));
                     }
                     return method.getName().equals("renewAsync") ? renewal : null;
                 });

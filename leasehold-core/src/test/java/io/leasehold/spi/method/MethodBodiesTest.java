@@ -13,6 +13,7 @@ import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -31,6 +32,9 @@ class MethodBodiesTest {
             Hold.class.getClassLoader(), new Class<?>[] {Hold.class}, (proxy, method, arguments) -> {
                 if (method.getName().equals("ensureValidFor") && end != null) {
                     throw end;
+                }
+                if (method.getName().equals("ensureValidForAsync")) {
+                    return end == null ? CompletableFuture.completedStage(null) : CompletableFuture.failedStage(end);
                 }
                 return method.getName().equals("equals") ? proxy == arguments[0] : null;
             });

@@ -26,7 +26,9 @@ public final class TestHunt implements Supplier<String> {
             "io.leasehold.memory.InMemoryNodeTest",
             "io.leasehold.engine.AcquireMachineExhaustiveTest",
             "io.leasehold.engine.AcquireMachineTest",
-            "io.leasehold.engine.GrantMachineExhaustiveTest");
+            "io.leasehold.engine.GrantMachineExhaustiveTest",
+            "io.leasehold.engine.WaitingChecksTest",
+            "io.leasehold.engine.EnsureValidTest");
 
     private final List<String> tests;
 

@@ -82,6 +82,7 @@ public final class VariantsCommand implements Callable<Integer> {
         private static List<Suite> all() {
             return List.of(
                     new Suite("redis", Variants.all(), Hunt.class, true),
+                    new Suite("redis", CheckVariants.all(), Hunt.class, true),
                     new Suite("redis", JointVariants.calls(), JointHunt.OfCalls.class, false),
                     new Suite("redis", JointVariants.scripts(), JointHunt.OfScripts.class, false),
                     new Suite("redis", LineVariants.all(), JointHunt.OfLine.class, false),

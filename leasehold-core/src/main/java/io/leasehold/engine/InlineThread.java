@@ -1,0 +1,52 @@
+package io.leasehold.engine;
+
+import java.util.Locale;
+
+/**
+ * Recognises the threads that must not wait for the store, since its answer or other clients' work may need them: timers,
+ * listeners that are called inline, and event loops.
+ */
+final class InlineThread {
+
+    private static final String NON_BLOCKING = "reactor.core.scheduler.NonBlocking";
+    /** Netty, Vert.x and drivers on Netty name the threads of their event loops so. */
+    private static final String EVENT_LOOP = "eventloop";
+
+    private static final ThreadLocal<Boolean> INLINE = new ThreadLocal<>();
+
+    private InlineThread() {}
+
+    /** Runs a step during which this thread must not wait. */
+    static void run(Runnable step) {
+        if (INLINE.get() != null) {
+            step.run();
+            return;
+        }
+        INLINE.set(true);
+        try {
+            step.run();
+        } finally {
+            INLINE.remove();
+        }
+    }
+
+    /** Whether the current thread must not wait. */
+    static boolean isCurrent() {
+        Thread thread = Thread.currentThread();
+        return INLINE.get() != null
+                || thread.getName().toLowerCase(Locale.ROOT).contains(EVENT_LOOP)
+                || isNonBlocking(thread.getClass());
+    }
+
+    /** Whether Reactor calls threads of this class non-blocking; by name, since core does not know Reactor. */
+    private static boolean isNonBlocking(Class<?> of) {
+        for (Class<?> each = of; each != null; each = each.getSuperclass()) {
+            for (Class<?> marker : each.getInterfaces()) {
+                if (marker.getName().equals(NON_BLOCKING)) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+}

@@ -1,0 +1,166 @@
+package io.leasehold.engine;
+
+import io.leasehold.LeaseAtRiskException;
+import io.leasehold.spi.LockRuntime;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One caller's check of a lease, or of several as one, with less validity left than it asks for: asks for renewals of all, waits
+ * for the answers, and checks all again.
+ */
+final class ValidityWait {
+
+    /** The check of one of the leases. */
+    private final class Part implements WaitingChecks.Check {
+        private final ActiveLease lease;
+        private final long neededNanos;
+        private volatile WaitingChecks.@Nullable Verdict answer;
+
+        Part(ActiveLease lease, long neededNanos) {
+            this.lease = lease;
+            this.neededNanos = neededNanos;
+        }
+
+        @Override
+        public long neededNanos() {
+            return neededNanos;
+        }
+
+        @Override
+        public void answered(WaitingChecks.Verdict verdict) {
+            answer = verdict;
+            boolean isLast = unanswered.decrementAndGet() == 0;
+            if (isLast || verdict instanceof WaitingChecks.Lost || verdict instanceof WaitingChecks.GivenBack) {
+                done.complete(null);
+            }
+        }
+    }
+
+    private final Duration wanted;
+    private final List<Part> parts;
+    private final AtomicInteger unanswered;
+    /** Completes once all are answered, or one has ended: then there is nothing to wait for. */
+    private final CompletableFuture<Void> done = new CompletableFuture<>();
+
+    private ValidityWait(List<ActiveLease> leases, Duration wanted) {
+        this.wanted = wanted;
+        this.unanswered = new AtomicInteger(leases.size());
+        this.parts = leases.stream()
+                .map(lease -> new Part(lease, neededNanos(lease, leases.size())))
+                .toList();
+    }
+
+    /** Several leases wait for the slowest answer, during which the others lose validity. */
+    private long neededNanos(ActiveLease lease, int leases) {
+        Timings timings = lease.owner().settings().timings();
+        long atOnceNanos = Timings.saturatedNanos(wanted);
+        return leases == 1 ? atOnceNanos : Math.min(timings.validityNanos(), atOnceNanos + timings.answerNanos());
+    }
+
+    /** The risk of the first lease that is valid for less; null if all are valid for so long. */
+    private static @Nullable LeaseAtRiskException risk(List<ActiveLease> leases, Duration wanted) {
+        LeaseAtRiskException first = null;
+        for (ActiveLease lease : leases) {
+            LeaseAtRiskException risk = lease.risk(wanted);
+            first = first == null ? risk : first;
+        }
+        return first;
+    }
+
+    /** Returns once all are valid for so long; throws if one is lost, or at risk even after a renewal. */
+    static void ensure(List<ActiveLease> leases, Duration wanted) {
+        LeaseAtRiskException atRisk = risk(leases, wanted);
+        if (atRisk != null) {
+            ensure(leases, wanted, atRisk);
+        }
+    }
+
+    /** Does the same after a first look, which has found this. */
+    static void ensure(List<ActiveLease> leases, Duration wanted, LeaseAtRiskException atRisk) {
+        if (!areRenewed(leases) || InlineThread.isCurrent()) {
+            throw atRisk;
+        }
+        new ValidityWait(leases, wanted).await();
+    }
+
+    /** As {@link #ensure}, without waiting; completes on a callback thread. */
+    static CompletionStage<Void> ensureAsync(List<ActiveLease> leases, Duration wanted) {
+        try {
+            LeaseAtRiskException atRisk = risk(leases, wanted);
+            if (atRisk == null) {
+                return CompletableFuture.completedStage(null);
+            }
+            return areRenewed(leases)
+                    ? new ValidityWait(leases, wanted).later()
+                    : CompletableFuture.failedStage(atRisk);
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedStage(e);
+        }
+    }
+
+    private static boolean areRenewed(List<ActiveLease> leases) {
+        return leases.stream()
+                .allMatch(lease -> lease.owner().settings().timings().renewed());
+    }
+
+    private LockRuntime runtime() {
+        return parts.get(0).lease.owner().context().runtime();
+    }
+
+    /** Sends what is to be sent for all, before the first of them is waited for. */
+    private void ask() {
+        parts.forEach(part -> part.lease.owner().ask(part.lease, part));
+    }
+
+    private void await() {
+        ask();
+        try {
+            runtime().await(done);
+        } catch (InterruptedException e) {
+            // Stays the caller's: the lease goes on, and so does its renewal.
+            Thread.currentThread().interrupt();
+        }
+        judge();
+    }
+
+    /** The stage that the caller gets cannot be cancelled: others may wait for the same renewal. */
+    private CompletionStage<Void> later() {
+        CompletableFuture<Void> told = new CompletableFuture<>();
+        ask();
+        done.whenComplete((all, never) -> Futures.execute(runtime(), () -> tell(told)));
+        return told.minimalCompletionStage();
+    }
+
+    private void tell(CompletableFuture<Void> told) {
+        try {
+            judge();
+        } catch (RuntimeException | Error e) {
+            told.completeExceptionally(e);
+            return;
+        }
+        told.complete(null);
+    }
+
+    /** Checks all again, at this moment; a loss counts more than a risk. */
+    private void judge() {
+        LeaseAtRiskException first = null;
+        for (Part part : parts) {
+            WaitingChecks.Verdict verdict = part.answer;
+            if (verdict == null) {
+                part.lease.owner().withdraw(part);
+            }
+            LeaseAtRiskException still = part.lease.riskAfter(verdict, wanted);
+            if (still != null && first == null) {
+                first = LeaseMessages.stillAtRisk(still, wanted, verdict, part.lease.owner());
+            }
+        }
+        if (first != null) {
+            throw first;
+        }
+    }
+}

@@ -1,0 +1,78 @@
+package io.leasehold.verify.variants;
+
+import java.util.List;
+
+/** Those of checks of the validity that renew a lease and wait for the answer. */
+final class CheckVariants {
+
+    private static final String WAITING = "engine/WaitingChecks.java";
+    private static final String WAIT = "engine/ValidityWait.java";
+
+    private CheckVariants() {}
+
+    static List<Variant> all() {
+        return List.of(
+                new Variant(
+                        "ensure-passes-by-the-answer",
+                        "a renewal that was answered passes a check, whatever is left since it was sent",
+                        WAIT,
+                        "LeaseAtRiskException still = part.lease.riskAfter(verdict, wanted);",
+                        "LeaseAtRiskException still = verdict instanceof WaitingChecks.TooLittle ? null :"
+                                + " part.lease.riskAfter(verdict, wanted);"),
+                new Variant(
+                        "ensure-shares-what-left-before",
+                        "the answer to a renewal that had left before is final for a check",
+                        WAITING,
+                        "machine.renewals() + (machine.isToLeave() ? 0 : 1));",
+                        "machine.renewals() + (machine.isRenewing() ? 0 : 1));"),
+                new Variant(
+                        "ensure-without-asking",
+                        "a check that could wait says at risk, and the store is not asked",
+                        WAIT,
+                        "if (!areRenewed(leases) || InlineThread.isCurrent()) {",
+                        "if (!leases.isEmpty()) {"),
+                new Variant(
+                        "ensure-sends-no-other",
+                        "a renewal that is not enough is followed by no other",
+                        WAITING,
+                        "} else if (!machine.isRenewing()) {",
+                        "} else if (machine.renewals() == 0) {"),
+                new Variant(
+                        "ensure-beyond-the-end",
+                        "a check waits on when its lease has ended",
+                        WAITING,
+                        "            return end(machine);\n",
+                        "            return machine.isRenewing() ? null : end(machine);\n"),
+                new Variant(
+                        "ensure-for-ever",
+                        "a check waits for an answer without a limit",
+                        WAITING,
+                        "return nowNanos - one.limitAtNanos >= 0 ? new Unanswered() : null;",
+                        "return null;"),
+                new Variant(
+                        "ensure-first-part",
+                        "of several leases as one the first alone is checked",
+                        WAIT,
+                        "first = first == null ? risk : first;",
+                        "first = lease == leases.get(0) ? risk : first;"),
+                new Variant(
+                        "ensure-parts-not-again",
+                        "several leases are not checked again after the wait for the slowest answer",
+                        WAIT,
+                        "LeaseAtRiskException still = part.lease.riskAfter(verdict, wanted);",
+                        "LeaseAtRiskException still = verdict instanceof WaitingChecks.Passed ? null :"
+                                + " part.lease.riskAfter(verdict, wanted);"),
+                new Variant(
+                        "ensure-believes-a-sleep",
+                        "a check is answered by a validity that nothing has confirmed since the machine slept",
+                        WAITING,
+                        "long leftNanos = machine.remainingNanos(nowNanos);",
+                        "long leftNanos = machine.validUntilAtNanos() - nowNanos;"),
+                new Variant(
+                        "ensure-for-the-next-holder",
+                        "a check of a lease that was given back passes by that of the next holder in the process",
+                        "engine/HeldGrant.java",
+                        "if (current == lease && givenBack != lease) {",
+                        "if (machine.isHeld()) {"));
+    }
+}
