@@ -1,6 +1,7 @@
 package io.leasehold.engine;
 
 import io.leasehold.LockListener;
+import io.leasehold.spi.InlineThread;
 import java.util.List;
 import java.util.function.Consumer;
 import org.slf4j.Logger;

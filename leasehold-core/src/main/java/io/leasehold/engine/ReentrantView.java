@@ -96,6 +96,10 @@ final class ReentrantView implements ReentrantLockView {
         try {
             lease.ensureValidFor(Duration.ZERO);
         } catch (LeaseAtRiskException unconfirmed) {
+            if (unconfirmed.getCause() != null) {
+                // The check itself has asked the store.
+                throw unconfirmed;
+            }
             lease.renew();
             lease.ensureValidFor(Duration.ZERO);
         }

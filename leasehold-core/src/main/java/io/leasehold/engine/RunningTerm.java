@@ -106,7 +106,7 @@ final class RunningTerm implements Term {
         } catch (IllegalStateException e) {
             return CompletableFuture.failedStage(e);
         }
-        return lease.ensureValidForAsync(duration);
+        return lease.ensureValidForAsync(duration).thenRun(this::refuseIfGivenBack);
     }
 
     private synchronized void refuseIfGivenBack() {

@@ -1,5 +1,6 @@
 package io.leasehold.engine;
 
+import io.leasehold.spi.InlineThread;
 import io.leasehold.spi.LockRuntime;
 import java.util.ArrayList;
 import java.util.List;

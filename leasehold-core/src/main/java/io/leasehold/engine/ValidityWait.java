@@ -1,6 +1,7 @@
 package io.leasehold.engine;
 
 import io.leasehold.LeaseAtRiskException;
+import io.leasehold.spi.InlineThread;
 import io.leasehold.spi.LockRuntime;
 import java.time.Duration;
 import java.util.List;
@@ -55,11 +56,11 @@ final class ValidityWait {
                 .toList();
     }
 
-    /** Several leases wait for the slowest answer, during which the others lose validity. */
+    /** Several leases wait for the slowest answer, during which the others lose validity; a check waits for up to two answers. */
     private long neededNanos(ActiveLease lease, int leases) {
         Timings timings = lease.owner().settings().timings();
         long atOnceNanos = Timings.saturatedNanos(wanted);
-        return leases == 1 ? atOnceNanos : Math.min(timings.validityNanos(), atOnceNanos + timings.answerNanos());
+        return leases == 1 ? atOnceNanos : Math.min(timings.validityNanos(), atOnceNanos + 2 * timings.answerNanos());
     }
 
     /** The risk of the first lease that is valid for less; null if all are valid for so long. */
@@ -148,12 +149,15 @@ final class ValidityWait {
 
     /** Checks all again, at this moment; a loss counts more than a risk. */
     private void judge() {
+        for (Part part : parts) {
+            // Before the first that has ended throws: no part must go on asking for a check that is over.
+            if (part.answer == null) {
+                part.lease.owner().withdraw(part);
+            }
+        }
         LeaseAtRiskException first = null;
         for (Part part : parts) {
             WaitingChecks.Verdict verdict = part.answer;
-            if (verdict == null) {
-                part.lease.owner().withdraw(part);
-            }
             LeaseAtRiskException still = part.lease.riskAfter(verdict, wanted);
             if (still != null && first == null) {
                 first = LeaseMessages.stillAtRisk(still, wanted, verdict, part.lease.owner());

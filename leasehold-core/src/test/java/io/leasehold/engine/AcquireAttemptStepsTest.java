@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** What one attempt asks for, with which owner token, and what it leaves armed. */
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(60)
 final class AcquireAttemptStepsTest {

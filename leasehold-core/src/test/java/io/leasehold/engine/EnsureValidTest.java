@@ -20,6 +20,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.InlineThread;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;

@@ -6,9 +6,11 @@ import io.leasehold.LeaseLostException;
 import io.leasehold.LockStoreException;
 import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
+import io.leasehold.spi.InlineThread;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -19,6 +21,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Immutable. Each thread knows its own current scope.
  */
 public final class LeaseScope {
+
+    /** How often a commit is checked while renewals of one hold take the validity of another. */
+    private static final int COMMIT_LOOKS = 3;
 
     private static final ThreadLocal<@Nullable LeaseScope> CURRENT = new ThreadLocal<>();
 
@@ -124,13 +129,35 @@ public final class LeaseScope {
      * @throws IllegalStateException if one was released inside its body
      */
     public void checkCommit() {
-        for (LeaseScope scope = this; scope != null; scope = scope.outer) {
-            scope.ensureValid();
+        for (int look = 1; true; look++) {
+            for (LeaseScope scope = this; scope != null; scope = scope.outer) {
+                scope.ensureValid();
+            }
+            LeaseScope risky = tooShort();
+            if (risky == null) {
+                return;
+            } else if (look == COMMIT_LOOKS) {
+                throw risky.atRisk();
+            }
         }
-        // A renewal takes time, and the leases that were checked before it have lost that time.
+    }
+
+    /**
+     * A scope whose hold is valid for less than its guard at this moment, or null. It asks nothing: a renewal takes time, which the
+     * holds that were checked before it have lost.
+     */
+    private @Nullable LeaseScope tooShort() {
         for (LeaseScope scope = this; scope != null; scope = scope.outer) {
-            scope.hold.ensureValidFor(scope.commitGuard);
+            Duration left = scope.hold.remainingValidity();
+            if (left.isZero() || left.compareTo(scope.commitGuard) < 0) {
+                return scope;
+            }
         }
+        return null;
+    }
+
+    private LeaseAtRiskException atRisk() {
+        return new LeaseAtRiskException(locks.names().get(0), hold.remainingValidity(), commitGuard);
     }
 
     private void ensureValid() {
@@ -164,9 +191,17 @@ public final class LeaseScope {
 
     /** As {@link #checkCommit()}, without blocking a thread; completes exceptionally with the same exceptions. */
     public CompletableFuture<Void> checkCommitAsync() {
-        return ofAll(LeaseScope::ensureValidAsync)
-                .thenCompose(all -> ofAll(scope ->
-                        scope.hold.ensureValidForAsync(scope.commitGuard).toCompletableFuture()));
+        return checkCommitAsync(1);
+    }
+
+    private CompletableFuture<Void> checkCommitAsync(int look) {
+        return ofAll(LeaseScope::ensureValidAsync).thenCompose(all -> {
+            LeaseScope risky = tooShort();
+            if (risky == null) {
+                return valid();
+            }
+            return look == COMMIT_LOOKS ? CompletableFuture.failedFuture(risky.atRisk()) : checkCommitAsync(look + 1);
+        });
     }
 
     /** Begins a step for this scope and all around it, and completes when all have. */
@@ -202,12 +237,19 @@ public final class LeaseScope {
         return error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
     }
 
-    /** The loss of a hold as far as is known at this moment, without waiting; null if it is held or was released. */
+    /** The loss of a hold as far as is known at this moment, without asking the store; null if it is held or was released. */
     public static @Nullable LeaseLostException lossOf(Hold hold) {
-        return hold.ensureValidForAsync(Duration.ZERO)
-                .handle((valid, error) -> error instanceof LeaseLostException lost ? lost : null)
-                .toCompletableFuture()
-                .getNow(null);
+        AtomicReference<@Nullable LeaseLostException> known = new AtomicReference<>();
+        InlineThread.run(() -> {
+            try {
+                hold.ensureValidFor(Duration.ZERO);
+            } catch (LeaseLostException lost) {
+                known.set(lost);
+            } catch (IllegalStateException atRiskOrReleased) {
+                // It is not lost.
+            }
+        });
+        return known.get();
     }
 
     /** The loss of the hold, or null if it is held or was released. */

@@ -8,14 +8,17 @@ import io.leasehold.LeaseAtRiskException;
 import io.leasehold.LeaseLostException;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.spi.InlineThread;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -84,6 +87,9 @@ class CommitCheckTest {
                             case "ensureValidForAsync" -> {
                                 return ensureAsync((Duration) args[0]);
                             }
+                            case "remainingValidity" -> {
+                                return Duration.ofMillis(millis);
+                            }
                             case "renew" -> renew();
                             case "renewAsync" -> {
                                 return renewAsync();
@@ -126,13 +132,45 @@ class CommitCheckTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void theTimeThatARenewalTakesIsMissingFromTheOthers(boolean async) {
+    void theTimeThatARenewalTakesIsMissingFromTheOthers(boolean async) throws Throwable {
         Validity outer = new Validity("outer", 500, 700);
         Validity inner = new Validity("inner", 1_200, 0);
         outer.inner = inner;
+        check(inner.scope(outer.scope(null)), async);
+        assertThat(inner.renewals).as("renewed once the other had been").isOne();
+        assertThat(outer.renewals).isOne();
+    }
+
+    /** All are valid at one moment, or the commit is refused. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void renewalsThatCostEachOtherTheirValidityEnd(boolean async) {
+        Validity outer = new Validity("outer", 500, 29_500);
+        Validity inner = new Validity("inner", 1_200, 29_500);
+        outer.inner = inner;
+        inner.inner = outer;
         assertThatThrownBy(() -> check(inner.scope(outer.scope(null)), async))
                 .isInstanceOf(LeaseAtRiskException.class)
                 .hasMessageContaining("inner");
+        assertThat(outer.renewals).isEqualTo(3);
+    }
+
+    /** Listeners, timers and the ends of bodies ask for a loss: that must cost no request and no wait. */
+    @Test
+    void theLossThatIsKnownIsToldWithoutARenewal() {
+        LeaseLostException lost = new LeaseLostException(LockName.of("x"), LossCause.EXPIRED, "it was not renewed");
+        RuntimeException atRisk = new LeaseAtRiskException(LockName.of("x"), Duration.ZERO, Duration.ZERO);
+        for (RuntimeException known : List.of(lost, atRisk, new IllegalStateException("it was released"))) {
+            List<Boolean> mayWait = new ArrayList<>();
+            Hold hold = (Hold) Proxy.newProxyInstance(
+                    Hold.class.getClassLoader(), new Class<?>[] {Hold.class}, (proxy, method, args) -> {
+                        assertThat(method.getName()).isEqualTo("ensureValidFor");
+                        mayWait.add(!InlineThread.isCurrent());
+                        throw known;
+                    });
+            assertThat(LeaseScope.lossOf(hold)).isSameAs(known == lost ? lost : null);
+            assertThat(mayWait).containsExactly(false);
+        }
     }
 
     @ParameterizedTest

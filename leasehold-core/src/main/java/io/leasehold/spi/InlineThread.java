@@ -1,23 +1,24 @@
-package io.leasehold.engine;
+package io.leasehold.spi;
 
+import java.util.List;
 import java.util.Locale;
 
 /**
  * Recognises the threads that must not wait for the store, since its answer or other clients' work may need them: timers,
  * listeners that are called inline, and event loops.
  */
-final class InlineThread {
+public final class InlineThread {
 
     private static final String NON_BLOCKING = "reactor.core.scheduler.NonBlocking";
-    /** Netty, Vert.x and drivers on Netty name the threads of their event loops so. */
-    private static final String EVENT_LOOP = "eventloop";
+    /** Netty, Vert.x, and drivers on Netty name the threads of their event loops so. */
+    private static final List<String> EVENT_LOOPS = List.of("eventloop", "eventexecutor", "-netty-", "-elg-");
 
     private static final ThreadLocal<Boolean> INLINE = new ThreadLocal<>();
 
     private InlineThread() {}
 
     /** Runs a step during which this thread must not wait. */
-    static void run(Runnable step) {
+    public static void run(Runnable step) {
         if (INLINE.get() != null) {
             step.run();
             return;
@@ -31,10 +32,11 @@ final class InlineThread {
     }
 
     /** Whether the current thread must not wait. */
-    static boolean isCurrent() {
+    public static boolean isCurrent() {
         Thread thread = Thread.currentThread();
+        String name = thread.getName().toLowerCase(Locale.ROOT);
         return INLINE.get() != null
-                || thread.getName().toLowerCase(Locale.ROOT).contains(EVENT_LOOP)
+                || EVENT_LOOPS.stream().anyMatch(name::contains)
                 || isNonBlocking(thread.getClass());
     }
 
