@@ -1,6 +1,7 @@
 package io.leasehold.engine;
 
 import io.leasehold.HoldEnd;
+import io.leasehold.Holder;
 import io.leasehold.LeaseAtRiskException;
 import io.leasehold.LeaseLostException;
 import io.leasehold.LockListener;
@@ -8,10 +9,13 @@ import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.NodeVote;
 import io.leasehold.ReleaseOutcome;
+import io.leasehold.admin.ClientRecord;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
@@ -89,6 +93,16 @@ final class ActiveLease implements LeakWatch.Watched {
     }
 
     /** The name of the thread that waited for it, or empty. */
+    ClientRecord.ClientHold asClientHold(long renewals) {
+        Duration held = heldFor();
+        Instant since = Instant.ofEpochMilli(owner.context().runtime().wallMillis() - held.toMillis());
+        return new ClientRecord.ClientHold(name().text(), openerName(), since, renewals);
+    }
+
+    Holder asHolder(long remainingNanos) {
+        return new Holder(owner.context().holderId(), Duration.ofNanos(remainingNanos), OptionalLong.of(token));
+    }
+
     synchronized String openerName() {
         return opener == null ? "" : opener.getName();
     }

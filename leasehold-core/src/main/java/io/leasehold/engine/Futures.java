@@ -1,11 +1,13 @@
 package io.leasehold.engine;
 
+import io.leasehold.LockName;
 import io.leasehold.spi.InlineThread;
 import io.leasehold.spi.LockRuntime;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -104,5 +106,15 @@ final class Futures {
             }
         }));
         return handed;
+    }
+
+    /** Whether the step has succeeded: an Error in it does not prevent the release of the lock at the store. */
+    static boolean succeeds(LockName lock, String what, BooleanSupplier step) {
+        try {
+            return step.getAsBoolean();
+        } catch (RuntimeException | Error e) {
+            LOG.error("lock \"{}\" could not be {}; it is released", lock, what, e);
+            return false;
+        }
     }
 }

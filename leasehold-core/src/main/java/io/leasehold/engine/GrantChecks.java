@@ -1,6 +1,8 @@
 package io.leasehold.engine;
 
 import io.leasehold.spi.LockRuntime;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,11 +13,15 @@ import org.jspecify.annotations.Nullable;
 final class GrantChecks {
 
     private final HeldGrant grant;
+    private final GrantMachine machine;
+    private final GrantRenewals renewals;
     private final WaitingChecks waiting;
     private LockRuntime.@Nullable Timer limit;
 
-    GrantChecks(HeldGrant grant) {
+    GrantChecks(HeldGrant grant, GrantMachine machine, GrantRenewals renewals) {
         this.grant = grant;
+        this.machine = machine;
+        this.renewals = renewals;
         this.waiting = new WaitingChecks(grant.settings().timings().answerNanos());
     }
 
@@ -24,11 +30,32 @@ final class GrantChecks {
         return waiting;
     }
 
+    /** A check of a lease that is not the current one any more, or was given back, must not pass by the validity of the grant. */
+    void ask(ActiveLease lease, WaitingChecks.Check check) {
+        List<GrantMachine.Action> actions = new ArrayList<>(4);
+        synchronized (grant) {
+            if (grant.isFor(lease)) {
+                waiting.asked(check, machine, grant.now(), actions);
+            } else {
+                actions.add(new WaitingChecks.Answer(check, new WaitingChecks.GivenBack()));
+            }
+        }
+        grant.perform(actions);
+    }
+
+    void withdraw(WaitingChecks.Check check) {
+        List<GrantMachine.Action> actions = new ArrayList<>(1);
+        synchronized (grant) {
+            waiting.withdrawn(check, actions);
+        }
+        grant.perform(actions);
+    }
+
     void perform(WaitingChecks.Step step) {
         if (step instanceof WaitingChecks.Answer answer) {
             answer.check().answered(answer.verdict());
         } else if (step instanceof WaitingChecks.Hurry) {
-            grant.context().renewals().hurry(grant.renewals());
+            grant.context().renewals().hurry(renewals);
         } else {
             // The limit of this moment: threads may perform their steps in another order than they were decided.
             armLimit();

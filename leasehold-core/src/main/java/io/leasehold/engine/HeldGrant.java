@@ -12,12 +12,9 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -267,23 +264,19 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     }
 
     private synchronized GrantChecks checks() {
-        checks = checks == null ? new GrantChecks(this) : checks;
+        checks = checks == null ? new GrantChecks(this, machine, renewals) : checks;
         return checks;
     }
 
-    /** A check of a lease that is not the current one any more, or was given back, must not pass by the validity of the grant. */
     @Override
     public void ask(ActiveLease lease, WaitingChecks.Check check) {
         checkForSuspension();
-        List<GrantMachine.Action> actions = new ArrayList<>(4);
-        synchronized (this) {
-            if (current == lease && givenBack != lease) {
-                checks().waiting().asked(check, machine, now(), actions);
-            } else {
-                actions.add(new WaitingChecks.Answer(check, new WaitingChecks.GivenBack()));
-            }
-        }
-        perform(actions);
+        checks().ask(lease, check);
+    }
+
+    /** Whether the validity of the grant is this lease's: no longer once another is current, or its holder has given it back. */
+    synchronized boolean isFor(ActiveLease lease) {
+        return current == lease && givenBack != lease;
     }
 
     @Override
@@ -293,15 +286,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     @Override
     public void withdraw(WaitingChecks.Check check) {
-        List<GrantMachine.Action> actions = new ArrayList<>(1);
-        synchronized (this) {
-            checks().waiting().withdrawn(check, actions);
-        }
-        perform(actions);
-    }
-
-    GrantRenewals renewals() {
-        return renewals;
+        checks().withdraw(check);
     }
 
     /** Whether its next renewal must not wait for others to share its request. */
@@ -351,13 +336,13 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         }
         perform(actions);
         Duration atLeast = settings.options().atLeast();
-        if (atLeast.isZero() || !succeeds("kept for " + atLeast, () -> keep(lease))) {
+        if (atLeast.isZero() || !Futures.succeeds(name, "kept for " + atLeast, () -> keep(lease))) {
             passOnOrRelease(lease);
         }
     }
 
     private void passOnOrRelease(ActiveLease lease) {
-        if (succeeds("passed on within the process", () -> passOn(lease))) {
+        if (Futures.succeeds(name, "passed on within the process", () -> passOn(lease))) {
             return;
         }
         try {
@@ -370,16 +355,6 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
             // Otherwise it would be renewed for as long as the client lives.
             context.timeline().schedule(RELEASE_AGAIN_NANOS, () -> passOnOrRelease(lease));
             throw e;
-        }
-    }
-
-    /** An Error in the step does not prevent the release at the store. */
-    private boolean succeeds(String what, BooleanSupplier step) {
-        try {
-            return step.getAsBoolean();
-        } catch (RuntimeException | Error e) {
-            LOG.error("lock \"{}\" could not be {}; it is released", name, what, e);
-            return false;
         }
     }
 
@@ -513,16 +488,11 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     @Override
     public ClientRecord.ClientHold asClientHold() {
-        ActiveLease lease = currentLease();
-        long heldMillis = lease.heldFor().toMillis();
-        Instant since = Instant.ofEpochMilli(context.runtime().wallMillis() - heldMillis);
-        return new ClientRecord.ClientHold(name.text(), lease.openerName(), since, renewals.count());
+        return currentLease().asClientHold(renewals.count());
     }
 
     @Override
     public Holder asHolder() {
-        Duration left = Duration.ofNanos(remainingNanos());
-        return new Holder(
-                context.holderId(), left, OptionalLong.of(currentLease().token()));
+        return currentLease().asHolder(remainingNanos());
     }
 }

@@ -23,6 +23,7 @@ import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.TokenRange;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -295,6 +296,23 @@ final class CandidacyEdgesTest {
                 .withThrowableOfType(java.util.concurrent.ExecutionException.class)
                 .withCauseInstanceOf(UnsafeStoreException.class);
         assertThat(candidacy.closeAsync()).isCompletedWithValue(null);
+    }
+
+    /** It is given back only once its callback has returned, and a renewal until then proves no term. */
+    @Test
+    void aCheckOfATermThatIsResignedMeanwhileDoesNotPass() {
+        Candidacy candidacy = stand();
+        elect();
+        runtime.pass(Duration.ofSeconds(8));
+        CompletableFuture<Void> check =
+                terms.get(0).ensureValidForAsync(Duration.ofSeconds(25)).toCompletableFuture();
+        assertThat(check).isNotDone();
+        candidacy.resignAsync();
+        store.renewals().get(0).answer().complete(new RenewReply(List.of(new RenewReply.Renewed(runtime.nanoTime()))));
+        assertThat(check)
+                .failsWithin(Duration.ZERO)
+                .withThrowableOfType(java.util.concurrent.ExecutionException.class)
+                .withCauseInstanceOf(IllegalStateException.class);
     }
 
     @Test

@@ -350,6 +350,16 @@ final class EnsureValidTest {
                         risk -> assertThat(risk.lockName()).isEqualTo(LockName.exactly("b")));
     }
 
+    /** What is left counts from the sending: a check that asks for nearly all of it must not pass by a slow answer. */
+    @Test
+    void anAnswerThatLeavesTooLittleDoesNotPass() {
+        Lease lease = held();
+        answerLater(0, Duration.ofMillis(300));
+        assertThatThrownBy(() -> lease.ensureValidFor(Duration.ofMillis(29_500)))
+                .isInstanceOf(LeaseAtRiskException.class);
+        assertThat(lease.remainingValidity()).isEqualTo(Duration.ofMillis(29_398));
+    }
+
     /** The others are not waited for: nothing can pass any more. */
     @Test
     void theEndOfOneOfSeveralEndsTheWait() {

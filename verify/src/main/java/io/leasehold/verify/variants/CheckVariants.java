@@ -72,7 +72,7 @@ final class CheckVariants {
                         "ensure-for-the-next-holder",
                         "a check of a lease that was given back passes by that of the next holder in the process",
                         "engine/HeldGrant.java",
-                        "if (current == lease && givenBack != lease) {",
-                        "if (machine.isHeld()) {"));
+                        "return current == lease && givenBack != lease;",
+                        "return machine.isHeld();"));
     }
 }
