@@ -14,14 +14,12 @@ final class GrantChecks {
 
     private final HeldGrant grant;
     private final GrantMachine machine;
-    private final GrantRenewals renewals;
     private final WaitingChecks waiting;
     private LockRuntime.@Nullable Timer limit;
 
-    GrantChecks(HeldGrant grant, GrantMachine machine, GrantRenewals renewals) {
+    GrantChecks(HeldGrant grant, GrantMachine machine) {
         this.grant = grant;
         this.machine = machine;
-        this.renewals = renewals;
         this.waiting = new WaitingChecks(grant.settings().timings().answerNanos());
     }
 
@@ -43,6 +41,15 @@ final class GrantChecks {
         grant.perform(actions);
     }
 
+    /** The holder has given its lease back: no check of it passes any more. */
+    void givenBack() {
+        List<GrantMachine.Action> actions = new ArrayList<>(1);
+        synchronized (grant) {
+            waiting.givenBack(actions);
+        }
+        grant.perform(actions);
+    }
+
     void withdraw(WaitingChecks.Check check) {
         List<GrantMachine.Action> actions = new ArrayList<>(1);
         synchronized (grant) {
@@ -55,7 +62,7 @@ final class GrantChecks {
         if (step instanceof WaitingChecks.Answer answer) {
             answer.check().answered(answer.verdict());
         } else if (step instanceof WaitingChecks.Hurry) {
-            grant.context().renewals().hurry(renewals);
+            grant.context().renewals().hurry(grant.renewals());
         } else {
             // The limit of this moment: threads may perform their steps in another order than they were decided.
             armLimit();

@@ -12,7 +12,6 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -264,7 +263,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     }
 
     private synchronized GrantChecks checks() {
-        checks = checks == null ? new GrantChecks(this, machine, renewals) : checks;
+        checks = checks == null ? new GrantChecks(this, machine) : checks;
         return checks;
     }
 
@@ -287,6 +286,10 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     @Override
     public void withdraw(WaitingChecks.Check check) {
         checks().withdraw(check);
+    }
+
+    GrantRenewals renewals() {
+        return renewals;
     }
 
     /** Whether its next renewal must not wait for others to share its request. */
@@ -327,14 +330,12 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     /** It is kept for {@link LockOptions#atLeast()}, then passed on to the next attempt in the process, if that is allowed, else released. */
     @Override
     public void giveBack(ActiveLease lease) {
-        List<GrantMachine.Action> actions = new ArrayList<>(1);
         synchronized (this) {
             givenBack = lease;
-            if (checks != null) {
-                checks.waiting().givenBack(actions);
-            }
         }
-        perform(actions);
+        if (isUrgent()) {
+            checks().givenBack();
+        }
         Duration atLeast = settings.options().atLeast();
         if (atLeast.isZero() || !Futures.succeeds(name, "kept for " + atLeast, () -> keep(lease))) {
             passOnOrRelease(lease);

@@ -10,7 +10,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -28,21 +27,20 @@ final class HeldGrantTest {
         return keeper.begin(workshop.context.suspensions().mark(), null);
     }
 
+    /** Its end is decided before it leaves the line. */
+    private void firstInLineThatHasGivenUp() {
+        AcquireAttempt attempt = workshop.waiter();
+        attempt.giveUp();
+        workshop.queues.enter(attempt);
+        assertThat(workshop.queues.first(Workshop.NAME)).isSameAs(attempt);
+    }
+
     @Test
     void aReleaseIsFinishedAlthoughTheFirstInLineHasJustGivenUp() {
         LeaseHandle lease = held();
-        AcquireAttempt waiter = workshop.waiter();
-        workshop.queues.enter(waiter);
-        AtomicReference<CompletableFuture<ReleaseOutcome>> release = new AtomicReference<>();
-        // Its result is told before it leaves the line: just then the lease is given back.
-        waiter.result().whenComplete((attempt, error) -> {
-            assertThat(workshop.queues.first(Workshop.NAME)).isSameAs(waiter);
-            release.set(lease.state().release());
-        });
+        firstInLineThatHasGivenUp();
 
-        waiter.giveUp();
-
-        assertThat(release.get()).isCompletedWithValue(ReleaseOutcome.RELEASED);
+        assertThat(lease.state().release()).isCompletedWithValue(ReleaseOutcome.RELEASED);
         assertThat(store.releases()).hasSize(1).first().satisfies(request -> {
             assertThat(request.kind()).isEqualTo(ReleaseRequest.Kind.RELEASE);
             assertThat(request.ballot()).isEqualTo(1_063);
@@ -57,17 +55,11 @@ final class HeldGrantTest {
     @Test
     void theNextInLineGetsItIfTheFirstHasJustGivenUp() {
         LeaseHandle lease = held();
-        AcquireAttempt first = workshop.waiter();
+        firstInLineThatHasGivenUp();
         AcquireAttempt second = workshop.waiter();
-        workshop.queues.enter(first);
         workshop.queues.enter(second);
-        AtomicReference<CompletableFuture<ReleaseOutcome>> release = new AtomicReference<>();
-        first.result()
-                .whenComplete((attempt, error) -> release.set(lease.state().release()));
 
-        first.giveUp();
-
-        assertThat(release.get()).isCompletedWithValue(ReleaseOutcome.RELEASED);
+        assertThat(lease.state().release()).isCompletedWithValue(ReleaseOutcome.RELEASED);
         assertThat(store.releases()).isEmpty();
         assertThat(second.result()).isCompleted();
         assertThat(second.result().join().orElseThrow().fencingToken()).isGreaterThan(lease.fencingToken());

@@ -210,6 +210,9 @@ class CommitCheckTest {
                                 : CompletableFuture.failedStage(
                                         new LeaseAtRiskException(LockName.of("l"), Duration.ZERO, GUARD));
                     }
+                    if (method.getName().equals("remainingValidity")) {
+                        return renewal.isDone() ? GUARD : Duration.ZERO;
+                    }
                     return method.getName().equals("renewAsync") ? renewal : null;
                 });
     }
