@@ -79,9 +79,8 @@ final class QueueVariants {
                         "zookeeper-session-in-full",
                         "the time for which the leader may not have heard of a session is counted, too",
                         "zookeeper/Session.java",
-                        "(negotiatedMillis - unheardMillis(negotiatedMillis, tickMillis)) * NANOS_PER_MILLI;",
-                        "Long.MAX_VALUE / 4;\n        ttlNanos -= NANOS_PER_MILLI * 1_500;\n        sentAtNanos +="
-                                + " NANOS_PER_MILLI * 1_500;"),
+                        "return sentAtNanos - unsureNanos(ttlNanos);",
+                        "return sentAtNanos + NANOS_PER_MILLI * 1_500;"),
                 new Variant(
                         "zookeeper-turn-from-its-answer",
                         "a turn counts from the moment at which it is taken",
