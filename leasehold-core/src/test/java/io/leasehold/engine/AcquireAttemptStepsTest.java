@@ -76,11 +76,13 @@ final class AcquireAttemptStepsTest {
         AcquireAttempt impatient = entered(Duration.ZERO);
         assertThat(last().request().isWaiting()).isFalse();
         assertThat(last().request().claimNanos()).isZero();
+        assertThat(last().request().provenWithinNanos()).isZero();
         last().answer().complete(new AcquireReply.Busy(null, 0, List.of()));
         assertThat(impatient.result().join().orElseNull()).isNull();
         entered(Duration.ofNanos(1));
         assertThat(last().request().isWaiting()).isTrue();
         assertThat(last().request().claimNanos()).isPositive();
+        assertThat(last().request().provenWithinNanos()).isPositive();
     }
 
     /** Of a set of nodes some may keep its place although the set has answered busy; one node keeps nothing then. */

@@ -64,7 +64,7 @@ interface EtcdCalls extends AutoCloseable {
 
     CompletableFuture<Leased> lease(long ttlSeconds);
 
-    /** Extends a lease; empty if it has ended. */
+    /** Extends a lease; empty if it has ended. The driver sends it a second time once it was answered, which puts no key. */
     CompletableFuture<Optional<Leased>> keepAlive(long lease);
 
     /** How much is left of a lease; empty if it has ended. */

@@ -12,8 +12,9 @@ import org.jspecify.annotations.Nullable;
  * The lease of etcd that keeps the key of a place; and the longer one under which the key is being put, since a lease cannot be
  * made longer.
  *
- * <p>Knows from when each may be counted, and whether something that names it may still arrive at the cluster. Where nothing can,
- * it is left to the next attempt at the end; else it is revoked, so that what comes late fails.
+ * <p>Knows from when each may be counted, and whether a request that puts a key under it may still arrive at the cluster. Where none
+ * can, it is left to the next attempt at the end; else it is revoked, so that what comes late fails. An extension may arrive late
+ * (the driver sends each one twice, the second after the answer): it puts nothing, and nobody counts from it.
  *
  * <p>Safe for use by any thread; what changes is guarded by {@code this}, and nobody is called while it is held.
  */
@@ -27,26 +28,36 @@ final class KeyLease {
         private final long seconds;
 
         private EtcdCalls.Leased leased;
+        /** When it was granted, to whichever attempt. */
+        private final long bornNanos;
         /** When the request was sent that granted or last extended it. */
         private long fromNanos;
-        /** The requests that name it and were not answered, be they under way or lost. */
-        private int unanswered;
+        /** The requests that put a key under it and were not answered, be they under way or lost. */
+        private int puts;
+        /** The same of its extensions. */
+        private int extensions;
         /** Whether a key was asked to be put under it. */
         private boolean used;
 
-        Known(EtcdCalls.Leased leased, long seconds, long fromNanos) {
+        Known(EtcdCalls.Leased leased, long seconds, long bornNanos, long fromNanos) {
             this.leased = leased;
             this.seconds = seconds;
+            this.bornNanos = bornNanos;
             this.fromNanos = fromNanos;
         }
 
         /**
-         * Whether nothing is under it, and nothing that is under way can put something there.
+         * Whether nothing is under it, and nothing that is under way names it.
          *
          * @param deleted whether the attempt itself has deleted the key that it had put there
          */
         boolean isClean(boolean deleted) {
-            return seconds > 0 && unanswered == 0 && (deleted || !used);
+            return seconds > 0 && puts == 0 && extensions == 0 && (deleted || !used);
+        }
+
+        /** Whether a request that is under way may put a key there. */
+        boolean isInDoubt() {
+            return seconds == 0 || puts > 0;
         }
     }
 
@@ -90,13 +101,14 @@ final class KeyLease {
     CompletableFuture<Boolean> obtain(long forNanos, boolean anew) {
         long seconds = secondsFor(forNanos);
         long sentAtNanos = runtime.nanoTime();
-        EtcdCalls.Leased left = anew ? null : pool.take(seconds);
+        LeasePool.Left left = anew ? null : pool.take(seconds);
         if (left != null) {
-            begin(new Known(left, seconds, sentAtNanos - left.ttlNanos()), sentAtNanos);
+            EtcdCalls.Leased leased = left.leased();
+            begin(new Known(leased, seconds, left.bornNanos(), sentAtNanos - leased.ttlNanos()), sentAtNanos);
             return CompletableFuture.completedFuture(false);
         }
         return etcd.lease(seconds).thenApply(leased -> {
-            begin(new Known(leased, seconds, sentAtNanos), sentAtNanos);
+            begin(new Known(leased, seconds, sentAtNanos, sentAtNanos), sentAtNanos);
             return true;
         });
     }
@@ -117,18 +129,18 @@ final class KeyLease {
             one = current;
             if (one != null) {
                 one.used = true;
-                one.unanswered++;
+                one.puts++;
             }
         }
         return request.get().whenComplete((answer, error) -> {
-            if (one != null && (error == null || Failures.isLeaseGone(error))) {
+            if (one != null && error == null) {
                 answered(one);
             }
         });
     }
 
     private synchronized void answered(Known one) {
-        one.unanswered--;
+        one.puts--;
     }
 
     /**
@@ -141,7 +153,8 @@ final class KeyLease {
         synchronized (this) {
             old = current;
             other = next != null && next.leased.id() == id ? null : next;
-            current = new Known(new EtcdCalls.Leased(id, 0), 0, runtime.nanoTime());
+            long nowNanos = runtime.nanoTime();
+            current = new Known(new EtcdCalls.Leased(id, 0), 0, nowNanos, nowNanos);
             next = null;
             leave(old);
             leave(other);
@@ -173,12 +186,12 @@ final class KeyLease {
                 return CompletableFuture.completedFuture(false);
             }
             id = one.leased.id();
-            one.unanswered++;
+            one.extensions++;
             mayLive(one.leased, sentAtNanos);
         }
         return TimeLimit.start(() -> etcd.keepAlive(id)).thenApply(kept -> {
             synchronized (this) {
-                one.unanswered--;
+                one.extensions--;
                 if (kept.isPresent()) {
                     mayLive(kept.get(), sentAtNanos);
                     one.leased = kept.get();
@@ -232,7 +245,7 @@ final class KeyLease {
 
     /** It is not for another attempt: a copy of the request that moves the key there may come late. */
     private synchronized EtcdCalls.Leased beginNext(EtcdCalls.Leased leased, long sentAtNanos) {
-        next = new Known(leased, 0, sentAtNanos);
+        next = new Known(leased, 0, sentAtNanos, sentAtNanos);
         mayLive(leased, sentAtNanos);
         return leased;
     }
@@ -295,28 +308,32 @@ final class KeyLease {
     }
 
     /**
-     * The attempt is over, and puts nothing any more. Leaves the lease to the next one if nothing of this one can arrive
-     * late; else revokes it, and each other one that it has had.
+     * The attempt is over, and puts nothing any more. Leaves the lease to the next one if each request that names it was
+     * answered; else revokes it, and each other one that it has had. That is waited for only where a key may still be put under it.
      *
      * @param deleted whether the attempt has just deleted its key, by a request that was answered
      * @return completes once nothing of it can be made any more; fails if that is not sure
      */
     CompletableFuture<Boolean> end(boolean deleted) {
-        Known clean = null;
+        Known last;
+        boolean isClean;
         List<Long> doubtful;
         synchronized (this) {
-            if (current != null && next == null && leaving.isEmpty() && current.isClean(deleted)) {
-                clean = current;
-            } else {
-                leave(current);
-                leave(next);
+            last = current;
+            isClean = last != null && next == null && last.isClean(deleted);
+            if (last != null && (next != null || last.isInDoubt()) && !isClean) {
+                leave(last);
+                last = null;
             }
+            leave(next);
             current = null;
             next = null;
             doubtful = List.copyOf(leaving);
         }
-        if (clean != null) {
-            pool.giveBack(clean.seconds, clean.leased);
+        if (last != null && isClean) {
+            pool.giveBack(last.seconds, new LeasePool.Left(last.leased, last.bornNanos));
+        } else {
+            revokeInBackground(last);
         }
         return CompletableFuture.allOf(doubtful.stream().map(this::revoke).toArray(CompletableFuture<?>[]::new))
                 .thenApply(answers -> true);

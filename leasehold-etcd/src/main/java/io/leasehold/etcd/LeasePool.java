@@ -13,9 +13,11 @@ import org.jspecify.annotations.Nullable;
  * The leases of etcd that ended attempts have left for the next ones. Granting one and revoking one are writes at the cluster, and
  * extending one is none.
  *
- * <p>A lease in here keeps no key, and each request that named it was answered. Nothing is believed of it: it may have ended
- * meanwhile, and the time for which a machine slept does not show on its clock. The attempt that takes it extends it and counts from
- * that. It is not extended in here, and is revoked after a third of its ttl.
+ * <p>A lease in here keeps no key, and each request that could put one under it was answered. Nothing is believed of it: it may have
+ * ended meanwhile, and the time for which a machine slept does not show on its clock. The attempt that takes it extends it and counts
+ * from that. It is not extended in here, and is revoked after a third of its ttl.
+ *
+ * <p>An old one is not taken in. If ever a key is under it that nobody here knows of, each use would prolong that key.
  *
  * <p>Safe for use by any thread; nothing is called with a lock of this class held.
  */
@@ -24,7 +26,17 @@ final class LeasePool {
     /** More would help only a client that releases more locks than that within a third of a ttl before it acquires the next. */
     static final int MOST = 256;
 
-    private record Idle(EtcdCalls.Leased leased, long seconds, long untilNanos) {}
+    /** The greatest age of a lease that is taken in, in ttls of it. */
+    static final int MOST_TTLS = 10;
+
+    /**
+     * A lease that an attempt has left.
+     *
+     * @param bornNanos when it was granted
+     */
+    record Left(EtcdCalls.Leased leased, long bornNanos) {}
+
+    private record Idle(Left left, long seconds, long untilNanos) {}
 
     private final EtcdCalls etcd;
     private final LockRuntime runtime;
@@ -40,35 +52,42 @@ final class LeasePool {
     }
 
     /** Takes one out that was asked for with this ttl; null if there is none. It is given to one attempt. */
-    synchronized EtcdCalls.@Nullable Leased take(long seconds) {
+    synchronized @Nullable Left take(long seconds) {
         long nowNanos = runtime.nanoTime();
         for (Iterator<Idle> newestFirst = idle.descendingIterator(); newestFirst.hasNext(); ) {
             Idle one = newestFirst.next();
             if (one.seconds() == seconds && one.untilNanos() - nowNanos > 0) {
                 newestFirst.remove();
-                return one.leased();
+                return one.left();
             }
         }
         return null;
     }
 
     /**
-     * Takes one in that keeps no key, and of which no request is under way or was lost.
+     * Takes one in that keeps no key, and under which no request that is under way or was lost can put one. Never throws: what left
+     * it is done.
      *
      * @param seconds the ttl that it was asked for with
      */
-    void giveBack(long seconds, EtcdCalls.Leased leased) {
+    void giveBack(long seconds, Left left) {
         boolean kept;
         synchronized (this) {
-            kept = !closed && idle.size() < MOST;
+            long nowNanos = runtime.nanoTime();
+            long ttlNanos = left.leased().ttlNanos();
+            kept = !closed && idle.size() < MOST && (nowNanos - left.bornNanos()) / MOST_TTLS < ttlNanos;
             if (kept) {
-                idle.addLast(new Idle(leased, seconds, runtime.nanoTime() + leased.ttlNanos() / 3));
+                idle.addLast(new Idle(left, seconds, nowNanos + ttlNanos / 3));
             }
         }
-        if (kept) {
+        if (!kept) {
+            revoke(left.leased());
+            return;
+        }
+        try {
             arm();
-        } else {
-            revoke(leased);
+        } catch (RuntimeException | Error e) {
+            // The next one that is given back arms it; until then they end by themselves.
         }
     }
 
@@ -90,7 +109,7 @@ final class LeasePool {
             runtime.schedule(inNanos, this::drop);
         } catch (RuntimeException | Error e) {
             synchronized (this) {
-                armed = false; // The next one that is given back arms it; until then they end by themselves.
+                armed = false;
             }
             throw e;
         }
@@ -104,7 +123,7 @@ final class LeasePool {
             due = idle.stream().filter(one -> one.untilNanos() - nowNanos <= 0).toList();
             idle.removeAll(due);
         }
-        due.forEach(one -> revoke(one.leased()));
+        due.forEach(one -> revoke(one.left().leased()));
         arm();
     }
 
@@ -122,7 +141,7 @@ final class LeasePool {
             idle.clear();
         }
         return CompletableFuture.allOf(
-                        left.stream().map(one -> revoke(one.leased())).toArray(CompletableFuture<?>[]::new))
+                        left.stream().map(one -> revoke(one.left().leased())).toArray(CompletableFuture<?>[]::new))
                 .handle((answers, error) -> error == null);
     }
 }

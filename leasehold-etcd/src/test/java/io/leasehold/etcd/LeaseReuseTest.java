@@ -286,6 +286,15 @@ final class LeaseReuseTest {
         assertThat(etcd.queue(LOCK, keys)).containsExactly(keys.of(LOCK, owner));
     }
 
+    /** That the key could not be made under it tells enough: its extension need not be answered. */
+    @Test
+    void aLeaseThatHasEndedIsReplacedAlsoIfItsExtensionIsNotAnswered() {
+        leaveOne();
+        etcd.expire(1);
+        etcd.withhold("keepAlive");
+        assertThat(askedBy(() -> granted(owner()))).containsExactly("make", "keepAlive 1", "lease 31", "make");
+    }
+
     // ---- what is in doubt
 
     @Test
@@ -348,6 +357,38 @@ final class LeaseReuseTest {
         now(renewal(owner, TTL));
         assertThat(askedBy(() -> released(owner))).containsExactly("delete", "revoke 1");
         nextTakesNone();
+    }
+
+    /** An extension that comes late puts no key: what was released is free, whatever becomes of the lease. */
+    @Test
+    void aReleaseAfterALostExtensionIsToldOnceTheKeyIsDeleted() {
+        OwnerToken owner = owner();
+        granted(owner);
+        etcd.failNext("keepAlive", ScriptedEtcd.broken());
+        now(renewal(owner, TTL));
+        etcd.withhold("revoke");
+        assertThat(askedBy(() -> released(owner))).containsExactly("delete", "revoke 1");
+        assertThat(store.attempts()).isZero();
+        OwnerToken next = owner();
+        granted(next);
+        etcd.failNext("keepAlive", ScriptedEtcd.broken());
+        now(renewal(next, TTL));
+        etcd.failNext("revoke", ScriptedEtcd.broken());
+        released(next);
+        assertThat(askedBy(() -> runtime.runFor(Duration.ofSeconds(5)))).isEmpty();
+        assertThat(store.attempts()).isZero();
+    }
+
+    /** Each request for the key was answered: nothing makes it anew. */
+    @Test
+    void aKeyThatAnotherHasDeletedIsToldWithoutItsRevocation() {
+        OwnerToken owner = owner();
+        granted(owner);
+        etcd.removeUnheard(keys.of(LOCK, owner));
+        etcd.failNext("revoke", ScriptedEtcd.broken());
+        assertThat(askedBy(() -> assertThat(now(release(owner))).isInstanceOf(ReleaseReply.NotOurs.class)))
+                .containsExactly("delete", "revoke 1");
+        assertThat(store.attempts()).isZero();
     }
 
     @Test
@@ -452,6 +493,23 @@ final class LeaseReuseTest {
         }
     }
 
+    /** If ever a key is under it that nobody knows of, that one must end. */
+    @Test
+    void aLeaseIsNotUsedForLongerThanTenTimesItsTtl() {
+        leaveOne();
+        for (int i = 0; i < 34; i++) {
+            runtime.runFor(Duration.ofSeconds(9));
+            OwnerToken owner = owner();
+            assertThat(askedBy(() -> granted(owner))).contains("keepAlive 1");
+            assertThat(askedBy(() -> released(owner))).isEqualTo(List.of("delete"));
+        }
+        runtime.runFor(Duration.ofSeconds(4));
+        OwnerToken last = owner();
+        assertThat(askedBy(() -> granted(last))).contains("keepAlive 1");
+        assertThat(askedBy(() -> released(last))).containsExactly("delete", "revoke 1");
+        nextTakesNone();
+    }
+
     @Test
     void aClosedStoreRevokesWhatIsIdle() {
         leaveOne();
@@ -540,20 +598,27 @@ final class LeaseReuseTest {
     void aPoolThatGetsNoTimerKeepsTheLeaseAndArmsItselfWithTheNext() {
         TimersThatFail failing = new TimersThatFail(runtime);
         LeasePool pool = new LeasePool(etcd, failing.shown());
-        EtcdCalls.Leased one =
-                new EtcdCalls.Leased(etcd.newLease(31), Duration.ofSeconds(31).toNanos());
-        EtcdCalls.Leased two =
-                new EtcdCalls.Leased(etcd.newLease(31), Duration.ofSeconds(31).toNanos());
         failing.fails = true;
-        try {
-            pool.giveBack(31, one);
-            assertThat(true).as("the error is told").isFalse();
-        } catch (OutOfMemoryError e) {
-            failing.fails = false;
-        }
-        pool.giveBack(31, two);
+        pool.giveBack(31, left());
+        failing.fails = false;
+        pool.giveBack(31, left());
         assertThat(askedBy(() -> runtime.runFor(Duration.ofSeconds(11)))).containsExactly("revoke 1", "revoke 2");
         assertThat(pool.take(31)).isNull();
+    }
+
+    @Test
+    void aLeaseThatIsKeptWithoutATimerIsTakenNoLongerThanItMayBe() {
+        TimersThatFail failing = new TimersThatFail(runtime);
+        LeasePool pool = new LeasePool(etcd, failing.shown());
+        failing.fails = true;
+        pool.giveBack(31, left());
+        runtime.runFor(Duration.ofSeconds(11));
+        assertThat(pool.take(31)).isNull();
+    }
+
+    private LeasePool.Left left() {
+        return new LeasePool.Left(
+                new EtcdCalls.Leased(etcd.newLease(31), Duration.ofSeconds(31).toNanos()), runtime.nanoTime());
     }
 
     /** A runtime that has no timer to give while it {@code fails}. */

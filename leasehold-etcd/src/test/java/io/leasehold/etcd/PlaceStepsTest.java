@@ -232,6 +232,20 @@ final class PlaceStepsTest {
         assertThat(queue()).isEmpty();
     }
 
+    /** A copy of the request for the key may come under the one that was left. */
+    @Test
+    void aLeaseThatWasLeftForAnotherIsRevokedUntilThatIsAnswered() {
+        OwnerToken owner = owner();
+        etcd.put(keys.of(LOCK, owner), "host/1/x", etcd.newLease(60));
+        etcd.failNext("make", ScriptedEtcd.broken());
+        assertThat(ask(waiting(owner))).isInstanceOf(AcquireReply.Failed.class);
+        etcd.failNext("revoke", ScriptedEtcd.broken());
+        assertThat(askedBy(() -> granted(owner))).contains("revoke 2");
+        assertThat(etcd.leases).containsKey(2L);
+        assertThat(askedBy(() -> release(owner))).contains("revoke 2");
+        assertThat(etcd.leases).isEmpty();
+    }
+
     @Test
     void aLeaseThatHasEndedBeforeTheKeyIsMadeIsReplaced() {
         OwnerToken owner = owner();

@@ -216,7 +216,7 @@ final class QueueEntry {
     }
 
     private CompletableFuture<AcquireReply> make(AcquireRequest request, Session in, int looks) {
-        Sending sent = Sending.now(shared.runtime);
+        long sentAtNanos = shared.runtime.nanoTime();
         CompletableFuture<SessionCalls.Created> making =
                 in.create(lockPath + "/" + Znodes.prefixFor(id), data, CreateMode.EPHEMERAL_SEQUENTIAL);
         // Sent at once: it is answered after the making, in the same order as by the leader.
@@ -225,7 +225,7 @@ final class QueueEntry {
                     if (error == null) {
                         OwnNode.Made own = new OwnNode.Made(made.path(), made.czxid());
                         place.made(own);
-                        return listing.thenCompose(queue -> decide(request, in, own, queue, sent, looks));
+                        return listing.thenCompose(queue -> decide(request, in, own, queue, sentAtNanos, looks));
                     }
                     if (Failures.isMissing(error)) {
                         return in.ensure(lockPath).thenCompose(nothing -> look(request, in, looks + 1));
@@ -247,18 +247,18 @@ final class QueueEntry {
                 .queueOf(in, lockPath, false)
                 // The proof is looked at again: the machine may have slept until the answer was read.
                 .thenCompose(queue -> in.proofFor(request)
-                        .map(proof -> decide(request, in, own, queue, proof, looks))
+                        .map(proof -> decide(request, in, own, queue, counted(proof), looks))
                         .orElseGet(() -> confirm(request, in, own, looks)));
     }
 
     /** The node was made before: whether it is still there, by an exchange that proves the session. */
     private CompletableFuture<AcquireReply> confirm(AcquireRequest request, Session in, OwnNode.Made own, int looks) {
-        Sending sent = Sending.now(shared.runtime);
+        long sentAtNanos = shared.runtime.nanoTime();
         CompletableFuture<List<Boolean>> confirming = in.confirm(List.of(own.path()));
         CompletableFuture<List<String>> listing = shared.heads.queueOf(in, lockPath, false);
         return confirming.thenCompose(there -> {
             if (there.get(0)) {
-                return listing.thenCompose(queue -> decide(request, in, own, queue, sent, looks));
+                return listing.thenCompose(queue -> decide(request, in, own, queue, sentAtNanos, looks));
             }
             place.gone();
             return look(request, in, looks + 1);
@@ -266,7 +266,7 @@ final class QueueEntry {
     }
 
     private CompletableFuture<AcquireReply> decide(
-            AcquireRequest request, Session in, OwnNode.Made own, List<String> queue, Sending proof, int looks) {
+            AcquireRequest request, Session in, OwnNode.Made own, List<String> queue, long fromNanos, int looks) {
         int before = queue.indexOf(own.path().substring(lockPath.length() + 1));
         if (before < 0) {
             place.gone();
@@ -280,7 +280,7 @@ final class QueueEntry {
             }
         }
         if (before == 0) {
-            return grant(in, own, counted(proof));
+            return grant(in, own, fromNanos);
         }
         return request.isWaiting()
                 ? queue(request, in, own, queue, before, looks)
@@ -351,7 +351,7 @@ final class QueueEntry {
 
     // ---- holding
 
-    private CompletableFuture<AcquireReply> grant(Session in, OwnNode.Made own, long sentAtNanos) {
+    private CompletableFuture<AcquireReply> grant(Session in, OwnNode.Made own, long fromNanos) {
         long token = shared.uri.tokenBase() + own.czxid();
         UnsafeStoreException refusal = shared.failures.refusal(name, token, ttlNanos, in.timeoutNanos());
         if (refusal != null) {
@@ -366,13 +366,17 @@ final class QueueEntry {
                 return done(takenBack());
             }
             case BEGUN -> {
-                kept.exactly(sentAtNanos + ttlNanos);
+                kept.exactly(fromNanos + ttlNanos);
                 ownNode(in, own).begin();
+                if (!place.isHeldWith(own)) {
+                    // The loss is told already, to nobody: what is granted after it would be believed.
+                    return done(place.givenUp("its node was removed at its turn"));
+                }
             }
-            case HELD -> kept.atLeast(sentAtNanos + ttlNanos);
+            case HELD -> kept.atLeast(fromNanos + ttlNanos);
         }
         Grant grant = new Grant(
-                owner, TokenRange.of(token, 1), in.countedFromNanos(sentAtNanos, ttlNanos), Incarnation.DURABLE);
+                owner, TokenRange.of(token, 1), in.countedFromNanos(fromNanos, ttlNanos), Incarnation.DURABLE);
         return done(new AcquireReply.Granted(grant, List.of()));
     }
 
@@ -385,6 +389,7 @@ final class QueueEntry {
         return node;
     }
 
+    /** By both clocks, since the proof may be older than the request that is granted: from that on, sleep is seen to elsewhere. */
     private long counted(Sending proof) {
         return proof.countedFromNanos(shared.runtime);
     }

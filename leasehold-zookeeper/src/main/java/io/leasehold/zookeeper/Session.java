@@ -15,7 +15,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.apache.zookeeper.CreateMode;
@@ -76,7 +75,8 @@ final class Session {
     /** The last request that the leader and a quorum have carried out in this session; changes under the guard. */
     private volatile @Nullable Sending proven;
 
-    private final AtomicBoolean proving = new AtomicBoolean();
+    /** The last request that was sent for its proof alone; guarded by this. */
+    private @Nullable Sending tried;
 
     private Session(
             ZooKeeperUri uri, LockRuntime runtime, int askedMillis, SessionCalls.Opener opener, Listener listener)
@@ -153,8 +153,12 @@ final class Session {
      * is sure.
      */
     long countedFromNanos(long sentAtNanos, long ttlNanos) {
+        return sentAtNanos - unsureNanos(ttlNanos);
+    }
+
+    private long unsureNanos(long ttlNanos) {
         long sureNanos = (negotiatedMillis - unheardMillis(negotiatedMillis, tickMillis)) * NANOS_PER_MILLI;
-        return sentAtNanos - Math.max(0, ttlNanos - sureNanos);
+        return Math.max(0, ttlNanos - sureNanos);
     }
 
     private static long unheardMillis(long timeoutMillis, long tickMillis) {
@@ -244,29 +248,42 @@ final class Session {
      * clocks. A read proves nothing.
      */
     Optional<Sending> proofFor(AcquireRequest request) {
-        long withinNanos = request.provenWithinNanos();
-        return request.isWaiting() && withinNanos > 0 ? provenWithin(withinNanos) : Optional.empty();
+        long withinNanos = oldestNanos(request);
+        return withinNanos > 0 ? provenWithin(withinNanos) : Optional.empty();
+    }
+
+    /** How old a proof may be for it, less what is not sure of its ttl: the lease that begins counts both. */
+    private long oldestNanos(AcquireRequest request) {
+        return request.isWaiting() ? request.provenWithinNanos() - unsureNanos(request.ttlNanos()) : 0;
     }
 
     private Optional<Sending> provenWithin(long nanos) {
         return Optional.ofNullable(proven).filter(last -> last.ageNanos(runtime) <= nanos);
     }
 
-    /** Proves it anew if the proof would be too old for this waiter's turn before it asks again; not waited for. */
+    /**
+     * Proves it anew if the proof would be too old for this waiter's turn before it asks again, once in half of the age that a proof
+     * may have, whatever becomes of the request. Not waited for, and nobody misses it if it fails.
+     */
+    @SuppressWarnings("FutureReturnValueIgnored")
     void keepProvenFor(AcquireRequest request, String path) {
-        long withinNanos = request.provenWithinNanos();
+        long withinNanos = oldestNanos(request);
         long nextNanos = Math.min(withinNanos, request.recheckNanos()) / 2 * 3;
-        if (withinNanos > 0 && provenWithin(withinNanos - nextNanos).isEmpty()) {
-            proveOnce(path);
+        long apartNanos = withinNanos / 2;
+        if (withinNanos > 0
+                && provenWithin(Math.max(withinNanos - nextNanos, apartNanos)).isEmpty()
+                && triesNow(apartNanos)) {
+            proving(() -> calls.firstMissing(List.of(path)));
         }
     }
 
-    /** Nobody misses it if it fails. */
-    @SuppressWarnings("FutureReturnValueIgnored")
-    private void proveOnce(String path) {
-        if (proving.compareAndSet(false, true)) {
-            proving(() -> calls.firstMissing(List.of(path))).whenComplete((missing, error) -> proving.set(false));
+    private synchronized boolean triesNow(long apartNanos) {
+        Sending last = tried;
+        boolean isDue = last == null || last.ageNanos(runtime) > apartNanos;
+        if (isDue) {
+            tried = Sending.now(runtime);
         }
+        return isDue;
     }
 
     private <T> CompletableFuture<T> proving(Supplier<CompletableFuture<T>> exchange) {

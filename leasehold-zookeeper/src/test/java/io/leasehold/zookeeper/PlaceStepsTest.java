@@ -539,7 +539,7 @@ final class PlaceStepsTest {
     void aNodeThatIsGoneBeforeItIsWatchedWasRemovedByHand() {
         OwnerToken owner = owner();
         ensemble.failNext("watch", KeeperException.Code.NONODE);
-        granted(owner);
+        assertThat(ask(waiting(owner))).as("and is not granted").isInstanceOf(AcquireReply.Failed.class);
         assertThat(heard).containsExactly("lost FORCE_RELEASED");
     }
 

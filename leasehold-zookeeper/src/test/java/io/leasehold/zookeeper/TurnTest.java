@@ -11,6 +11,8 @@ import io.leasehold.spi.Grant;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.virtual.VirtualRuntime;
@@ -270,10 +272,75 @@ final class TurnTest {
         ensemble.failNext("firstMissing", KeeperException.Code.CONNECTIONLOSS);
         assertThat(askedBy(() -> queue(owner))).containsExactly("firstMissing");
         runtime.runFor(RECHECK);
+        assertThat(askedBy(() -> queue(owner))).as("once in 5 s").isEmpty();
+        runtime.runFor(RECHECK);
         ensemble.throwNext("firstMissing", new IllegalStateException("made by the test"));
         assertThat(askedBy(() -> queue(owner))).containsExactly("firstMissing");
+        runtime.runFor(RECHECK.multipliedBy(2));
+        assertThat(askedBy(() -> queue(owner))).containsExactly("firstMissing");
+    }
+
+    @Test
+    void aProofThatIsNeverAnsweredIsAskedForAgain() {
+        queue(owner);
+        ensemble.withhold("firstMissing");
+        runtime.runFor(RECHECK.multipliedBy(2));
+        assertThat(askedBy(() -> queue(owner))).containsExactly("firstMissing");
+        runtime.runFor(RECHECK);
+        assertThat(askedBy(() -> queue(owner))).as("once in 5 s").isEmpty();
         runtime.runFor(RECHECK);
         assertThat(askedBy(() -> queue(owner))).containsExactly("firstMissing");
+    }
+
+    /** A proof may be so young only that each recheck finds it too old for the next one. */
+    @Test
+    void waitersWithAShortTimeForTheirProofDoNotProveItEach() {
+        long withinNanos = Duration.ofSeconds(3).toNanos();
+        AcquireRequest one = waiting(owner).provenWithin(withinNanos);
+        AcquireRequest two = waiting(OwnerToken.draw(runtime)).provenWithin(withinNanos);
+        now(begin(one));
+        now(begin(two));
+        runtime.runFor(RECHECK);
+        assertThat(askedBy(() -> now(begin(one)))).containsExactly("firstMissing");
+        runtime.runFor(MOMENT);
+        assertThat(askedBy(() -> now(begin(two)))).as("half of its time").isEmpty();
+        runtime.runFor(RECHECK);
+        assertThat(askedBy(() -> {
+                    now(begin(two));
+                    now(begin(one));
+                }))
+                .containsExactly("firstMissing");
+    }
+
+    @Test
+    void aTurnCountsFromARenewalOfAnotherLockOfTheSession() {
+        LockName other = LockName.exactly("m");
+        ensemble.put("/c/m", "", 0);
+        OwnerToken holder = OwnerToken.draw(runtime);
+        granted(begin(AcquireRequest.exclusive(List.of(other), holder, "host/1/x", TTL.toNanos(), LIMIT.toNanos())));
+        queue(owner);
+        runtime.runFor(Duration.ofSeconds(8));
+        RenewBatch batch =
+                new RenewBatch(List.of(new RenewBatch.Item(other, holder, TTL.toNanos(), 0)), LIMIT.toNanos());
+        assertThat(now(store.renew(batch)).items()).hasOnlyElementsOfType(RenewReply.Renewed.class);
+        runtime.runFor(Duration.ofSeconds(1));
+        ensemble.remove(head);
+        assertThat(turn().sentAtNanos()).isEqualTo(nanosAgo(Duration.ofSeconds(1)));
+    }
+
+    @Test
+    void anOlderProofThatIsAnsweredLaterDoesNotReplaceANewerOne() {
+        queue(owner);
+        runtime.runFor(MOMENT);
+        ensemble.withhold("create");
+        CompletableFuture<AcquireReply> third = begin(waiting(OwnerToken.draw(runtime)));
+        runtime.runFor(Duration.ofSeconds(1));
+        assertThat(askedBy(() -> now(begin(waiting(owner).provenWithin(0))))).contains("firstMissing");
+        ensemble.answer("create");
+        assertThat(now(third)).isInstanceOf(AcquireReply.Queued.class);
+        runtime.runFor(Duration.ofSeconds(1));
+        ensemble.remove(head);
+        assertThat(turn().sentAtNanos()).isEqualTo(nanosAgo(Duration.ofSeconds(1)));
     }
 
     // ---- a machine that sleeps
@@ -328,6 +395,34 @@ final class TurnTest {
                 .doesNotContain("firstMissing");
     }
 
+    /** From the request on, sleep is seen to by its sender. */
+    @Test
+    void aStepOfTheWallClockWhileTheNodeIsMadeTakesNothingOfTheLease() {
+        ensemble.remove(head);
+        ensemble.withhold("create");
+        CompletableFuture<AcquireReply> reply = begin(waiting(owner));
+        runtime.stepWallClock(Duration.ofSeconds(40));
+        runtime.runFor(Duration.ofSeconds(1));
+        ensemble.answer("create");
+        assertThat(granted(reply).sentAtNanos()).isEqualTo(nanosAgo(Duration.ofSeconds(1)));
+        runtime.runFor(Duration.ofSeconds(1));
+        assertThat(ensemble.queue(PATH)).hasSize(1);
+    }
+
+    @Test
+    void aStepOfTheWallClockWhileTheSessionIsProvenTakesNothingOfTheLease() {
+        AcquireRequest request = waiting(owner).provenWithin(0);
+        now(begin(request));
+        ensemble.remove(head);
+        ensemble.withhold("firstMissing");
+        CompletableFuture<AcquireReply> reply = begin(request);
+        runtime.stepWallClock(Duration.ofSeconds(40));
+        ensemble.answer("firstMissing");
+        assertThat(granted(reply).sentAtNanos()).isEqualTo(runtime.nanoTime());
+        runtime.runFor(Duration.ofSeconds(1));
+        assertThat(ensemble.queue(PATH)).hasSize(1);
+    }
+
     // ---- taken away, and given up
 
     @Test
@@ -354,24 +449,31 @@ final class TurnTest {
     }
 
     @Test
-    void aNodeThatIsTakenAwayBetweenItsEventAndItsTurnIsToldAsAReleaseByForce() {
+    void aNodeThatIsTakenAwayBetweenItsEventAndItsTurnIsNotGranted() {
         queue(owner);
         ensemble.remove(head);
         ensemble.remove(own());
-        turn();
+        assertThat(now(begin(waiting(owner))))
+                .isInstanceOfSatisfying(
+                        AcquireReply.Failed.class,
+                        failed -> assertThat(failed.kind()).isEqualTo(FailureKind.NO_EFFECT));
         assertThat(heard).containsExactly("wake n", "lost FORCE_RELEASED");
         assertThat(now(release())).isInstanceOf(ReleaseReply.NotOurs.class);
     }
 
     @Test
-    void aNodeThatIsTakenAwayAtItsTurnIsToldAsAReleaseByForce() {
+    void aNodeThatIsTakenAwayAtItsTurnIsNotGranted() {
         queueBehindTwo();
         bothGo();
         ensemble.withhold("children");
         CompletableFuture<AcquireReply> reply = begin(waiting(owner));
         ensemble.remove(own());
         ensemble.answer("children");
-        granted(reply);
+        assertThat(now(reply))
+                .as("what was heard before the grant was heard of no hold")
+                .isInstanceOfSatisfying(
+                        AcquireReply.Failed.class,
+                        failed -> assertThat(failed.kind()).isEqualTo(FailureKind.NO_EFFECT));
         assertThat(heard).as("what was read was older").containsExactly("wake n", "lost FORCE_RELEASED");
         assertThat(now(release())).isInstanceOf(ReleaseReply.NotOurs.class);
     }
@@ -452,6 +554,43 @@ final class TurnTest {
         client().state(Watcher.Event.KeeperState.SyncConnected);
         ensemble.remove(head);
         assertThat(turn().sentAtNanos()).as("36 s − 10 s − 2 s are sure").isEqualTo(nanosAgo(Duration.ofSeconds(6)));
+    }
+
+    /** A lease counts its proof's age and what its member did not grant: both together are no more than is allowed. */
+    @Test
+    void aProofIsTooOldSoonerWhereTheMemberGrantsLess() {
+        ensemble.longestMillis = 36_000;
+        queue(owner);
+        runtime.runFor(Duration.ofSeconds(9));
+        ensemble.remove(head);
+        assertThat(askedBy(() -> assertThat(turn().sentAtNanos()).isEqualTo(nanosAgo(Duration.ofSeconds(6)))))
+                .contains("firstMissing");
+    }
+
+    @Test
+    void aSessionIsProvenSoonerWhereTheMemberGrantsLess() {
+        ensemble.longestMillis = 36_000;
+        queue(owner);
+        runtime.runFor(RECHECK);
+        assertThat(askedBy(() -> queue(owner)))
+                .as("of 10 s, 4 s are left, and half of them have passed")
+                .containsExactly("firstMissing");
+        runtime.runFor(Duration.ofSeconds(4));
+        ensemble.remove(head);
+        assertThat(askedBy(() -> assertThat(turn().sentAtNanos()).isEqualTo(nanosAgo(WITHIN))))
+                .isEmpty();
+    }
+
+    @Test
+    void aSessionIsNotProvenForAWaiterThatCannotUseIt() {
+        ensemble.longestMillis = 30_000;
+        queue(owner);
+        for (int i = 0; i < 4; i++) {
+            runtime.runFor(RECHECK);
+            assertThat(askedBy(() -> queue(owner))).as("12 s are not sure").isEmpty();
+        }
+        ensemble.remove(head);
+        assertThat(askedBy(this::turn)).contains("firstMissing");
     }
 
     @Test

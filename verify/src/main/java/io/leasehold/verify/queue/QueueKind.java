@@ -26,6 +26,11 @@ public enum QueueKind {
         return ttl;
     }
 
+    /** Whether this fault can happen there: the reads of etcd go through its leader. */
+    boolean knows(QueueFault fault) {
+        return this == ZOOKEEPER || fault != QueueFault.STALE_READ;
+    }
+
     QueueModel model(QueueRun run) {
         return this == ETCD ? new EtcdModel(run) : new ZooKeeperModel(run);
     }

@@ -1,6 +1,7 @@
 package io.leasehold.verify.queue;
 
 import io.leasehold.verify.run.Seeds;
+import java.util.stream.Stream;
 
 /** Runs plans over the stores whose locks are queues. */
 public final class QueueSimulator {
@@ -12,6 +13,6 @@ public final class QueueSimulator {
         return new Seeds<>(
                 seed -> QueuePlan.ofSeed(kind, seed),
                 (plan, trace) -> new QueueSimulation(plan, trace).run(),
-                QueueFault.values());
+                Stream.of(QueueFault.values()).filter(kind::knows).toArray(QueueFault[]::new));
     }
 }

@@ -29,9 +29,9 @@ final class QueueVariants {
                         "one.fromNanos = runtime.nanoTime();"),
                 new Variant(
                         "etcd-lease-in-doubt-used-again",
-                        "a lease is left to the next attempt although a request that names it was lost",
+                        "a lease is left to the next attempt although a request that puts a key under it was lost",
                         "etcd/KeyLease.java",
-                        "return seconds > 0 && unanswered == 0 &&",
+                        "return seconds > 0 && puts == 0 &&",
                         "return seconds > 0 &&"),
                 new Variant(
                         "etcd-late-put",
@@ -49,7 +49,7 @@ final class QueueVariants {
                         "etcd-lease-believed-when-taken",
                         "a lease that was left counts from when it is taken, and is not extended",
                         "etcd/KeyLease.java",
-                        "sentAtNanos - left.ttlNanos()), sentAtNanos);\n            return CompletableFuture.completedFuture(false);",
+                        "sentAtNanos - leased.ttlNanos()), sentAtNanos);\n            return CompletableFuture.completedFuture(false);",
                         "sentAtNanos), sentAtNanos);\n            return CompletableFuture.completedFuture(true);"),
                 new Variant(
                         "etcd-lease-believed-after-a-sleep",
@@ -79,15 +79,14 @@ final class QueueVariants {
                         "zookeeper-session-in-full",
                         "the time for which the leader may not have heard of a session is counted, too",
                         "zookeeper/Session.java",
-                        "(negotiatedMillis - unheardMillis(negotiatedMillis, tickMillis)) * NANOS_PER_MILLI;",
-                        "Long.MAX_VALUE / 4;\n        ttlNanos -= NANOS_PER_MILLI * 1_500;\n        sentAtNanos +="
-                                + " NANOS_PER_MILLI * 1_500;"),
+                        "return sentAtNanos - unsureNanos(ttlNanos);",
+                        "return sentAtNanos + NANOS_PER_MILLI * 1_500;"),
                 new Variant(
                         "zookeeper-turn-from-its-answer",
                         "a turn counts from the moment at which it is taken",
                         "zookeeper/QueueEntry.java",
-                        "return proof.countedFromNanos(shared.runtime);",
-                        "return shared.runtime.nanoTime();"),
+                        "long fromNanos) {\n        long token",
+                        "long fromNanos) {\n        fromNanos = shared.runtime.nanoTime();\n        long token"),
                 new Variant(
                         "zookeeper-sleep-unnoticed",
                         "the age of a proof is that of the clock which stands still while the machine sleeps",
