@@ -300,18 +300,31 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
     }
 
     private void deliver(AttemptOutcome news, Attempt<Lease> attempt) {
-        leaveQueue();
+        leaveQueueIfOver();
         tell(news);
         result.complete(attempt);
     }
 
     private void fail(AttemptOutcome news, Throwable error) {
-        leaveQueue();
+        leaveQueueIfOver();
         tell(news);
         result.completeExceptionally(error);
     }
 
-    /** A caller that hears of the end, and asks again at once, must not meet this attempt in the queue. */
+    /**
+     * A caller that hears of the end, and asks again at once, must not meet this attempt in the queue; unless a request of it is
+     * still in flight.
+     */
+    private void leaveQueueIfOver() {
+        boolean isOver;
+        synchronized (this) {
+            isOver = machine.isOver();
+        }
+        if (isOver) {
+            leaveQueue();
+        }
+    }
+
     private void leaveQueue() {
         if (!outOfQueue) {
             Futures.guarded("leaving the queue", () -> {

@@ -101,13 +101,17 @@ public final class EngineClient implements LockClient {
         @Override
         public void doubted(List<DoubtedHold> holds) {
             for (DoubtedHold hold : holds) {
-                for (HoldTable.Held grant : context.holds().find(hold.owner())) {
-                    if (grant.name().equals(hold.name())) {
-                        grant.on(new GrantMachine.Doubted());
-                    }
-                }
+                Futures.guarded("the doubt about a lease", () -> doubted(hold));
             }
             context.renewals().flush();
+        }
+
+        private void doubted(DoubtedHold hold) {
+            for (HoldTable.Held grant : context.holds().find(hold.owner())) {
+                if (grant.name().equals(hold.name())) {
+                    grant.on(new GrantMachine.Doubted());
+                }
+            }
         }
 
         @Override

@@ -267,12 +267,16 @@ final class GrantMachine {
     }
 
     private void renew(boolean byHand, List<Action> actions) {
+        renew(byHand, new Renew(byHand), actions);
+    }
+
+    private void renew(boolean byHand, Action ask, List<Action> actions) {
         renewing = true;
         renewals++;
         toLeave = true;
         renewingByHand = byHand;
         tries += byHand ? 0 : 1;
-        actions.add(new Renew(byHand));
+        actions.add(ask);
     }
 
     private void arm(long atNanos, List<Action> actions) {
@@ -325,9 +329,7 @@ final class GrantMachine {
         confirmTries = 0;
         askAgain = renewing;
         if (!renewing && mayConfirm()) {
-            renewing = true;
-            renewingByHand = true;
-            actions.add(ask);
+            renew(true, ask, actions);
         }
     }
 

@@ -72,6 +72,20 @@ final class GrantMachineDoubtsTest {
         assertThat(due(MAX_HOLD - VALIDITY + 1, true)).containsExactly(new RefuseRenewal(LossCause.MAX_HOLD));
     }
 
+    /** A check that waits counts renewals: one that follows a doubt is one of them, and leaves after the question. */
+    @Test
+    void whatADoubtAsksForIsARenewalLikeOthers() {
+        for (GrantMachine.Event doubt : List.of(SUSPECTED, DOUBTED)) {
+            machine = machine(INTERVAL, 0);
+            long before = machine.renewals();
+            assertThat(on(1, doubt)).hasSize(1);
+            assertThat(machine.renewals()).isEqualTo(before + 1);
+            assertThat(machine.isToLeave()).isTrue();
+            assertThat(machine.beginSending()).isTrue();
+            assertThat(machine.isToLeave()).isFalse();
+        }
+    }
+
     // ---- suspensions
 
     /** However many fail: until one is answered nobody may rely on the lease. */
