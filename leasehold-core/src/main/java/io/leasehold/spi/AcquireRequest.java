@@ -111,9 +111,9 @@ public final class AcquireRequest {
     }
 
     /**
-     * Allows the ttl of a waiter that is granted the lock to begin this long before the request was sent: a store that knows
-     * from an earlier request that it keeps the client's entry need not ask again. Zero (the default) means that it begins with
-     * this request.
+     * Allows the ttl of a waiter that is granted the lock to begin this long before the request was sent: a store that
+     * knows from an earlier request that it keeps the client's entry need not ask again. Zero (the default) means that
+     * the ttl begins with this request.
      */
     public AcquireRequest provenWithin(long proven) {
         return with(new Rest(rest.nodeTimeout, rest.reserve, rest.seen, rest.recheck, rest.claim, rest.ballot, proven));
@@ -191,7 +191,7 @@ public final class AcquireRequest {
         return rest.ballot;
     }
 
-    /** By how much the ttl of a waiter may begin before the request was sent. */
+    /** The time by which the ttl of a waiter may begin before the request was sent. */
     public long provenWithinNanos() {
         return rest.proven;
     }

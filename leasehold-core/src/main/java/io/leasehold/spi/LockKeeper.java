@@ -16,10 +16,10 @@ public interface LockKeeper extends AutoCloseable {
     /** A description for logs and messages, without secrets. */
     String description();
 
-    /** Its promises; those of a node are its promises as a single store. */
+    /** The promises of the store; for a node, its promises as a single store. */
     Guarantees guarantees();
 
-    /** Whether it can grant a request for all these locks atomically, all or none. */
+    /** Whether the store can grant a request for all these locks atomically, all or none. */
     default boolean isAtomicOver(List<LockName> names) {
         return names.size() == 1;
     }
