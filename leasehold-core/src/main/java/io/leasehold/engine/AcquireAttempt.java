@@ -170,7 +170,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         }
     }
 
-    /** Called under the guard. */
+    /** Prepares the steps of an action; called under the guard. */
     private void prepare(AcquireMachine.Action action, List<Runnable> steps) {
         if (action instanceof AcquireMachine.Send send) {
             prepare(send, steps);

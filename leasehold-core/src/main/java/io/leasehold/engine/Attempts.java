@@ -122,7 +122,7 @@ final class Attempts {
         }
     }
 
-    /** Called when a part of this attempt has ended, perhaps the last one. */
+    /** Processes the end of a part of this attempt, perhaps of the last one. */
     void settled(MultiAcquire attempt) {
         if (attempt.isOver()) {
             several.remove(attempt);

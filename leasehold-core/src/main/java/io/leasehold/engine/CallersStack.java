@@ -51,7 +51,7 @@ public final class CallersStack {
 
     /**
      * Returns the failure for a caller whose store cannot be reached, with its message and the caller's frames. If the
-     * root cause is a network error, that error becomes the cause, in one line: the frames of drivers and of other
+     * root cause is a network error, that error becomes the cause, in one line. The frames of drivers and of other
      * threads add nothing to the message, and are logged at debug. Any other cause, such as a failure of the
      * application's own credentials provider, is kept whole.
      */

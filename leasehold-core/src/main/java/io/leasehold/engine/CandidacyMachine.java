@@ -17,15 +17,15 @@ record CandidacyMachine(Phase phase, boolean closing, TermState term, int failur
 
     /** The activity of a candidacy. */
     enum Phase {
-        /** It waits to be elected. */
+        /** The candidacy waits to be elected. */
         STANDING,
-        /** It leads, or one of its terms has not ended completely. */
+        /** The candidacy leads, or one of its terms has not ended completely. */
         LEADING,
-        /** It waits before it stands again. */
+        /** The candidacy waits before it stands again. */
         PAUSING,
-        /** Its attempt is being withdrawn. */
+        /** The attempt is being withdrawn. */
         WITHDRAWING,
-        /** It has ended. */
+        /** The candidacy has ended. */
         ENDED
     }
 

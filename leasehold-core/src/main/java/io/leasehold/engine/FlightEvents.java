@@ -40,7 +40,7 @@ final class FlightEvents {
 
     /**
      * Returns an event of this kind. Returns null if it is not recorded, or if this JVM has had no recording or stream
-     * at all: the first event of any class, even a disabled one, makes the recorder read the descriptions of all events
+     * at all. The first event of any class, even a disabled one, makes the recorder read the descriptions of all events
      * of the JVM. A short program need not wait for that.
      */
     private static <E extends Event> @Nullable E recorded(Supplier<E> kind) {

@@ -32,7 +32,7 @@ final class LeakWatch {
 
         long token();
 
-        /** Whether it is still held, although its handle is gone. */
+        /** Whether the lease is still held, although its handle is gone. */
         boolean isLeaked();
 
         void leaked();

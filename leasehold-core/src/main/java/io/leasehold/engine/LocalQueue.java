@@ -46,7 +46,7 @@ final class LocalQueue<C, G> {
         }
     }
 
-    /** Whether it has neither attempts nor a grant. */
+    /** Whether the queue has neither attempts nor a grant. */
     boolean isEmpty() {
         return line.isEmpty() && held == null;
     }

@@ -73,7 +73,7 @@ final class LocalQueues {
         R of(LocalQueue<Contender, Passable> queue);
     }
 
-    /** Asks the queue of this name, and removes it if it is then empty; null if there is none. */
+    /** Asks the queue of this name, and removes the queue if it is then empty. Returns null if no queue exists. */
     private <R> @Nullable R find(LockName name, Question<R> question) {
         AtomicReference<@Nullable R> answer = new AtomicReference<>();
         queues.computeIfPresent(name, (same, queue) -> {
@@ -83,13 +83,13 @@ final class LocalQueues {
         return answer.get();
     }
 
-    /** Asks the queue of this name; the default if there is none. */
+    /** Asks the queue of this name; returns the default if no queue exists. */
     private <R> R ask(LockName name, R otherwise, Question<R> question) {
         R answer = find(name, question);
         return answer == null ? otherwise : answer;
     }
 
-    /** Changes the queue of this name; creates it if there is none. */
+    /** Changes the queue of this name; creates the queue if none exists. */
     private boolean fill(LockName name, Predicate<LocalQueue<Contender, Passable>> change) {
         AtomicBoolean answer = new AtomicBoolean();
         queues.compute(name, (same, known) -> {
@@ -110,7 +110,7 @@ final class LocalQueues {
         }
     }
 
-    /** Changes the queue of this name, if there is one. */
+    /** Changes the queue of this name, if one exists. */
     private void change(LockName name, Consumer<LocalQueue<Contender, Passable>> change) {
         find(name, queue -> {
             change.accept(queue);
@@ -177,7 +177,7 @@ final class LocalQueues {
         }
     }
 
-    /** Wakes the contender for this name, if there is one. */
+    /** Wakes the contender for this name, if one exists. */
     void wake(LockName name) {
         Contender first = first(name);
         if (first != null) {
@@ -185,7 +185,7 @@ final class LocalQueues {
         }
     }
 
-    /** Reports to the contender for this name, if there is one, that the store has handed over the lock. */
+    /** Reports to the contender for this name, if one exists, that the store has handed over the lock. */
     void handedOver(HandOver handOver) {
         Contender first = first(handOver.name());
         if (first != null) {

@@ -40,7 +40,7 @@ record MultiMachine(String what, Timings timings, long maxWaitNanos, long startA
      */
     record Decision(boolean undo, Next next) {}
 
-    /** Processes the answer to an atomic request; {@code isGivenUp} if its caller has withdrawn meanwhile. */
+    /** Processes the answer to an atomic request; {@code isGivenUp} if its caller has withdrawn in the meantime. */
     Decision onReply(AcquireReply reply, boolean isGivenUp, long nowNanos) {
         if (!isGivenUp && reply instanceof AcquireReply.Granted granted) {
             long untilAtNanos = granted.grant().sentAtNanos() + timings.validityNanos();
@@ -70,7 +70,7 @@ record MultiMachine(String what, Timings timings, long maxWaitNanos, long startA
 
     /**
      * Returns the step after a failure. Without patience, a failure ends the attempt. The locks are then not requested
-     * one after the other: such requests could meet the remains of this one, which are being undone, and mistake them
+     * one after the other. Such requests could meet the remains of this one, which are being undone, and mistake them
      * for those of another holder.
      */
     private Next afterFailure(AcquireReply reply) {

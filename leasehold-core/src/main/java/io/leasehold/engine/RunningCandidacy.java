@@ -224,8 +224,8 @@ final class RunningCandidacy implements Candidacy {
     }
 
     /**
-     * Returns the pause. After a failure, it is the pause of a waiter after one. To let other candidates come first, it
-     * lasts until each of them has asked once.
+     * Returns the pause. After a failure, it is the pause of a waiter after a failure. If other candidates come first,
+     * it lasts until each of them has asked once.
      */
     private long pauseNanos() {
         int failures;
@@ -246,7 +246,7 @@ final class RunningCandidacy implements Candidacy {
     }
 
     private void returned(RunningTerm over, @Nullable Throwable error) {
-        // If a callback that was told to stop throws, that is its way to stop.
+        // If a callback throws after it was notified of the end, the exception is how it stops.
         boolean failed = error != null && !over.wasTold();
         over.over();
         if (error != null && failed) {
@@ -256,7 +256,7 @@ final class RunningCandidacy implements Candidacy {
     }
 
     /**
-     * Reports the end. A loss that another event overtakes is still reported as a loss: its listeners receive it
+     * Reports the end. A loss that another event overtakes is still reported as a loss: its callbacks receive it
      * directly.
      */
     private void tellEnd(RunningTerm over, Event event) {
@@ -271,8 +271,8 @@ final class RunningCandidacy implements Candidacy {
     }
 
     /**
-     * Returns the time for a callback to return: the rest of its validity. A term that is lost keeps nothing that
-     * others wait for; its callback is logged after a ttl. A term that is in doubt shows no validity, and has at most a
+     * Returns the time for a callback to return: the rest of its validity. After a loss, no other candidate waits for
+     * the term, and the callback is logged after a ttl. A term that is in doubt shows no validity, and has at most a
      * full one.
      */
     private long graceNanos(RunningTerm over) {

@@ -216,7 +216,7 @@ final class RunningTerm implements Term {
         Thread.interrupted();
     }
 
-    /** Called when the callback has returned, or its stage has ended: nothing is reported from now on. */
+    /** Records that the callback has returned, or its stage has ended: nothing is reported from now on. */
     synchronized void over() {
         over = true;
         callbacks.clear();
@@ -253,7 +253,7 @@ final class RunningTerm implements Term {
 
     /**
      * Sets the end. Called under the guard, so that no interrupt is pending once the callback has left its thread. If a
-     * callback has resigned by itself and continues, the next end interrupts it.
+     * callback has resigned itself and continues, the next end interrupts it.
      */
     private void end(End how) {
         if (end == null) {

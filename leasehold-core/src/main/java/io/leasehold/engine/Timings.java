@@ -99,9 +99,9 @@ record Timings(
     }
 
     /**
-     * Returns how long the store may keep a lock that it has handed to a waiter before that waiter asks: a third more
-     * than the least validity, at least 3 s, never more than a ttl. A dead waiter delays the others by at most this
-     * time.
+     * Returns how long the store may keep a lock that it has handed to a waiter before that waiter asks. This is a
+     * third more than the least validity, at least 3 s, never more than a ttl. A dead waiter delays the others by at
+     * most this time.
      */
     long claimNanos() {
         return Math.min(toldNanos, Math.max(MIN_CLAIM_NANOS, minimumValidityNanos / 3 * 4));

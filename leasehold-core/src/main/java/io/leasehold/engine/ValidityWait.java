@@ -45,7 +45,7 @@ final class ValidityWait {
     private final Duration wanted;
     private final List<Part> parts;
     private final AtomicInteger unanswered;
-    /** Completes once all checks are answered, or one lease has ended: then there is nothing to wait for. */
+    /** Completes once all checks are answered, or one lease has ended: then nothing is left to wait for. */
     private final CompletableFuture<Void> done = new CompletableFuture<>();
 
     private ValidityWait(List<ActiveLease> leases, Duration wanted) {

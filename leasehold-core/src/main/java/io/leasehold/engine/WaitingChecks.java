@@ -10,9 +10,16 @@ import org.jspecify.annotations.Nullable;
  * The checks of one lease that wait for a renewal, which they share. Pure: called after each event of the grant's
  * machine.
  *
- * <p>Each check is answered exactly once: when enough validity is left, when a renewal that was sent after the check
- * has been answered, at the time limit of that renewal, or when the lease ends. A renewal that was sent before the
- * check counts only if it is enough; if it is not, another one follows.
+ * <p>Each check is answered exactly once, at the first of these events:
+ *
+ * <ul>
+ * <li>enough validity is left;
+ * <li>a renewal that was sent after the check has been answered;
+ * <li>the time limit of that renewal has passed;
+ * <li>the lease ends.
+ * </ul>
+ *
+ * <p>A renewal that was sent before the check counts only if it is enough; if it is not, another one follows.
  */
 final class WaitingChecks {
 
@@ -98,7 +105,7 @@ final class WaitingChecks {
         decide(new TooLittle(), machine, nowNanos, actions);
     }
 
-    /** Called after the machine has processed an event. */
+    /** Answers the checks that an event has decided, after the machine has processed it. */
     void after(GrantMachine.Event event, GrantMachine machine, long nowNanos, List<GrantMachine.Action> actions) {
         if (!waiting.isEmpty()) {
             Verdict answer = event instanceof GrantMachine.RenewFailed ? new Failed() : new TooLittle();
@@ -106,7 +113,7 @@ final class WaitingChecks {
         }
     }
 
-    /** Called when the lease was released, although the grant may continue. */
+    /** Answers all checks because the lease was released, although the grant may continue. */
     void givenBack(List<GrantMachine.Action> actions) {
         if (!waiting.isEmpty()) {
             answerAll(new GivenBack(), actions);

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class OwnerToken {
 
-    /** Its length in bytes. */
+    /** The length of a token in bytes. */
     public static final int BYTES = 20;
 
     private static final int ATTEMPT_ID_BYTES = 8;
