@@ -164,7 +164,7 @@ final class AdminTest {
         assertThat(asked).contains("declareNew[5000000000]");
     }
 
-    // // ---- diagnosis
+    // ---- diagnosis
 
     private List<Finding> findings() {
         return admin().diagnose();

@@ -144,7 +144,7 @@ final class CandidacyTest {
         assertThat(candidacy.term()).isEmpty();
         assertThat(store.releases()).as("its callback still runs").isEmpty();
         assertThat(outcome).isNotDone();
-        // // Another resignation has the same effect.
+        // Another resignation has the same effect.
         assertThat(candidacy.resignAsync()).isNotDone();
         work.complete(null);
         assertThat(outcome).isCompletedWithValue(ReleaseOutcome.RELEASED);

@@ -117,7 +117,7 @@ final class ClientEdgesTest {
         assertThatThrownBy(client::all).isInstanceOf(IllegalArgumentException.class);
     }
 
-    // // ---- forms of acquiring
+    // ---- forms of acquiring
 
     @Test
     void eachFormOfAskingSaysBusyInItsWay() throws InterruptedException {

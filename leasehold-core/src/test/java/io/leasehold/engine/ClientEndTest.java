@@ -126,7 +126,7 @@ final class ClientEndTest {
         assertThat(store.isClosed()).isTrue();
     }
 
-    // // ---- during a call
+    // ---- during a call
 
     /** An attempt that has checked whether the client is closed, and is not in the queue yet, is ended nevertheless. */
     @Test
@@ -174,7 +174,7 @@ final class ClientEndTest {
         assertThat(kept).containsExactly(true);
     }
 
-    // // ---- a store that becomes unreachable and returns
+    // ---- a store that becomes unreachable and returns
 
     @Test
     void whatIsUnansweredIsRepeatedAtOnceWhenTheStoreIsBack() {
@@ -209,7 +209,7 @@ final class ClientEndTest {
         assertThat(client.storeDescription()).isEqualTo("silent:");
     }
 
-    // // ---- a user's executor
+    // ---- a user's executor
 
     @Test
     void workRunsOnTheExecutorThatWasGivenAndOneThatRefusesLeavesNothingHeld() {

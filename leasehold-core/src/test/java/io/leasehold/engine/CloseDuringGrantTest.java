@@ -144,7 +144,7 @@ final class CloseDuringGrantTest {
 
         boolean isReached(Function<Bench, Step> beginning) throws Exception {
             step = beginning.apply(this);
-            // // The requests that the stopped thread sends after the close do not count.
+            // The requests that the stopped thread sends after the close do not count.
             FutureTask<Set<LockName>> close = new FutureTask<>(() -> {
                 client.close(Duration.ofMinutes(2));
                 return ended();

@@ -238,7 +238,7 @@ final class ElectionTest {
         }
     }
 
-    // // ---- the leader, as seen by other clients
+    // ---- the leader, as seen by other clients
 
     private final StillRuntime runtime = new StillRuntime();
     private final SilentStore store = new SilentStore();

@@ -212,7 +212,7 @@ final class EnsureValidTest {
                 .hasMessageContaining("interrupted");
         assertThat(Thread.interrupted()).isTrue();
         assertThat(lease.isValid()).isTrue();
-        // // The renewal continues.
+        // The renewal continues.
         answer(0, new RenewReply.Renewed(runtime.nanoTime()));
         assertThatCode(() -> lease.ensureValidFor(MUCH)).doesNotThrowAnyException();
     }

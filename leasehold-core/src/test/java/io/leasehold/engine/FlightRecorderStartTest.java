@@ -51,7 +51,7 @@ class FlightRecorderStartTest {
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:TieredStopAtLevel=1")
                 .redirectErrorStream(true)
                 .redirectOutput(output.toFile());
-        // // A JVM prints a message when it takes options from this variable.
+        // A JVM prints a message when it takes options from this variable.
         builder.environment().remove("JAVA_TOOL_OPTIONS");
         builder.command().addAll(options);
         builder.command().addAll(List.of("-cp", System.getProperty("java.class.path"), program.getName()));

@@ -208,7 +208,7 @@ final class GrantMachineDoubtsTest {
         assertThat(on(2, DOUBTED)).isEmpty();
     }
 
-    // // ---- signals of an operator
+    // ---- signals of an operator
 
     @Test
     void newsOfAnOperatorAreAskedAboutAtOnceAndANoIsOneByForce() {

@@ -35,7 +35,7 @@ class GrantMachineEndTest {
 
     @Test
     void whatIsHeldIsReleasedAlsoWhileItsLockIsKept() {
-        // // The shell keeps the lock first; at this point, the keeping is over.
+        // The shell keeps the lock first; at this point, the keeping is over.
         assertThat(givenBack(KEPT_FOR_HALF_A_SECOND, KEPT)).containsExactly(new GrantMachine.SendRelease());
     }
 

@@ -135,7 +135,7 @@ final class GrantRulesTest {
         assertThat(store.renewals()).hasSize(1);
         renewedAll();
         runtime.pass(Duration.ofMillis(9_980));
-        // // Due now, and waiting for others for up to 50 ms.
+        // Due now, and waiting for others for up to 50 ms.
         runtime.pass(Duration.ofMillis(40));
         int sent = store.renewals().size();
         lease.release();
@@ -258,7 +258,7 @@ final class GrantRulesTest {
                 }
                 still.beforeAClockIsRead(() -> {});
                 if (lost ? lease.isValid() : lease.state().isUnreleased()) {
-                    // // Nothing has begun.
+                    // Nothing has begun.
                     continue;
                 }
                 still.pass(Duration.ofMinutes(2));

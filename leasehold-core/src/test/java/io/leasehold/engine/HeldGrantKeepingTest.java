@@ -279,7 +279,7 @@ final class HeldGrantKeepingTest {
         assertThat(store.releases()).hasSize(2);
     }
 
-    // // ---- the boundary
+    // ---- the boundary
 
     @Test
     void newsThatFailOfTheirOwnAreToldOnceAndThoseWithoutAThreadHere() {

@@ -76,7 +76,7 @@ final class InterruptedAcquireTest {
     private void waitsForTheUndo(Function<LockClient, Acquirable<?>> lock) throws Exception {
         Thread caller = asking(Duration.ofMinutes(10), lock);
         caller.interrupt();
-        // // The caller has consumed the interrupt, and continues to wait.
+        // The caller has consumed the interrupt, and continues to wait.
         await(() -> !caller.isInterrupted());
         await(() -> caller.getState() == Thread.State.WAITING);
         assertThat(ended).isNotDone();

@@ -286,7 +286,7 @@ final class LeaseRulesTest {
 
     // ---- whose lease it is
 
-    /** Another thread that does anything with a lease may be the one to release it: an exit of the process awaits it. */
+    /** If another thread uses a lease, it may be the thread that releases it: an exit of the process awaits it. */
     @Test
     void whateverAnotherThreadDoesWithALeaseMakesItItsOwnAsWell() throws InterruptedException {
         List<Consumer<Lease>> uses = List.of(
@@ -313,7 +313,9 @@ final class LeaseRulesTest {
         }
     }
 
-    /** A thread that dies while it holds a lock will not release it: it is told, and ends with its validity. */
+    /**
+     * A thread that has died cannot release its lock. The lease is reported as abandoned, and ends with its validity.
+     */
     @Test
     void theHoldOfAThreadThatHasDiedIsRenewedNoMore() throws InterruptedException {
         grantAtOnce();
