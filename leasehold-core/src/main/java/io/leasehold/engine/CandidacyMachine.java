@@ -55,7 +55,7 @@ record CandidacyMachine(Phase phase, boolean closing, TermState term, int failur
             return new TermState(told, resigned, returned, failed, true, released);
         }
 
-        /** Records the answer. If a queue keeps the order, the candidate owes the others no pause. */
+        /** Records the answer. If a queue keeps the order, nothing is left to do for the other candidates. */
         TermState answered(boolean ordered) {
             return new TermState(told, resigned && !ordered, returned, failed, releasing, true);
         }

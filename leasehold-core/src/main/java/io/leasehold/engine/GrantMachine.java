@@ -22,7 +22,7 @@ final class GrantMachine {
     /** A renewal is due, or the holder requests one. */
     record RenewDue(boolean byHand) implements Event {}
 
-    /** A renewal that {@link #beginSending} allowed was sent to the store; the order of requests is kept. */
+    /** A renewal that {@link #beginSending} allowed was sent, in order, to the store. */
     record RenewalSent() implements Event {}
 
     /** The store has extended the grant; the ttl counts from {@code sentAtNanos}. */

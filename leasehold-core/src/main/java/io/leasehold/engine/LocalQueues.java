@@ -54,7 +54,10 @@ final class LocalQueues {
 
         void on(GrantMachine.Event event);
 
-        /** Whether this thread opened the current lease, which lasts until it is released, and no other thread has used it. */
+        /**
+         * Whether this thread opened the current lease, which lasts until it is released, and no other thread has used
+         * it.
+         */
         boolean blocksForever(Thread thread);
 
         /** Returns the current lease as a holder, for messages. */

@@ -85,7 +85,9 @@ final class TimerQueue {
         }
     }
 
-    /** Arms a timer for the first entry; called under the guard. The later timer stays until the earlier one is armed. */
+    /**
+     * Arms a timer for the first entry; called under the guard. The later timer stays until the earlier one is armed.
+     */
     private void arm() {
         Entry first = first();
         if (first == null) {

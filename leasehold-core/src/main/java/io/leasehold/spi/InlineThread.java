@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Recognises the threads that must not wait for the store, since its answer or other clients' work may need them: timers,
- * listeners that are called inline, and event loops.
+ * Recognises the threads that must not wait for the store, since its answer or other clients' work may need them:
+ * timers, listeners that are called inline, and event loops.
  */
 public final class InlineThread {
 

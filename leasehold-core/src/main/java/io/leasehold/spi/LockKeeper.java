@@ -8,8 +8,9 @@ import java.util.concurrent.CompletableFuture;
 /**
  * The common part of a {@link LockStore} and of a node that answers ballots: the operations on granted locks.
  *
- * <p><b>Contract.</b> Every method returns at once. Futures of {@code renew} and {@code release} always complete normally, within
- * the request's time limit: failures are replies. They may complete on any thread; dependent stages must not block it.
+ * <p><b>Contract.</b> Every method returns at once. Futures of {@code renew} and {@code release} always complete
+ * normally, within the request's time limit: failures are replies. They may complete on any thread; dependent stages
+ * must not block it.
  */
 public interface LockKeeper extends AutoCloseable {
 
@@ -34,7 +35,10 @@ public interface LockKeeper extends AutoCloseable {
      */
     CompletableFuture<RenewReply> renew(RenewBatch batch);
 
-    /** Ends an owner token, and raises the fence to the request's ballot: one operation for release, undo and withdrawal of a waiter. */
+    /**
+     * Ends an owner token, and raises the fence to the request's ballot: one operation for release, undo and withdrawal
+     * of a waiter.
+     */
     CompletableFuture<ReleaseReply> release(ReleaseRequest request);
 
     /** The operations that inspect locks and release one by force. */

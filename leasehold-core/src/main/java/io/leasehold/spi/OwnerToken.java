@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Twenty random bytes, new for every attempt, that prove ownership to the store.
  *
- * <p>Every party that knows it can release the lock, so {@link #toString()} hides it: only {@link #hex()} reveals it, for the wire.
+ * <p>Every party that knows the token can release the lock, so {@link #toString()} hides it: only {@link #hex()}
+ * reveals it, for the wire.
  */
 public final class OwnerToken {
 
