@@ -17,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The caller's reference to an {@link ActiveLease}. The engine holds no strong reference to it, so that {@link
- * LeakWatch} detects when the caller has dropped it.
+ * The caller's reference to an {@link ActiveLease}. The engine holds no strong reference to it, so that
+ * {@link LeakWatch} detects when the caller has dropped it.
  */
 final class LeaseHandle implements Lease, UnseenHold {
 

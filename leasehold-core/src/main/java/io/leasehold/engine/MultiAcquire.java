@@ -63,8 +63,8 @@ final class MultiAcquire extends PendingAttempt<MultiLease> {
     }
 
     /**
-     * Whether the attempt has its result and no atomic request is in flight; the queues watch its {@link
-     * AcquireAttempt}s.
+     * Whether the attempt has its result and no atomic request is in flight; the queues watch its
+     * {@link AcquireAttempt}s.
      */
     synchronized boolean isOver() {
         return result.isDone() && requestDone.isDone();
