@@ -95,8 +95,8 @@ public final class AcquireRequest {
 
     /**
      * Lets the store hand the lock over to the waiting caller in the step that frees it
-     * ({@link StoreSignals#handedOver}), for this time. The caller must ask again within the time, or it loses the lock and its
-     * place. Zero (the default) means that the caller is only woken.
+     * ({@link StoreSignals#handedOver}), for this time. The caller must ask again within the time, or it loses the lock
+     * and its place. Zero (the default) means that the caller is only woken.
      */
     public AcquireRequest claiming(long claim) {
         return with(new Rest(rest.nodeTimeout, rest.reserve, rest.seen, rest.recheck, claim, rest.ballot, rest.proven));
