@@ -14,8 +14,10 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The acquiring methods of all kinds of lock: each starts one {@link PendingAttempt}, and blocks for its result or delivers it
- * asynchronously. Stateless; safe for use by any thread.
+ * The acquiring methods of all kinds of lock. Each method starts one {@link PendingAttempt}, and blocks for its result
+ * or delivers it asynchronously.
+ *
+ * <p>Stateless; safe for use by any thread.
  */
 abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
 
@@ -33,7 +35,7 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
         this.runtime = attempts.context().runtime();
     }
 
-    /** The lock, for messages. */
+    /** The description of the lock, for messages. */
     abstract String what();
 
     /** Starts an attempt. */
@@ -44,12 +46,12 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
         return settings.options();
     }
 
-    /** The settings with other options. */
+    /** Returns the settings with other options. */
     final WaitSettings changed(UnaryOperator<LockOptions> change) {
         return attempts.settings(Objects.requireNonNull(change.apply(options()), "options"));
     }
 
-    /** Refuses to wait without limit for what the current thread itself has. */
+    /** Refuses to wait without limit for a lease that the current thread itself holds. */
     abstract void refuseSelfWait();
 
     @Override
@@ -82,7 +84,10 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
         return recordOpener(Futures.result(pending.result()));
     }
 
-    /** Waits for one node timeout; a further interrupt ends the wait, and is kept for the caller in addition to the first. */
+    /**
+     * Waits for the undo for at most one node timeout. A further interrupt ends the wait; it is kept for the caller, in
+     * addition to the first one.
+     */
     private void awaitUndo(CompletableFuture<?> undone) {
         if (undone.isDone()) {
             return;
@@ -91,13 +96,13 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
         long patienceNanos = options().nodeTimeout().toNanos();
         LockRuntime.Timer limit = runtime.schedule(patienceNanos, () -> late.complete(null));
         try {
-            // Once the client is closed no timer runs, and perhaps no answer arrives.
+            // Once the client is closed, no timer runs, and the answer may never arrive.
             runtime.await(CompletableFuture.anyOf(undone, late, attempts.closed()));
         } catch (InterruptedException again) {
             Thread.currentThread().interrupt();
         } finally {
             limit.cancel();
-            // So that the other two forget this wait.
+            // Completed, so that the other two futures drop their reference to this wait.
             late.complete(null);
         }
     }
@@ -108,13 +113,13 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
         return recordOpener(Futures.join(runtime, enter(FOR_EVER).result())).orElseThrow();
     }
 
-    /** One round trip; an interrupt is kept for later. */
+    /** Makes one round trip; an interrupt is kept for later. */
     @Nullable
     H tryAcquireUninterruptibly() {
         return recordOpener(Futures.join(runtime, enter(0).result())).orElseNull();
     }
 
-    /** The thread that waited for a hold must not wait for it again without limit. */
+    /** Records the thread that waited for a hold: it must not wait for the same hold again without limit. */
     private Attempt<H> recordOpener(Attempt<H> attempt) {
         if (attempt.orElseNull() instanceof UnseenHold hold) {
             hold.openedBy(Thread.currentThread());
@@ -132,7 +137,10 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
         return handOver(patience(maxWait), attempt -> attempt);
     }
 
-    /** The result in the requested form, on a callback thread; a hold whose future is already completed is given back. */
+    /**
+     * Delivers the result in the requested form on a callback thread. If the future is already completed, the hold is
+     * released.
+     */
     private <T> CompletableFuture<T> handOver(long maxWaitNanos, Function<Attempt<H>, T> form) {
         PendingAttempt<H> pending = enter(maxWaitNanos);
         CompletableFuture<T> handed = new PropagatingFuture<>(pending::giveUp);
@@ -153,7 +161,7 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
             Duration maxWait, Function<? super H, ? extends CompletionStage<T>> work) {
         Objects.requireNonNull(work, "work");
         PendingAttempt<H> pending = enter(patience(maxWait));
-        // Whether the work has received the hold: a cancellation withdraws it only until then.
+        // Whether the work has received the hold; a cancellation withdraws the hold only until then.
         CompletableFuture<H> taken = new PropagatingFuture<>(pending::giveUp);
         CompletableFuture<T> done = new PropagatingFuture<>(() -> taken.cancel(false));
         pending.result().thenApply(Attempt::orElseThrow).whenComplete((hold, error) -> {
@@ -168,7 +176,10 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
         return done;
     }
 
-    /** Always on the executor: the hold may already be available, and the work must not run on the caller's thread. */
+    /**
+     * Submits the work, always to the executor: the hold may already be available, and the work must not run on the
+     * caller's thread.
+     */
     private <T> void submit(H hold, Function<? super H, ? extends CompletionStage<T>> work, CompletableFuture<T> done) {
         attempts.workers()
                 .execute(
@@ -179,7 +190,7 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
                                 runHolding(hold, work, done);
                             }
                         },
-                        // Without a thread the work does not run: nothing may stay held for it.
+                        // Without a thread, the work does not run: release the hold.
                         refused -> UnseenHold.giveBack(hold)
                                 .whenComplete(
                                         (outcome, ignored) -> done.completeExceptionally(Futures.unwrapped(refused))));
@@ -196,12 +207,12 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
         try {
             stage.whenComplete((value, failure) -> giveBack(hold, value, failure, done));
         } catch (Throwable e) {
-            // Work whose stage rejects a callback has failed.
+            // If the stage of the work rejects a callback, the work has failed.
             giveBack(hold, null, e, done);
         }
     }
 
-    /** Completes the future even if the release throws. */
+    /** Releases the hold and completes the future, even if the release throws. */
     private static <H extends Hold, T> void giveBack(
             H hold, @Nullable T value, @Nullable Throwable failure, CompletableFuture<T> done) {
         Futures.ask(hold::releaseAsync).whenComplete((outcome, ignored) -> {

@@ -26,9 +26,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * One caller's attempt to acquire a lock: performs the actions of its {@link AcquireMachine}, and holds the result.
  *
- * <p>The machine and the fields that change are guarded by {@code this}. Each action is bound to its owner token, and
- * the timer is armed, under the same guard as the decision, so that concurrent events cannot reorder them; calls to other
- * classes are made without it.
+ * <p>{@code this} guards the machine and the fields that change. Each action is bound to its owner token, and the timer
+ * is armed, under the same guard as the decision, so that concurrent events cannot reorder them. Calls to other classes
+ * are made without the guard.
  */
 final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.Contender {
 
@@ -38,20 +38,20 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
     private final AcquireMachine machine;
     private final FlightEvents.@Nullable Wait recording;
     private OwnerToken owner;
-    /** The owner token has ended: the next request draws another. */
+    /** Whether the owner token has ended; the next request then draws a new one. */
     private boolean ownerEnded;
-    /** The mark of the {@link SuspendWatch} before the last request was sent. */
+    /** The mark of the {@link SuspendWatch}, taken before the last request was sent. */
     private long mark;
 
     private LockRuntime.@Nullable Timer timer;
     private boolean closing;
-    /** It is in the queue no more. Only the thread that delivers the outcome uses it. */
+    /** Whether the attempt has left the queue. Only the thread that delivers the outcome uses this field. */
     private boolean outOfQueue;
-    /** Listeners have heard of its end. Only the thread that delivers the outcome uses it. */
+    /** Whether the listeners were notified of the end. Only the thread that delivers the outcome uses this field. */
     private boolean endTold;
-    /** The undos that are under way. */
+    /** The undos that are in progress. */
     private CompletableFuture<?> undone = CompletableFuture.completedFuture(null);
-    /** Nothing of this attempt is in flight, and all undos are answered. */
+    /** Completes when nothing of this attempt is in flight and all undos are answered. */
     private final CompletableFuture<Void> settled = new CompletableFuture<>();
 
     AcquireAttempt(
@@ -96,7 +96,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
                 LeaseHandle handle = new LeaseHandle(lease, context.leaks(), asked);
                 deliver(AttemptOutcome.ACQUIRED, new Attempt.Acquired<>(handle));
             } catch (RuntimeException | Error e) {
-                // No caller has the lease: the next in the queue may have it.
+                // No caller has the lease: offer it to the next attempt in the queue.
                 fail(AttemptOutcome.ERROR, e);
                 return AcquireMachine.Offer.GONE;
             }
@@ -144,15 +144,18 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
             }
             over = machine.isOver() && !wasOver;
         }
-        // Each step, even if the one before has failed: it delivers the result, ends an owner token or leaves the
-        // queue.
+        // Run each step even if the one before has failed: a step delivers the result, ends an owner token or leaves
+        // the queue.
         steps.forEach(step -> Futures.guarded("a step of an attempt", step));
         if (over) {
             leave();
         }
     }
 
-    /** Lets the next in the queue begin: a caller that withdraws the attempt now waits for its undos at most. */
+    /**
+     * Lets the next attempt in the queue begin. From now on, a caller that withdraws this attempt waits for its undos
+     * only.
+     */
     private void leave() {
         CompletableFuture<?> undos;
         synchronized (this) {
@@ -167,7 +170,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         }
     }
 
-    /** Called under the guard. */
+    /** Prepares the steps of an action; called under the guard. */
     private void prepare(AcquireMachine.Action action, List<Runnable> steps) {
         if (action instanceof AcquireMachine.Send send) {
             prepare(send, steps);
@@ -181,7 +184,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         }
     }
 
-    /** A failure before anything was sent counts as an answer, since the machine waits for one. */
+    /** Prepares a request. The machine waits for an answer, so a failure before anything was sent counts as one. */
     private void prepare(AcquireMachine.Send send, List<Runnable> steps) {
         ownerEnded |= send.freshOwner();
         try {
@@ -209,8 +212,8 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         try {
             on(new AcquireMachine.Replied(answer, context.random()));
         } catch (RuntimeException | Error e) {
-            // The machine waits for an answer: one that cannot be processed has an unknown outcome, and the request is
-            // repeated.
+            // The machine waits for an answer. The outcome of one that cannot be processed is unknown, and the request
+            // is repeated.
             AcquireReply unknown = failed(FailureKind.UNKNOWN, e, answer.ballot());
             on(new AcquireMachine.Replied(unknown, context.random()));
         }
@@ -240,7 +243,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         }
     }
 
-    /** This check arms the next one, so a failed check is repeated. */
+    /** Runs the check. The check arms the next one, so a failed check is repeated. */
     private void timerFired() {
         try {
             on(new AcquireMachine.TimerFired());
@@ -312,8 +315,8 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
     }
 
     /**
-     * A caller that hears of the end, and asks again at once, must not meet this attempt in the queue; unless a request of it is
-     * still in flight.
+     * Leaves the queue before the caller is notified, unless a request is still in flight: a caller that retries at
+     * once must not meet this attempt in the queue.
      */
     private void leaveQueueIfOver() {
         boolean isOver;
@@ -334,7 +337,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         }
     }
 
-    /** Tells the listeners of the end, once. */
+    /** Notifies the listeners of the end, once. */
     private void tell(AttemptOutcome outcome) {
         if (endTold) {
             return;

@@ -13,11 +13,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One attempt at the store, from its first request to exactly one outcome. Pure: events and the time come in, actions go out;
- * the shell performs them in order and decides nothing.
+ * One attempt at the store, from its first request to exactly one outcome. Pure: events and the time come in, actions
+ * go out. The shell performs the actions in order and decides nothing.
  *
- * <p>Invariants. At most one request is in flight. An undo is issued only while none is, and from then on nothing else is sent
- * with that owner token: a later request uses a fresh one. The outcome is delivered once; after it a late reply can only lead to an undo.
+ * <p>Invariants. At most one request is in flight. An undo is issued only while no request is in flight. After an undo,
+ * nothing else is sent with that owner token: a later request uses a fresh one. The outcome is delivered once; after
+ * it, a late reply can only lead to an undo.
  */
 final class AcquireMachine {
 
@@ -27,7 +28,7 @@ final class AcquireMachine {
     /** The attempt has entered the local queue. */
     record Enqueued() implements Event {}
 
-    /** The attempt is first in this process: it may contend. */
+    /** The attempt is the first in this process, and may contend. */
     record Started() implements Event {}
 
     /** The store has answered. */
@@ -37,13 +38,13 @@ final class AcquireMachine {
     record Woken() implements Event {}
 
     /**
-     * The store has given the lock to this attempt's owner token, as it will answer to the next request.
+     * The store has given the lock to this attempt's owner token. It will answer the next request in the same way.
      *
-     * @param lastToken the largest that it has reserved
+     * @param lastToken the largest token that the store has reserved
      */
     record HandedOver(long lastToken) implements Event {}
 
-    /** The time of {@link Arm} has come, or may have. */
+    /** The time of {@link Arm} has come, or may have come. */
     record TimerFired() implements Event {}
 
     /** The caller withdrew: it was interrupted or cancelled, or the client is closing. */
@@ -55,12 +56,12 @@ final class AcquireMachine {
     /**
      * Send the request.
      *
-     * @param freshOwner whether it uses a new owner token
-     * @param ballotSoFar the highest proposed under this owner token, which the next must beat
+     * @param freshOwner whether the request uses a new owner token
+     * @param ballotSoFar the highest ballot proposed under this owner token; the next must be higher
      */
     record Send(boolean freshOwner, long ballotSoFar) implements Action {}
 
-    /** Fire the timer at this time; it replaces the one before. */
+    /** Fire the timer at this time; this replaces the time set before. */
     record Arm(long atNanos) implements Action {}
 
     /** End the current owner token, raising the fence to the ballot. */
@@ -73,14 +74,14 @@ final class AcquireMachine {
     sealed interface Outcome {}
 
     /**
-     * The lock is held.
+     * The attempt has acquired the lock.
      *
-     * @param ballot the highest proposed under its owner token, perhaps by a request that may still arrive: what its
-     *     release raises the fence to
+     * @param ballot the highest ballot proposed under its owner token, perhaps by a request that may still arrive; the
+     *     release raises the fence to this ballot
      */
     record Acquired(Grant grant, long ballot) implements Outcome {}
 
-    /** Another holder kept it. */
+    /** Another holder has the lock. */
     record Busy(@Nullable Holder holder, List<NodeVote> votes) implements Outcome {}
 
     /** The store failed. */
@@ -103,24 +104,24 @@ final class AcquireMachine {
     private final WaitPolicy policy;
     private final long deadlineAtNanos;
     private final boolean unlimited;
-    /** Zero patience is a flag and not a deadline: a clock that has gone back must not cause a second request. */
+    /** Zero patience is a flag, not a deadline: a clock that goes back must not cause a second request. */
     private final boolean asksOnce;
-    /** The store is a set of nodes, of which some may keep a waiter's place whatever the set answers. */
+    /** Whether the store is a set of nodes. Some nodes may keep a waiter's place, whatever the set answers. */
     private final boolean ofNodes;
 
     private Phase phase = Phase.LOCAL;
     private boolean wakePending;
     private boolean wasQueuedLocally;
-    /** Whether a request has come back, answered or failed; only the first may outlast the deadline. */
+    /** Whether a request has returned, answered or failed; only the first request may outlast the deadline. */
     private boolean returned;
 
-    /** Whether the store may remember this owner token: queued, or a request whose outcome is unknown. */
+    /** Whether the store may remember this owner token: it is queued, or the outcome of a request is unknown. */
     private boolean remembered;
 
     private boolean unknown;
     private boolean freshOwner;
     private long highestBallot;
-    /** Only failures have arrived since the last answer. */
+    /** Whether only failures have arrived since the last answer. */
     private boolean failing;
 
     private long failingSinceAtNanos;
@@ -151,15 +152,15 @@ final class AcquireMachine {
 
     /** The response to a lease that is offered within the process. */
     enum Offer {
-        /** It is the outcome of this attempt. */
+        /** The lease is the outcome of this attempt. */
         ACCEPTED,
-        /** The attempt has had its outcome already. */
+        /** The attempt already has its outcome. */
         GONE,
-        /** The attempt is contending with the store, and may be granted the lock there. */
+        /** The attempt contends at the store, which may grant it the lock. */
         CONTENDING
     }
 
-    /** Offers a lease of this process: accepted if the attempt has not begun to contend. */
+    /** Offers a lease of this process. The attempt accepts it if it has not begun to contend. */
     Offer offered() {
         if (isTold()) {
             return Offer.GONE;
@@ -175,7 +176,7 @@ final class AcquireMachine {
         return phase == Phase.LEAVING || phase == Phase.DONE;
     }
 
-    /** Processes an event and returns the actions, in this order. */
+    /** Processes an event and returns the actions, in the order in which to perform them. */
     List<Action> on(Event event, long nowNanos) {
         if (event instanceof Enqueued) {
             return enqueued();
@@ -193,7 +194,10 @@ final class AcquireMachine {
         return gaveUp(new Abandoned());
     }
 
-    /** Without patience, a queue before it is the end; not if its turn came meanwhile: a request that has left is waited for. */
+    /**
+     * Enters the queue. An attempt without patience ends here, unless its turn has already come: a request that was
+     * sent is waited for.
+     */
     private List<Action> enqueued() {
         wasQueuedLocally = true;
         if (asksOnce) {
@@ -218,7 +222,7 @@ final class AcquireMachine {
         phase = Phase.IN_FLIGHT;
         wakePending = false;
         Action send = new Send(fresh, highestBallot);
-        // Every attempt waits for its first request, so that an undisturbed acquire arms no timer.
+        // Every attempt waits for its first request, so an undisturbed acquire arms no timer.
         return unlimited || !returned ? List.of(send) : List.of(new Arm(deadlineAtNanos), send);
     }
 
@@ -232,7 +236,7 @@ final class AcquireMachine {
 
     private List<Action> handedOver(HandedOver event) {
         if (freshOwner) {
-            // The lock was handed to an owner token whose undo is under way; the undo passes it on.
+            // The store handed the lock to an owner token whose undo is in progress; the undo passes it on.
             return List.of();
         }
         highestBallot = Math.max(highestBallot, event.lastToken());
@@ -310,7 +314,10 @@ final class AcquireMachine {
         return withFreshOwner(new StoreUnavailableException(message, null), random, nowNanos);
     }
 
-    /** The owner token can no longer be granted anything: ends it and goes on with another, at the end of the queue. */
+    /**
+     * Ends an owner token that can no longer be granted anything. The attempt continues with a fresh one, at the end of
+     * the queue.
+     */
     private List<Action> withFreshOwner(StoreUnavailableException why, long random, long nowNanos) {
         List<Action> actions = new ArrayList<>(2);
         if (remembered) {

@@ -22,9 +22,10 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One lease of a grant: its token, its listeners and its end. The caller has a {@link LeaseHandle} to it, so that a dropped handle can be detected.
+ * One lease of a grant: its token, its listeners and its end. The caller uses a {@link LeaseHandle}, so that a dropped
+ * handle can be detected.
  *
- * <p>Fields that change are guarded by {@code this}; user code runs on callback threads.
+ * <p>{@code this} guards the fields that change. User code runs on callback threads.
  */
 final class ActiveLease implements LeakWatch.Watched {
 
@@ -34,14 +35,14 @@ final class ActiveLease implements LeakWatch.Watched {
     private final CompletableFuture<ReleaseOutcome> released = new CompletableFuture<>();
     private final FlightEvents.@Nullable Hold recording;
 
-    /** Created by the first caller that asks for it. */
+    /** Created by the first caller that requests it. */
     private @Nullable CompletableFuture<HoldEnd> ended;
 
     private @Nullable HoldEnd end;
     private List<Consumer<? super LossCause>> lossCallbacks = List.of();
     private List<Consumer<? super Duration>> riskCallbacks = List.of();
     private @Nullable Thread opener;
-    /** A thread other than its opener has used it, and may be the one to release it. */
+    /** Whether a thread other than the opener has used the lease, and may be the one that releases it. */
     private boolean shared;
 
     private boolean unseen;
@@ -72,13 +73,13 @@ final class ActiveLease implements LeakWatch.Watched {
         return token;
     }
 
-    /** How long its lock is kept; zero for a lease that no caller has seen. */
+    /** Returns how long the lock is kept; zero for a lease that no caller has seen. */
     synchronized GrantMachine.Keeping keeping() {
         return new GrantMachine.Keeping(
                 acquiredAtNanos, unseen ? 0 : owner.settings().atLeastNanos());
     }
 
-    /** Marks a lease that no caller has seen or will see. */
+    /** Marks the lease as one that no caller has seen or will see. */
     synchronized void unseen() {
         unseen = true;
     }
@@ -87,12 +88,12 @@ final class ActiveLease implements LeakWatch.Watched {
         return Duration.ofNanos(owner.context().runtime().nanoTime() - acquiredAtNanos);
     }
 
-    /** The thread that waited for it, if one did. */
+    /** Records the thread that waited for the lease, if a thread did. */
     synchronized void openedBy(Thread thread) {
         opener = thread;
     }
 
-    /** The name of the thread that waited for it, or empty. */
+    /** Returns the lease for the client's record, with the name of the thread that waited for it, or an empty name. */
     ClientRecord.ClientHold asClientHold(long renewals) {
         Duration held = heldFor();
         Instant since = Instant.ofEpochMilli(owner.context().runtime().wallMillis() - held.toMillis());
@@ -115,12 +116,12 @@ final class ActiveLease implements LeakWatch.Watched {
         return !releaseCalled && (opener == null || shared || opener.isAlive());
     }
 
-    /** Whether this thread opened it, and is, as far as can be known, the only one that can release it. */
+    /** Whether this thread opened the lease and is, as far as can be known, the only one that can release it. */
     synchronized boolean isOnlyFor(Thread thread) {
         return opener == thread && !shared && !releaseCalled;
     }
 
-    /** Called, under the guard, by every operation of a holder. */
+    /** Records a use; every operation of a holder calls it under the guard. */
     private void used() {
         if (opener != null && opener != Thread.currentThread()) {
             shared = true;
@@ -129,7 +130,7 @@ final class ActiveLease implements LeakWatch.Watched {
 
     // ---- queries
 
-    /** The validity left; does not count as a report to the caller. */
+    /** Returns the validity left; this does not count as a report to the caller. */
     Duration remaining() {
         synchronized (this) {
             used();
@@ -140,7 +141,7 @@ final class ActiveLease implements LeakWatch.Watched {
         return Duration.ofNanos(owner.remainingNanos(this));
     }
 
-    /** The validity left; a caller that reads zero has been told of the end. */
+    /** Returns the validity left; a caller that reads zero has been notified of the end. */
     Duration tellRemaining() {
         return told(remaining());
     }
@@ -155,7 +156,10 @@ final class ActiveLease implements LeakWatch.Watched {
         return remaining;
     }
 
-    /** Checks the validity at this moment: null if at least so much is left, else the risk; throws if the lease has ended. */
+    /**
+     * Checks the validity at this moment. Returns null if at least the wanted validity is left, else the risk; throws
+     * if the lease has ended.
+     */
     @Nullable
     LeaseAtRiskException risk(Duration wanted) {
         Timings timings = owner.settings().timings();
@@ -176,7 +180,10 @@ final class ActiveLease implements LeakWatch.Watched {
                 : null;
     }
 
-    /** The same once the check has waited, perhaps on another thread than that of the caller, and was answered so. */
+    /**
+     * As {@link #risk}, after the check has waited and received this verdict. It may run on a thread other than the
+     * caller's.
+     */
     @Nullable
     LeaseAtRiskException riskAfter(WaitingChecks.@Nullable Verdict verdict, Duration wanted) {
         synchronized (this) {
@@ -185,7 +192,7 @@ final class ActiveLease implements LeakWatch.Watched {
             }
         }
         if (verdict instanceof WaitingChecks.Lost lost && loss() == null) {
-            // The thread that has found it is about to tell.
+            // The thread that has detected the loss has not reported it yet.
             lossReported();
             throw LeaseMessages.lost(name(), lost.cause(), List.of(), store());
         }
@@ -199,7 +206,7 @@ final class ActiveLease implements LeakWatch.Watched {
         }
     }
 
-    /** The loss was reported to the caller by an exception. */
+    /** Records that an exception has reported the loss to the caller. */
     synchronized void lossReported() {
         lossReported = true;
     }
@@ -230,7 +237,7 @@ final class ActiveLease implements LeakWatch.Watched {
 
     // ---- loss
 
-    /** The loss as an exception for the caller, which has then been told. */
+    /** Returns the loss as an exception for the caller, which is thereby notified. */
     private LeaseLostException reported(HoldEnd.Lost lost) {
         lossReported();
         return LeaseMessages.lost(name(), lost.cause(), lost.votes(), store());
@@ -240,7 +247,9 @@ final class ActiveLease implements LeakWatch.Watched {
         return owner.context().store().description();
     }
 
-    /** Does nothing once it was given back: a lock that is kept for a while has no holder. */
+    /**
+     * Notifies the listeners of the risk. Does nothing after a release: a lock that is kept for a while has no holder.
+     */
     void atRisk(Duration remaining) {
         List<Consumer<? super Duration>> callbacks;
         synchronized (this) {
@@ -262,7 +271,7 @@ final class ActiveLease implements LeakWatch.Watched {
         List<Consumer<? super LossCause>> callbacks;
         synchronized (this) {
             loss = lost;
-            // A release may find that the lease had ended before; no callback follows a release.
+            // A release may find that the lease had already ended. No callback follows a release.
             callbacks = releaseCalled ? List.of() : lossCallbacks;
             lossCallbacks = List.of();
             lossReported |= !callbacks.isEmpty();
@@ -278,7 +287,7 @@ final class ActiveLease implements LeakWatch.Watched {
         owner.context().events().tell(l -> l.lost(new LockListener.Lost(name(), token, why, heldFor(), said)));
     }
 
-    /** Its handle was dropped while it was held: a lease that has ended may be dropped. */
+    /** Whether the handle was dropped while the lease was held; a lease that has ended may be dropped. */
     @Override
     public boolean isLeaked() {
         return cause() == null;
@@ -302,7 +311,10 @@ final class ActiveLease implements LeakWatch.Watched {
         }
     }
 
-    /** The loss, of which the caller hears now; if there is none yet, the step keeps what the caller asked for. Null after a release. */
+    /**
+     * Returns the loss, which is thereby reported to the caller. If the lease is not lost, the step stores the caller's
+     * request. Null after a release.
+     */
     private synchronized HoldEnd.@Nullable Lost lossOr(Runnable keep) {
         used();
         if (releaseCalled) {
@@ -333,7 +345,7 @@ final class ActiveLease implements LeakWatch.Watched {
         }
     }
 
-    /** Reports the end, once: false if that was done before. */
+    /** Reports the end, once; returns false if the end was reported before. */
     private boolean tellEnd(HoldEnd how, String recorded) {
         CompletableFuture<HoldEnd> asked;
         synchronized (this) {
@@ -370,7 +382,7 @@ final class ActiveLease implements LeakWatch.Watched {
         return !releaseCalled;
     }
 
-    /** Gives the lease back, once; the future completes with the outcome, on any thread. */
+    /** Releases the lease, once. The future completes with the outcome, on any thread. */
     CompletableFuture<ReleaseOutcome> release() {
         synchronized (this) {
             if (releaseCalled) {
@@ -382,7 +394,7 @@ final class ActiveLease implements LeakWatch.Watched {
         try {
             owner.giveBack(this);
         } catch (RuntimeException | Error e) {
-            // Also for a second caller, for close(), and for who waits for the end.
+            // The end also reaches a second caller, close(), and the callers that wait for the end.
             Futures.guarded("the news of an end", () -> released(ReleaseOutcome.UNCONFIRMED, List.of()));
             throw e;
         }
@@ -401,7 +413,7 @@ final class ActiveLease implements LeakWatch.Watched {
     void logUnreportedLoss(ReleaseOutcome outcome) {
         LossCause unheard;
         synchronized (this) {
-            // A loss that only the release detected counts like any other.
+            // A loss that only the release has detected counts like any other.
             boolean found = loss == null && outcome == ReleaseOutcome.ALREADY_LOST;
             unheard = lossReported ? null : found ? LossCause.NOT_OURS : cause();
             lossReported = true;

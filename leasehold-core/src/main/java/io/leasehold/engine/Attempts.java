@@ -16,7 +16,10 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The attempts of one client: begins them unless it is closed, and withdraws them when it closes. Safe for use by any thread. */
+/**
+ * The attempts of one client. It begins them unless the client is closed, and withdraws them when the client closes.
+ * Safe for use by any thread.
+ */
 final class Attempts {
 
     private final EngineContext context;
@@ -25,9 +28,11 @@ final class Attempts {
     private final ReentrantHolds reentrantHolds = new ReentrantHolds();
     /** Completes when the client is closed. */
     private final CompletableFuture<Void> closed = new CompletableFuture<>();
-    /** Attempts on several locks that are not over. */
+    /** The attempts on several locks that are not over. */
     private final Set<MultiAcquire> several = ConcurrentHashMap.newKeySet();
-    /** Calls that have checked whether the client is closed, and whose attempt may not be in a queue yet. */
+    /**
+     * The number of calls that have checked whether the client is closed, and whose attempt may not be in a queue yet.
+     */
     private final AtomicInteger entering = new AtomicInteger();
 
     private volatile boolean closing;
@@ -78,7 +83,7 @@ final class Attempts {
         return enter(name, settings, maxWaitNanos, context.leaks().captureStack());
     }
 
-    /** With the stack of the caller, if that is recorded. */
+    /** Enters an attempt with the stack of the caller, if stacks are recorded. */
     AcquireAttempt enter(LockName name, WaitSettings settings, long maxWaitNanos, @Nullable Throwable asked) {
         accepted(settings.options(), context.store());
         return begun(() -> new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked), queues::enter);
@@ -94,7 +99,7 @@ final class Attempts {
         });
     }
 
-    /** Begins an attempt, unless the client is closed; the close waits until it can see it. */
+    /** Begins an attempt, unless the client is closed. A close waits until it can see the attempt. */
     private <A extends PendingAttempt<?>> A begun(Supplier<A> make, Consumer<A> start) {
         entering.incrementAndGet();
         try {
@@ -103,12 +108,12 @@ final class Attempts {
             try {
                 start.accept(attempt);
             } catch (RuntimeException | Error e) {
-                // The caller receives this failure instead of a result: the attempt must not go on.
+                // The caller receives this failure instead of a result: the attempt must not continue.
                 attempt.giveUp();
                 throw e;
             }
             if (closing) {
-                // The close may have checked before this attempt could be seen.
+                // The close may have run its check before this attempt was visible.
                 attempt.clientClosing();
             }
             return attempt;
@@ -117,7 +122,7 @@ final class Attempts {
         }
     }
 
-    /** A part of this attempt has ended, perhaps the last one. */
+    /** Processes the end of a part of this attempt, perhaps of the last one. */
     void settled(MultiAcquire attempt) {
         if (attempt.isOver()) {
             several.remove(attempt);
@@ -130,8 +135,8 @@ final class Attempts {
     }
 
     /**
-     * Refuses a wait without limit for a renewed lease that the thread opened itself: it would never end, unless another
-     * thread releases the lease, which is assumed possible once another thread has used it.
+     * Refuses a wait without limit for a renewed lease that the thread itself opened. Such a wait would never end,
+     * unless another thread releases the lease. Once another thread has used the lease, that is assumed to be possible.
      */
     void refuseSelfWait(LockName name) {
         LocalQueues.Passable held = queues.held(name);
@@ -142,14 +147,14 @@ final class Attempts {
         }
     }
 
-    /** Refuses what a closed client does not do. */
+    /** Throws if the client is closed. */
     void requireOpen() {
         if (closing) {
             throw new IllegalStateException("lock client for " + storeDescription() + " is closed");
         }
     }
 
-    /** Whether the client is closed, or being closed. */
+    /** Whether the client is closed or closing. */
     boolean isClosing() {
         return closing;
     }
@@ -162,14 +167,17 @@ final class Attempts {
     /** Withdraws the waiting attempts. */
     void withdraw() {
         several.forEach(attempt -> Futures.guarded("ending an attempt at the close", attempt::clientClosing));
-        // The last in the queue first: otherwise each that leaves would let the next one send a request.
+        // Start with the last in the queue: otherwise, each attempt that leaves would let the next one send a request.
         List<LocalQueues.Contender> waiting = queues.all();
         for (int i = waiting.size() - 1; i >= 0; i--) {
             Futures.guarded("ending an attempt at the close", waiting.get(i)::clientClosing);
         }
     }
 
-    /** Whether no attempt is under way, checked in the order of its steps: it is in a queue before it has entered. */
+    /**
+     * Whether no attempt is in progress. The order of the checks follows an attempt: it is in a queue before its
+     * entering ends.
+     */
     boolean isIdle() {
         return entering.get() == 0 && queues.isEmpty() && several.isEmpty();
     }

@@ -8,14 +8,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Replaces the frames of a failure from another thread by those of the calling thread, which show the call that failed. The
- * original frames are kept in a suppressed {@link MadeElsewhere}.
+ * Replaces the frames of a failure from another thread with those of the calling thread, which show the call that
+ * failed. A suppressed {@link MadeElsewhere} keeps the original frames.
  */
 public final class CallersStack {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
-    /** Far more causes than any driver has: causes can form a circle. */
+    /** Far more causes than any driver has; a limit is needed because causes can form a circle. */
     private static final int MAX_DEPTH = 20;
 
     private CallersStack() {}
@@ -31,7 +31,9 @@ public final class CallersStack {
         }
     }
 
-    /** The same failure, with the caller's frames; one that was made on this call path is left unchanged. */
+    /**
+     * Returns the same failure with the caller's frames. A failure that was created on this call path stays unchanged.
+     */
     public static <E extends Throwable> E given(E failure) {
         StackTraceElement[] made = failure.getStackTrace();
         StackTraceElement[] here = new Throwable().getStackTrace();
@@ -48,9 +50,10 @@ public final class CallersStack {
     }
 
     /**
-     * Returns what a caller is told of a store that cannot be reached: its message and the caller's frames. Where the network is at the root of
-     * it, that is the cause, in one line: the frames of drivers and of other threads say nothing that the message does not, and are logged at
-     * debug. Any other cause, such as a failure of the application's own credentials provider, stays whole.
+     * Returns the failure for a caller whose store cannot be reached, with its message and the caller's frames. If the
+     * root cause is a network error, that error becomes the cause, in one line. The frames of drivers and of other
+     * threads add nothing to the message, and are logged at debug. Any other cause, such as a failure of the
+     * application's own credentials provider, is kept whole.
      */
     public static StoreUnavailableException brief(StoreUnavailableException failure) {
         LOG.debug("the store cannot be reached; in full:", failure);

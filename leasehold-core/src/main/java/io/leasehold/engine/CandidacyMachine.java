@@ -3,41 +3,41 @@ package io.leasehold.engine;
 import java.util.List;
 
 /**
- * The decisions of a candidacy: when it stands, leads, gives its term back, and ends. Pure and immutable.
+ * The decisions of a candidacy: when it stands, leads, releases its term, and ends. Pure and immutable.
  *
- * <p>Two rules carry the rest: a candidacy stands again only after the callback of its last term has returned <em>and</em> that
- * term was given back; and a term is given back when its callback has returned, or its grace is over.
+ * <p>Two rules determine the rest. A candidacy stands again only after the callback of its last term has returned
+ * <em>and</em> that term was released. A term is released when its callback has returned, or its grace is over.
  *
- * @param phase what it is doing
- * @param closing it is to end
+ * @param phase the current activity
+ * @param closing whether the candidacy is to end
  * @param term the state of the current or last term
- * @param failures the failures in a row; none where it pauses to let others come first
+ * @param failures the number of failures in a row; zero if it pauses to let other candidates come first
  */
 record CandidacyMachine(Phase phase, boolean closing, TermState term, int failures) {
 
     /** The activity of a candidacy. */
     enum Phase {
-        /** It waits to be elected. */
+        /** The candidacy waits to be elected. */
         STANDING,
-        /** It leads, or a term of its has not ended completely. */
+        /** The candidacy leads, or one of its terms has not ended completely. */
         LEADING,
-        /** It waits before it stands again. */
+        /** The candidacy waits before it stands again. */
         PAUSING,
-        /** Its attempt is being withdrawn. */
+        /** The attempt is being withdrawn. */
         WITHDRAWING,
-        /** It has ended. */
+        /** The candidacy has ended. */
         ENDED
     }
 
     /**
      * The state of a term.
      *
-     * @param told its end was told
-     * @param resigned the candidate has given it up for another
-     * @param returned its callback has returned
-     * @param failed its callback has thrown
-     * @param releasing its release was begun
-     * @param released its release was answered
+     * @param told whether its end was reported
+     * @param resigned whether the candidate has given it up for another
+     * @param returned whether its callback has returned
+     * @param failed whether its callback has thrown
+     * @param releasing whether its release has begun
+     * @param released whether its release was answered
      */
     record TermState(
             boolean told, boolean resigned, boolean returned, boolean failed, boolean releasing, boolean released) {
@@ -55,7 +55,7 @@ record CandidacyMachine(Phase phase, boolean closing, TermState term, int failur
             return new TermState(told, resigned, returned, failed, true, released);
         }
 
-        /** Where a queue keeps the order, nothing is left to do for the others. */
+        /** Records the answer. If a queue keeps the order, nothing is left to do for the other candidates. */
         TermState answered(boolean ordered) {
             return new TermState(told, resigned && !ordered, returned, failed, releasing, true);
         }
@@ -66,7 +66,7 @@ record CandidacyMachine(Phase phase, boolean closing, TermState term, int failur
         /** The attempt was granted. */
         record Elected() implements Event {}
 
-        /** The attempt failed; {@code forGood} if another would fail in the same way. */
+        /** The attempt failed; {@code forGood} if another attempt would fail in the same way. */
         record AttemptFailed(boolean forGood) implements Event {}
 
         /** The attempt was withdrawn. */
@@ -75,10 +75,10 @@ record CandidacyMachine(Phase phase, boolean closing, TermState term, int failur
         /** The lease of the term was lost. */
         record Lost() implements Event {}
 
-        /** The candidate resigns; {@code byCallback} if its callback itself says so. */
+        /** The candidate resigns; {@code byCallback} if its own callback has called it. */
         record Resign(boolean byCallback) implements Event {}
 
-        /** The candidacy is to end; {@code byCallback} as above. */
+        /** The candidacy is to end; {@code byCallback} as in {@link Resign}. */
         record Close(boolean byCallback) implements Event {}
 
         /** The callback has returned, or its stage has ended. */
@@ -102,21 +102,21 @@ record CandidacyMachine(Phase phase, boolean closing, TermState term, int failur
     enum Action {
         /** Begin an attempt. */
         STAND,
-        /** Withdraw it. */
+        /** Withdraw the attempt. */
         WITHDRAW,
         /** Call the callback. */
         LEAD,
-        /** Tell the end of the term. */
+        /** Report the end of the term. */
         TELL_END,
         /** Give the callback time to return. */
         ARM_GRACE,
-        /** Log that the callback goes on without a term. */
+        /** Log that the callback continues without a term. */
         WARN,
-        /** Give the term back. */
+        /** Release the term. */
         RELEASE,
         /** Wait before the next attempt. */
         PAUSE,
-        /** Tell the end of the candidacy. */
+        /** Report the end of the candidacy. */
         END
     }
 
@@ -124,7 +124,7 @@ record CandidacyMachine(Phase phase, boolean closing, TermState term, int failur
      * A decision.
      *
      * @param next the state after the event
-     * @param actions what to do, in this order
+     * @param actions the steps to perform, in this order
      */
     record Step(CandidacyMachine next, List<Action> actions) {}
 
@@ -141,7 +141,10 @@ record CandidacyMachine(Phase phase, boolean closing, TermState term, int failur
         return new CandidacyMachine(phase, closing, changed, failures);
     }
 
-    /** An event that means nothing in this phase, such as one of a term that has ended, changes nothing. */
+    /**
+     * Processes an event. An event that has no meaning in this phase, such as one of a term that has ended, changes
+     * nothing.
+     */
     Step on(Event event) {
         if (event instanceof Event.Close close) {
             return new CandidacyMachine(phase, true, term, failures).onClose(close.byCallback());
@@ -193,8 +196,8 @@ record CandidacyMachine(Phase phase, boolean closing, TermState term, int failur
     }
 
     /**
-     * The term is over, and its callback is told so; the callback itself may say that it has nothing left to do. One that has said
-     * so and goes on is told again by others.
+     * Ends the term and notifies its callback. The callback itself may report that it has nothing left to do. If it has
+     * reported so and continues, later events notify it again.
      */
     private Step stop(boolean resigned, boolean byCallback) {
         if (term.returned()) {
@@ -209,17 +212,20 @@ record CandidacyMachine(Phase phase, boolean closing, TermState term, int failur
         return term.told() ? step(stopped, Action.TELL_END) : step(stopped, Action.TELL_END, Action.ARM_GRACE);
     }
 
-    /** Gives the term back, once. */
+    /** Releases the term, once. */
     private Step giveBack() {
         return term.releasing() ? goOn() : step(with(term.release()), Action.RELEASE);
     }
 
-    /** Goes on once nothing of the term is left. */
+    /** Continues once nothing of the term is left. */
     private Step goOn() {
         return term.returned() && term.released() ? next() : step(this);
     }
 
-    /** After a resignation the others are to come first: where no queue sees to that, each of them asks once in the pause. */
+    /**
+     * Begins the next phase. After a resignation, the other candidates come first: if no queue ensures that, each of
+     * them polls once during the pause.
+     */
     private Step next() {
         if (closing) {
             return step(in(Phase.ENDED), Action.END);
@@ -231,7 +237,7 @@ record CandidacyMachine(Phase phase, boolean closing, TermState term, int failur
         return step(standing(), Action.STAND);
     }
 
-    /** Whether a timer for this event is still of use. */
+    /** Whether a timer for this event is still needed. */
     boolean awaits(Event event) {
         return event instanceof Event.PauseOver
                 ? phase == Phase.PAUSING

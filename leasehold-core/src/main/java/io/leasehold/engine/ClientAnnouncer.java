@@ -9,10 +9,11 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Announces the client at the store while it holds something: from a second after the first hold began, one record for the
- * client every few seconds. A hold of less than a second is never announced, and costs one read of a flag.
+ * Announces the client at the store while it holds a lock. From one second after the first hold began, it writes one
+ * record for the client every few seconds. A hold of less than a second is never announced, and costs one read of a
+ * flag.
  *
- * <p>Nothing depends on it: a failure is not reported, and the next announcement follows.
+ * <p>Nothing depends on the announcement: a failure is not reported, and the next announcement follows.
  */
 final class ClientAnnouncer {
 
@@ -39,7 +40,7 @@ final class ClientAnnouncer {
         telling.set(!store.operations().keepsClientRecords());
     }
 
-    /** Announces the client until nothing is held. */
+    /** Announces the client until it holds nothing. */
     void watch() {
         if (!telling.get() && telling.compareAndSet(false, true)) {
             again(FIRST_NANOS);
@@ -50,7 +51,7 @@ final class ClientAnnouncer {
         try {
             timeline.schedule(afterNanos, this::tell);
         } catch (RuntimeException | Error e) {
-            // The next hold starts it again.
+            // The next hold starts the announcements again.
             telling.set(false);
             throw e;
         }

@@ -9,7 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The close of a client in steps that continue after a failure: in the end the store is closed, and no thread waits for an answer.
+ * The close of a client, in steps that continue after a failure. At the end, the store is closed, and no thread waits
+ * for an answer.
  */
 final class ClientClose {
 
@@ -33,7 +34,7 @@ final class ClientClose {
                 "the wait for holders", () -> await(() -> held.stream().noneMatch(isAwaited), patienceNanos / 2));
         held.forEach(grant -> Futures.guarded("ending a lease at the close", grant::endAtClose));
         Futures.guarded("the wait for the last answers", () -> await(this::isQuiet, patienceNanos / 2));
-        // The store waits for answers, too: the interrupt flag is restored afterwards.
+        // The close of the store waits for answers, too: the interrupt flag is restored afterwards.
         boolean interrupted = Thread.interrupted();
         try {
             context.store().close();
@@ -49,7 +50,7 @@ final class ClientClose {
         grant.on(new GrantMachine.TakenAway(LossCause.CLIENT_CLOSED));
     }
 
-    /** Checks again and again until it is over, for so long at most; a check that fails is repeated. */
+    /** Repeats the check until it succeeds, or the patience ends; a check that fails is repeated. */
     private void await(BooleanSupplier isOver, long patienceNanos) {
         CompletableFuture<Void> over = new CompletableFuture<>();
         try {
@@ -71,7 +72,7 @@ final class ClientClose {
         if (done) {
             over.complete(null);
         } else {
-            // Without another check the patience ends the wait.
+            // If no further check can be scheduled, the patience ends the wait.
             Futures.guarded(
                     "the next check of a closing client",
                     () -> context.runtime().schedule(CHECK_NANOS, () -> check(isOver, over)));
@@ -79,8 +80,9 @@ final class ClientClose {
     }
 
     /**
-     * Whether nothing is under way. Checked in the order of a grant's life: it is among the holds before its attempt is over,
-     * and its end is recorded when it is decided, and is with the retrier before that record is removed.
+     * Whether nothing is in progress. The order of the checks follows the life of a grant. A grant is among the holds
+     * before its attempt is over. Its end is recorded when it is decided, and the retrier has it before that record is
+     * removed.
      */
     private boolean isQuiet() {
         boolean noneAsks = attempts.isIdle();
@@ -90,8 +92,8 @@ final class ClientClose {
     }
 
     /**
-     * Ends the grants that arrived after the holders were told, and those whose holders could not be told because of an error.
-     * The others are no longer among the holds.
+     * Ends the grants that arrived after the holders were notified, and those whose holders could not be notified
+     * because of an error. The others are no longer among the holds.
      */
     private void endStragglers() {
         attempts.withdraw();

@@ -5,7 +5,7 @@ import io.leasehold.Term;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The messages about elections in the log. */
+/** The log messages about elections. */
 final class ElectionMessages {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");

@@ -34,7 +34,7 @@ public final class EngineClient implements LockClient {
     private final WaitSettings defaults;
     private final LocalQueues queues;
     private final Attempts attempts;
-    /** The thread that closes it, or has closed it. */
+    /** The thread that closes the client, or has closed it. */
     private final AtomicReference<@Nullable Thread> closer = new AtomicReference<>();
 
     private volatile LockRuntime.Timer exit = () -> {};
@@ -42,7 +42,7 @@ public final class EngineClient implements LockClient {
     /**
      * Creates a client that owns the store and the runtime.
      *
-     * @param workers where the work of {@code holdWhile} runs; null for the runtime's own threads
+     * @param workers the executor for the work of {@code holdWhile}; null for the runtime's own threads
      */
     public EngineClient(
             LockRuntime runtime,
@@ -190,17 +190,20 @@ public final class EngineClient implements LockClient {
         close(patience, grant -> grant.awaitsOtherThan(caller));
     }
 
-    /** Registers this client to be closed at an orderly exit of the process, which waits for all holders that were told. */
+    /**
+     * Registers this client to be closed at an orderly exit of the process. The exit waits for all holders that were
+     * notified.
+     */
     public EngineClient closedByExit(Duration atMost) {
         exit = context.runtime().onExit(() -> {
-            // It has come: nothing is left to cancel.
+            // The exit has come: nothing is left to cancel.
             exit = () -> {};
             close(atMost, HoldTable.Held::awaitsAnyThread);
         });
         return this;
     }
 
-    /** Closes the client, or waits until another thread that has begun that has closed it. */
+    /** Closes the client. If another thread has begun to close it, waits until that thread has finished. */
     private void close(Duration patience, Predicate<HoldTable.Held> isAwaited) {
         long patienceNanos = Timings.saturatedNanos(Objects.requireNonNull(patience, "patience"));
         Thread caller = Thread.currentThread();

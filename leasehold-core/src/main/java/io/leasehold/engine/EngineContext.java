@@ -36,14 +36,14 @@ record EngineContext(
         ClientAnnouncer announcer,
         String holderId) {
 
-    /** A request for these locks, with what is the same in each. */
+    /** Returns a request for these locks, with the parts that all requests share. */
     AcquireRequest request(List<LockName> names, OwnerToken owner, WaitSettings settings) {
         Timings timings = settings.timings();
         return AcquireRequest.exclusive(names, owner, holderId, timings.toldNanos(), timings.answerNanos())
                 .nodeTimeout(settings.nodeTimeoutNanos());
     }
 
-    /** Waits for what the store was asked. */
+    /** Waits for the store's answer. */
     <T> T answer(CompletableFuture<T> asked) {
         return Futures.join(runtime, asked);
     }

@@ -7,7 +7,7 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Notifies the listeners; an exception of one affects nothing else. */
+/** Notifies the listeners; an exception in one of them affects nothing else. */
 final class Events {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
@@ -18,7 +18,10 @@ final class Events {
         this.listeners = listeners;
     }
 
-    /** A listener that checks a lease must not wait here: this may be the thread on which the answer comes. */
+    /**
+     * Notifies the listeners. A listener that checks a lease must not wait here: this may be the thread on which the
+     * answer arrives.
+     */
     void tell(Consumer<LockListener> event) {
         if (!listeners.isEmpty()) {
             InlineThread.run(() -> tellAll(event));
@@ -30,7 +33,7 @@ final class Events {
             try {
                 event.accept(listener);
             } catch (RuntimeException | Error e) {
-                // Including an Error, such as a missing method of a metrics library: the attempt still has to be
+                // An Error is caught, too, such as a missing method of a metrics library: the attempt still has to be
                 // finished.
                 LOG.warn(
                         "lock listener {} failed; the lock is not affected",

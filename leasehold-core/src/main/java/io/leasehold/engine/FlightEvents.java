@@ -18,17 +18,18 @@ import jdk.jfr.Timespan;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The flight recorder events of locks: {@code io.leasehold.Wait}, {@code .Hold}, {@code .Renewal} and {@code .Loss}. Names and fields are a contract.
+ * The flight recorder events of locks: {@code io.leasehold.Wait}, {@code .Hold}, {@code .Renewal} and {@code .Loss}.
+ * Names and fields are a contract.
  *
- * <p>While nothing is recorded, no event is created: {@link #begun} returns null. Thresholds are set in the recording's settings,
- * for example {@code io.leasehold.Wait#threshold=1 s}.
+ * <p>While nothing is recorded, no event is created: {@link #begun} returns null. The settings of the recording define
+ * the thresholds, for example {@code io.leasehold.Wait#threshold=1 s}.
  */
 @SuppressWarnings("UnusedVariable") // the recorder reads the fields of an event
 final class FlightEvents {
 
     private FlightEvents() {}
 
-    /** An event that begins now; null if it is not recorded. */
+    /** Returns an event that begins now; null if it is not recorded. */
     static <E extends Event> @Nullable E begun(Supplier<E> kind) {
         E event = recorded(kind);
         if (event != null) {
@@ -38,8 +39,9 @@ final class FlightEvents {
     }
 
     /**
-     * An event of this kind; null if it is not recorded, or this JVM has had no recording or stream at all. The first event of any class, even a
-     * disabled one, makes the recorder read the descriptions of all events of the JVM, which a short program need not wait for.
+     * Returns an event of this kind. Returns null if it is not recorded, or if this JVM has had no recording or stream
+     * at all. The first event of any class, even a disabled one, makes the recorder read the descriptions of all events
+     * of the JVM. A short program need not wait for that.
      */
     private static <E extends Event> @Nullable E recorded(Supplier<E> kind) {
         E event = FlightRecorder.isInitialized() ? kind.get() : null;

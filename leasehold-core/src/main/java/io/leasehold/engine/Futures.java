@@ -12,20 +12,20 @@ import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The edge between futures and callers: blocks threads, and delivers results to user code. */
+/** The boundary between futures and callers: blocks threads, and delivers results to user code. */
 final class Futures {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
     private Futures() {}
 
-    /** Waits for a result that comes within a bounded time; an interrupt is kept for later. */
+    /** Waits for a result that arrives within a bounded time; an interrupt is kept for later. */
     static <T> T join(LockRuntime runtime, CompletableFuture<T> future) {
         runtime.awaitUninterruptibly(future);
         return result(future);
     }
 
-    /** Waits until it is done, or for so long; an interrupt is kept for later. */
+    /** Waits until the future is done, but no longer than the patience; an interrupt is kept for later. */
     static void joinAtMost(LockRuntime runtime, CompletableFuture<?> future, long patienceNanos) {
         if (future.isDone()) {
             return;
@@ -36,7 +36,7 @@ final class Futures {
         limit.cancel();
     }
 
-    /** The result of a future that is done; its failure is thrown with the stack of the caller. */
+    /** Returns the result of a future that is done; throws its failure with the stack of the caller. */
     static <T> T result(CompletableFuture<T> done) {
         try {
             return done.join();
@@ -50,7 +50,7 @@ final class Futures {
         }
     }
 
-    /** The answer of a store; one that throws instead, even for lack of memory or threads, has failed. */
+    /** Returns the answer of a store. A store that throws instead, even for lack of memory or threads, has failed. */
     static <T> CompletableFuture<T> ask(Supplier<CompletableFuture<T>> store) {
         try {
             return store.get();
@@ -59,7 +59,7 @@ final class Futures {
         }
     }
 
-    /** Delivers an event to user code. If no thread is available, it runs here rather than never. */
+    /** Delivers an event to user code. If no thread is available, the event runs here. */
     static void execute(LockRuntime runtime, Runnable news) {
         AtomicBoolean begun = new AtomicBoolean();
         try {
@@ -69,7 +69,7 @@ final class Futures {
             });
         } catch (RuntimeException | Error e) {
             if (begun.get()) {
-                // It ran on the submitting thread, and the failure is its own.
+                // The event ran on the submitting thread, and the failure is its own.
                 throw e;
             }
             LOG.error(
@@ -80,7 +80,7 @@ final class Futures {
         }
     }
 
-    /** Runs a step on which no later one depends: a failure, including an Error, is logged and not thrown. */
+    /** Runs a step on which no later step depends: a failure, including an Error, is logged and not thrown. */
     static void guarded(String what, Runnable step) {
         try {
             step.run();
@@ -89,13 +89,13 @@ final class Futures {
         }
     }
 
-    /** The failure of a stage without the exception in which it wraps that of an earlier one. */
+    /** Returns the failure of a stage without the exception that wraps the failure of an earlier stage. */
     static Throwable unwrapped(Throwable error) {
         Throwable cause = error instanceof CompletionException ? error.getCause() : null;
         return cause != null ? cause : error;
     }
 
-    /** The same result, completed on a callback thread: dependent stages may block. */
+    /** Returns a future with the same result, completed on a callback thread: dependent stages may block. */
     static <T> CompletableFuture<T> onCallbackExecutor(LockRuntime runtime, CompletableFuture<T> source) {
         CompletableFuture<T> handed = new CompletableFuture<>();
         source.whenComplete((value, error) -> execute(runtime, () -> {
@@ -108,7 +108,7 @@ final class Futures {
         return handed;
     }
 
-    /** Whether the step has succeeded: an Error in it does not prevent the release of the lock at the store. */
+    /** Whether the step has succeeded. An Error in it does not prevent the release of the lock at the store. */
     static boolean succeeds(LockName lock, String what, BooleanSupplier step) {
         try {
             return step.getAsBoolean();

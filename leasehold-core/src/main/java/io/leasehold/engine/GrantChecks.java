@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The checks that wait at one grant: performs the steps of its {@link WaitingChecks}.
  *
- * <p>Guarded by the grant; steps are performed outside of the guard.
+ * <p>The grant guards the fields; steps are performed outside of the guard.
  */
 final class GrantChecks {
 
@@ -23,12 +23,15 @@ final class GrantChecks {
         this.waiting = new WaitingChecks(grant.settings().timings().answerNanos());
     }
 
-    /** The decisions; called under the guard. */
+    /** Returns the decisions; called under the guard. */
     WaitingChecks waiting() {
         return waiting;
     }
 
-    /** A check of a lease that is not the current one any more, or was given back, must not pass by the validity of the grant. */
+    /**
+     * Asks for a check. A lease that was released, or is no longer the current one, must not pass by the validity of
+     * the grant.
+     */
     void ask(ActiveLease lease, WaitingChecks.Check check) {
         List<GrantMachine.Action> actions = new ArrayList<>(4);
         synchronized (grant) {
@@ -41,7 +44,7 @@ final class GrantChecks {
         grant.perform(actions);
     }
 
-    /** The holder has given its lease back: no check of it passes any more. */
+    /** The holder has released its lease: from now on, no check of that lease passes. */
     void givenBack() {
         List<GrantMachine.Action> actions = new ArrayList<>(1);
         synchronized (grant) {
@@ -64,7 +67,7 @@ final class GrantChecks {
         } else if (step instanceof WaitingChecks.Hurry) {
             grant.context().renewals().hurry(grant.renewals());
         } else {
-            // The limit of this moment: threads may perform their steps in another order than they were decided.
+            // Read the limit at this moment: threads may perform their steps in another order than they were decided.
             armLimit();
         }
     }
@@ -78,7 +81,7 @@ final class GrantChecks {
         }
     }
 
-    /** Perhaps nothing else would answer those checks, so a look that failed is repeated. */
+    /** Runs the checks at their limit. Nothing else may answer them, so a failed run is repeated. */
     private void limitReached() {
         try {
             grant.on(new GrantMachine.EndDue());

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * One grant from its beginning to exactly one end: held → (at risk →) lost, or released. Pure: events and the time come
  * in, actions go out.
  *
- * <p>Invariants. Once ended, it is never held again, even if replies arrive late. At most one renewal is in flight. No renewal
- * follows a release. The validity only ever moves forward.
+ * <p>Invariants. Once ended, a grant is never held again, even if replies arrive late. At most one renewal is in
+ * flight. No renewal follows a release. The validity only moves forward.
  */
 final class GrantMachine {
 
@@ -22,10 +22,10 @@ final class GrantMachine {
     /** A renewal is due, or the holder requests one. */
     record RenewDue(boolean byHand) implements Event {}
 
-    /** A renewal that {@link #beginSending} allowed has left, in order, for the store. */
+    /** A renewal that {@link #beginSending} allowed was sent, in order, to the store. */
     record RenewalSent() implements Event {}
 
-    /** The store has extended it; the ttl counts from {@code sentAtNanos}. */
+    /** The store has extended the grant; the ttl counts from {@code sentAtNanos}. */
     record Renewed(long sentAtNanos) implements Event {}
 
     /** A renewal failed. */
@@ -40,7 +40,7 @@ final class GrantMachine {
     /** Another source has reported that the lease is over. */
     record TakenAway(LossCause cause) implements Event {}
 
-    /** A signal claims that an operator took it; the answer to the next renewal will confirm or refute that. */
+    /** A signal claims that an operator took the lock; the answer to the next renewal will confirm or refute that. */
     record SuspectedForce() implements Event {}
 
     /** A signal claims that the hold is gone; the answer to the next renewal will confirm or refute that. */
@@ -49,16 +49,16 @@ final class GrantMachine {
     /** The holder is gone: no more renewals, and this is the cause when the validity ends. */
     record Abandoned(LossCause cause) implements Event {}
 
-    /** The machine was suspended: the monotonic clock has not counted, so nothing is known until a renewal succeeds. */
+    /** The machine was suspended. The monotonic clock did not count, so nothing is known until a renewal succeeds. */
     record Suspended() implements Event {}
 
     /** The store has lost contact with the session that keeps the lease; the next renewal decides. */
     record ContactLost() implements Event {}
 
-    /** The holder gives it back. */
+    /** The holder releases the lease. */
     record ReleaseCalled(Keeping keeping) implements Event {}
 
-    /** The client closes, and the holder has not given it back in time. */
+    /** The client closes, and the holder has not released the lease in time. */
     record Deserted(Keeping keeping) implements Event {}
 
     /**
@@ -69,7 +69,7 @@ final class GrantMachine {
      */
     record Keeping(long fromAtNanos, long forNanos) {
 
-        /** Whether it is still on; zero keeps nothing, even if the clock has gone back since. */
+        /** Whether the time has not ended yet. Zero keeps nothing, even if the clock has gone back since. */
         boolean isOn(long nowNanos) {
             return forNanos > 0 && fromAtNanos + forNanos - nowNanos > 0;
         }
@@ -81,10 +81,10 @@ final class GrantMachine {
     /** Send a renewal. */
     record Renew(boolean byHand) implements Action {}
 
-    /** Send a renewal at once, with those of the other grants that are doubted at the same time. */
+    /** Send a renewal at once, together with those of the other grants that are doubted at the same time. */
     record Verify() implements Action {}
 
-    /** Tell the callers that requested a renewal that there will be none. */
+    /** Notify the callers that requested a renewal that none will follow. */
     record RefuseRenewal(LossCause why) implements Action {}
 
     /** Send {@link RenewDue} at this time. */
@@ -93,13 +93,13 @@ final class GrantMachine {
     /** Send {@link EndDue} at this time. */
     record ArmEnd(long atNanos) implements Action {}
 
-    /** Tell the listeners that a renewal is late, or will be. */
+    /** Notify the listeners that a renewal is late, or will be late. */
     record TellAtRisk(long remainingNanos) implements Action {}
 
-    /** Tell the listeners that the holder is gone: once, and only while the lock is held. */
+    /** Notify the listeners that the holder is gone: once, and only while the lock is held. */
     record TellAbandoned(LossCause cause) implements Action {}
 
-    /** Tell the listeners that the lease is lost. */
+    /** Notify the listeners that the lease is lost. */
     record TellLost(LossCause cause) implements Action {}
 
     /** A step for the checks that wait for a renewal: see {@link WaitingChecks}. */
@@ -108,13 +108,16 @@ final class GrantMachine {
     /** The end at the store: the last action of a grant. */
     sealed interface End extends Action {}
 
-    /** It was held until now: release it, and tell the holder the outcome. */
+    /** The grant was held until now: release it, and report the outcome to the holder. */
     record SendRelease() implements End {}
 
-    /** It was lost before: free what the store may still keep of it, and tell the holder the loss. */
+    /** The grant was lost before: free what the store may still keep of it, and report the loss to the holder. */
     record SendUndo() implements End {}
 
-    /** It was lost before, and the store keeps nothing of it, or keeps it until its own end: tell the holder the loss alone. */
+    /**
+     * The grant was lost before, and the store keeps nothing of it, or keeps it until its own end: only report the loss
+     * to the holder.
+     */
     record LeaveToEnd() implements End {}
 
     private enum State {
@@ -123,7 +126,7 @@ final class GrantMachine {
         RELEASED
     }
 
-    /** The delay between attempts to confirm a lease in doubt if nothing else renews it: doubled each time. */
+    /** The delay between attempts to confirm a lease in doubt if nothing else renews it; it doubles each time. */
     private static final long FIRST_CONFIRM_NANOS = 100_000_000;
 
     private static final long MIN_RETRY_NANOS = 1_000_000;
@@ -134,36 +137,41 @@ final class GrantMachine {
     private State state = State.HELD;
     private long validUntilAtNanos;
     private boolean renewing;
-    /** How many renewals have begun, the current one included. */
+    /** The number of renewals that have begun, including the current one. */
     private int renewals;
-    /** The current renewal has not begun to leave for the store. */
+    /** Whether the current renewal has not begun to be sent to the store. */
     private boolean toLeave;
-    /** The renewal in flight is one that the holder asked for. */
+    /** Whether the holder requested the renewal in flight. */
     private boolean renewingByHand;
-    /** The next renewal is armed, and has not come due. */
+    /** Whether the next renewal is armed, and not yet due. */
     private boolean armed;
-    /** Automatic renewals that were sent since the validity last moved; those requested by the holder do not count. */
+    /**
+     * The automatic renewals that were sent since the validity last moved; those requested by the holder do not count.
+     */
     private int tries;
 
     private boolean atRisk;
     private boolean unconfirmed;
     private long unconfirmedAtNanos;
     private int confirmTries;
-    /** The renewal in flight was sent before the suspension, whose length its sending time does not show. */
+    /**
+     * Whether the renewal in flight was sent before the suspension; its sending time does not show the length of the
+     * suspension.
+     */
     private boolean outdated;
 
-    /** A signal claims that it is gone, and no renewal sent since has refuted that. */
+    /** Whether a signal claims that the hold is gone, and no renewal sent since has refuted that. */
     private boolean doubted;
 
-    /** Such a signal claims that an operator took it. */
+    /** Whether such a signal claims that an operator took the lock. */
     private boolean suspectedForce;
-    /** The renewal in flight was sent before that signal. */
+    /** Whether the renewal in flight was sent before that signal. */
     private boolean askAgain;
 
     private boolean sending;
-    /** The end that waits for a renewal to leave. */
+    /** The end that waits until a renewal is sent. */
     private @Nullable End pending;
-    /** Why renewals have stopped, if they have. */
+    /** The reason why renewals have stopped, if they have. */
     private @Nullable LossCause stopped;
 
     private @Nullable LossCause cause;
@@ -174,7 +182,9 @@ final class GrantMachine {
         this.validUntilAtNanos = sentAtNanos + timings.validityNanos();
     }
 
-    /** The actions that begin the grant; the first renewal comes up to a tenth of the interval early, at random. */
+    /**
+     * Returns the actions that begin the grant. The first renewal is up to a tenth of the interval early, at random.
+     */
     List<Action> begin(long sentAtNanos, long random) {
         Action end = new ArmEnd(validUntilAtNanos);
         if (!timings.renewed()) {
@@ -185,7 +195,7 @@ final class GrantMachine {
         return List.of(end, new ArmRenew(sentAtNanos + timings.renewalNanos() - early));
     }
 
-    /** Processes an event and returns the actions, in this order. */
+    /** Processes an event and returns the actions, in the order in which to perform them. */
     List<Action> on(Event event, long nowNanos) {
         List<Action> actions = new ArrayList<>(2);
         if (state == State.HELD && nowNanos - validUntilAtNanos >= 0) {
@@ -236,11 +246,11 @@ final class GrantMachine {
             return;
         }
         if (!due.byHand() && !isInDoubt() && !timings.renewed()) {
-            // The timer of a confirmation; a renewal by hand has confirmed the lease meanwhile.
+            // This is the timer of a confirmation, and a renewal by hand has confirmed the lease in the meantime.
             return;
         }
         if (isInDoubt() && mayConfirm()) {
-            // Until the store has answered: neither the tries nor maxHold, which caps the answer, end that.
+            // Renew until the store has answered. Neither the tries nor maxHold, which caps the answer, end that.
             renew(due.byHand(), actions);
             return;
         }
@@ -259,7 +269,7 @@ final class GrantMachine {
             return;
         }
         if (!due.byHand() && tries >= timings.renewalTries()) {
-            // The last one has failed: only the rest of the validity remains.
+            // The last try has failed: only the rest of the validity remains.
             tellAtRisk(nowNanos, actions);
             return;
         }
@@ -294,7 +304,7 @@ final class GrantMachine {
             return;
         }
         if (unconfirmed && sentAtNanos - unconfirmedAtNanos < 0) {
-            // A session's heartbeat from before the suspension.
+            // This is a session's heartbeat from before the suspension.
             armConfirmation(nowNanos, actions);
             refuseIfStopped(actions);
             return;
@@ -323,7 +333,7 @@ final class GrantMachine {
         }
     }
 
-    /** Asks the store, even at the cap: otherwise the holder would rely on the lease for its whole validity. */
+    /** Asks the store, even at the cap: otherwise, the holder would rely on the lease for its whole validity. */
     private void doubted(Action ask, List<Action> actions) {
         doubted = true;
         confirmTries = 0;
@@ -340,7 +350,7 @@ final class GrantMachine {
         if (isInDoubt()) {
             armConfirmation(nowNanos, actions);
         } else if (timings.renewed() && !(armed && renewingByHand)) {
-            // A renewal that the holder asked for does not delay the next automatic one.
+            // A renewal that the holder requested does not delay the next automatic one.
             arm(nowNanos + timings.renewalRetryNanos(), actions);
         }
         tellIfAtRisk(nowNanos, actions);
@@ -389,18 +399,21 @@ final class GrantMachine {
     }
 
     /**
-     * The end of a lost lease. Once the holder is done, the rest may be freed, even after an expiry, unless the lock must stay
-     * taken. A lease that an operator ended is free in any case.
+     * Returns the end of a lost lease. Once the holder is done, the rest may be freed, even after an expiry, unless the
+     * lock must stay taken. If an operator ended the lease, the lock is free in any case.
      */
     private End endOfLost(boolean byHolder, boolean isKept) {
         boolean inOrder = cause == LossCause.FORCE_RELEASED || (cause == LossCause.CLIENT_CLOSED && byHolder);
-        // A holder that lost its lease may have been at work until now, although it releases it.
+        // A holder that lost its lease may have worked until now, although it releases the lease.
         boolean isDelayed = timings.delayed() && !inOrder;
         boolean staysTaken = isDelayed || (isKept && cause != LossCause.FORCE_RELEASED);
         return staysTaken || cause == LossCause.NOT_OURS ? new LeaveToEnd() : new SendUndo();
     }
 
-    /** The outcome for the holder: a store that does not know the hold is trusted only while it must have known it. */
+    /**
+     * Returns the outcome for the holder. A store that does not know the hold is trusted only while it must have known
+     * it.
+     */
     ReleaseOutcome outcome(ReleaseReply reply, long nowNanos) {
         if (reply instanceof ReleaseReply.Released) {
             return ReleaseOutcome.RELEASED;
@@ -435,7 +448,10 @@ final class GrantMachine {
         }
     }
 
-    /** A lease that has reached maxHold is valid up to it, so it may; one whose holder is gone is left to end. */
+    /**
+     * Whether the store may be asked to confirm the lease. A lease that has reached maxHold is valid up to it, so the
+     * store may be asked. A lease whose holder is gone is left to end.
+     */
     private boolean mayConfirm() {
         return stopped == null || stopped == LossCause.MAX_HOLD;
     }
@@ -448,8 +464,8 @@ final class GrantMachine {
     }
 
     /**
-     * Whether a renewal may be sent now; if so, {@link RenewalSent} must follow. A release that is called in
-     * between waits for it, so that no renewal is ever sent after the release.
+     * Whether a renewal may be sent now; if so, {@link RenewalSent} must follow. A release that is called in between
+     * waits for that event, so no renewal is ever sent after the release.
      */
     boolean beginSending() {
         sending = state == State.HELD;
@@ -463,23 +479,23 @@ final class GrantMachine {
         actions.add(new TellLost(why));
     }
 
-    /** Why it was lost, even after its release; null if it was not. */
+    /** Returns why the lease was lost, even after its release; null if it was not lost. */
     @Nullable
     LossCause cause() {
         return cause;
     }
 
-    /** Whether only the store can say if it is held: after a suspension, or a signal that it is gone. */
+    /** Whether only the store knows if the lease is held: after a suspension, or a signal that the hold is gone. */
     private boolean isInDoubt() {
         return unconfirmed || doubted;
     }
 
-    /** Whether it is held, and no renewal has confirmed it since a suspension. */
+    /** Whether the grant is held, and no renewal has confirmed it since a suspension. */
     boolean isUnconfirmed() {
         return state == State.HELD && unconfirmed;
     }
 
-    /** How many renewals have begun. */
+    /** Returns the number of renewals that have begun. */
     int renewals() {
         return renewals;
     }
@@ -489,7 +505,7 @@ final class GrantMachine {
         return renewing;
     }
 
-    /** Whether a renewal has begun, and has not left for the store. */
+    /** Whether a renewal has begun, and was not yet sent to the store. */
     boolean isToLeave() {
         return renewing && toLeave;
     }
@@ -499,17 +515,20 @@ final class GrantMachine {
         return state == State.HELD;
     }
 
-    /** Whether its end at the store is decided; it may have been lost before. */
+    /** Whether the end at the store is decided; the grant may have been lost before. */
     boolean isReleased() {
         return state == State.RELEASED;
     }
 
-    /** The validity left, never negative; zero once ended, or while a suspension is not yet confirmed as survived. */
+    /**
+     * Returns the validity left, never negative. Zero after the end, and after a suspension until a renewal has
+     * confirmed the lease.
+     */
     long remainingNanos(long nowNanos) {
         return state == State.HELD && !unconfirmed ? Math.max(0, validUntilAtNanos - nowNanos) : 0;
     }
 
-    /** Until when it was or is valid, unless it ended before. */
+    /** Returns the time until which the grant is or was valid, unless it ended before. */
     long validUntilAtNanos() {
         return validUntilAtNanos;
     }

@@ -17,9 +17,10 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The renewals of one grant: passes their answers to its machine, notifies the listeners, and answers the callers that requested one.
+ * The renewals of one grant: passes their answers to the machine of the grant, notifies the listeners, and answers the
+ * callers that requested a renewal.
  *
- * <p>Fields that change are guarded by {@code this}; the lock order is renewals → grant.
+ * <p>{@code this} guards the fields that change. The lock order is renewals → grant.
  */
 final class GrantRenewals implements RenewalBatcher.Renewable {
 
@@ -29,11 +30,11 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     /** The nodes' answers to the last renewal, if it did not succeed. */
     private List<NodeVote> votes = List.of();
 
-    /** Why the last renewal failed, if it did. */
+    /** The reason why the last renewal failed, if it did. */
     private @Nullable Throwable failure;
 
     private long count;
-    /** The thread that holds the lease; once it has died, no holder is left to release it. */
+    /** The thread that holds the lease; once it has died, no holder is left to release the lease. */
     private volatile @Nullable Thread holdingThread;
 
     private LockRuntime.@Nullable Timer timer;
@@ -44,7 +45,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         this.owner = owner;
     }
 
-    /** How often the store has extended the grant. */
+    /** Returns how often the store has extended the grant. */
     synchronized long count() {
         return count;
     }
@@ -72,7 +73,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         timer = TimerQueue.cancelled(timer);
     }
 
-    /** This check arms the next renewal, so a failed check is repeated. */
+    /** Runs the check. The check arms the next renewal, so a failed check is repeated. */
     private void due() {
         try {
             check();
@@ -129,7 +130,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
 
     @Override
     public void sent() {
-        // First, since a release may wait for it.
+        // This is the first step, since a release may wait for it.
         grant.on(new GrantMachine.RenewalSent());
         FlightEvents.Renewal begun = FlightEvents.begun(FlightEvents.Renewal::new);
         synchronized (this) {
@@ -152,7 +153,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
             }
             actions = grant.decide(eventOf(answer));
         } catch (RuntimeException | Error e) {
-            // An answer that cannot be processed confirms nothing; the next renewal is armed all the same.
+            // An answer that cannot be processed confirms nothing; the next renewal is armed nevertheless.
             failed(e);
             grant.on(new GrantMachine.RenewFailed());
             finish(() -> new StoreUnavailableException(
@@ -164,7 +165,8 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         if (answer instanceof RenewReply.Failed failed) {
             finish(failed::error);
         } else if (answer instanceof RenewReply.NotOurs || !grant.isUnconfirmed()) {
-            // Otherwise it was sent before a suspension: it proves nothing, and another one is in flight or armed.
+            // Otherwise, the request was sent before a suspension: it proves nothing, and another one is in flight or
+            // armed.
             finish(null);
         }
     }
@@ -213,7 +215,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         finish(() -> new IllegalStateException("lease on \"" + grant.name() + "\" was released during its renewal"));
     }
 
-    /** Answers the callers: with the loss, if there is one, else with the error, else with success. */
+    /** Answers the callers: with the loss, if the lease is lost, else with the error, if any, else with success. */
     void finish(@Nullable Supplier<RuntimeException> error) {
         List<CompletableFuture<Void>> waiting;
         List<NodeVote> said;
@@ -222,7 +224,8 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
             waiting = askedFor;
             askedFor = List.of();
         }
-        // After the callers were taken: a caller that asked after a loss must not receive an earlier success.
+        // Read the cause after the callers were taken: a caller that asked after a loss must not receive an earlier
+        // success.
         LossCause lost = grant.cause();
         if (lost != null && !waiting.isEmpty()) {
             grant.currentLease().lossReported();

@@ -5,8 +5,9 @@ import io.leasehold.LockOptions;
 import io.leasehold.spi.TokenRange;
 
 /**
- * The fencing tokens of one grant, for successive leases within the process: each lease has its own token of the range that
- * the store granted, for {@value Timings#MAX_LEASES} leases and {@link Timings#HAND_OVER_NANOS} at most. Pure.
+ * The fencing tokens of one grant, for successive leases within the process. Each lease has its own token from the
+ * range that the store granted, for at most {@value Timings#MAX_LEASES} leases and {@link Timings#HAND_OVER_NANOS}.
+ * Pure.
  */
 final class GrantTokens {
 
@@ -15,7 +16,7 @@ final class GrantTokens {
     private final long minimumValidityNanos;
     private long nextToken;
 
-    /** A lease that nothing renews is never passed on, nor is any in strict order. */
+    /** Takes the range. A lease that nothing renews is never passed on, nor is any lease in strict order. */
     GrantTokens(TokenRange granted, LockOptions options, Timings timings, long grantedAtNanos) {
         boolean passable = timings.renewed() && options.fairness() == Fairness.BOUNDED_LOCAL_HAND_OVER;
         this.nextToken = granted.first();
@@ -24,17 +25,19 @@ final class GrantTokens {
         this.minimumValidityNanos = Math.max(1, timings.minimumValidityNanos());
     }
 
-    /** The token of the next lease; no other lease has it, whether or not this one finds a holder. */
+    /** Returns the token of the next lease. No other lease has it, whether or not this lease finds a holder. */
     long draw() {
         return nextToken++;
     }
 
-    /** Whether the next holder in the process may have the grant now, with this validity left. */
+    /** Whether the next holder in the process may receive the grant now, with this validity left. */
     boolean mayPassOn(long remainingNanos, long nowNanos) {
         return passableNanos(nowNanos) > 0 && remainingNanos >= minimumValidityNanos;
     }
 
-    /** How long the grant may still be passed to the next attempt in the process; zero or less if not at all. */
+    /**
+     * Returns how long the grant may still be passed to the next attempt in the process; zero or less if not at all.
+     */
     long passableNanos(long nowNanos) {
         return nextToken <= lastToken ? passableUntilAtNanos - nowNanos : 0;
     }

@@ -21,14 +21,17 @@ import org.slf4j.LoggerFactory;
 /**
  * A grant that this process holds, with its current lease: performs the actions of its {@link GrantMachine}.
  *
- * <p>All fields that change are guarded by {@code this}; actions are performed outside of it. The lock order is renewals
+ * <p>{@code this} guards all fields that change; actions are performed outside of the guard. The lock order is renewals
  * → grant → queue, timeline.
  */
 final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passable {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final long RELEASE_AGAIN_NANOS = 1_000_000_000L;
-    /** How long a doubted grant waits for the others that are doubted with it, which are sent before that. */
+    /**
+     * How long a doubted grant waits for the others that are doubted at the same time; the batch is sent before this
+     * time is over.
+     */
     private static final long TOGETHER_NANOS = 1_000_000L;
 
     private final LockName name;
@@ -43,11 +46,14 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     private final GrantTokens tokens;
     private final GrantRenewals renewals;
 
-    /** The number of detected suspensions that the machine was told of. */
+    /** The number of detected suspensions that were reported to the machine. */
     private long suspensionsSeen;
 
     private ActiveLease current;
-    /** The lease whose holder requested its release last; until it is passed on, that release waits for an outcome. */
+    /**
+     * The lease whose holder requested its release last. Until the grant is passed on, that release waits for an
+     * outcome.
+     */
     private @Nullable ActiveLease givenBack;
 
     private LockRuntime.@Nullable Timer endTimer;
@@ -80,11 +86,11 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     }
 
     /**
-     * Registers the grant with the client and the queue, and arms its timers; it is ended if that fails. If the machine was
-     * suspended since the request was sent, the first lease begins unconfirmed.
+     * Registers the grant with the client and the queue, and arms its timers. If that fails, the grant is ended. If the
+     * machine was suspended since the request was sent, the first lease begins unconfirmed.
      *
      * @param mark taken from the {@link SuspendWatch} before the request was sent
-     * @param asked the stack of the caller, if that is recorded
+     * @param asked the stack of the caller, if stacks are recorded
      */
     LeaseHandle begin(long mark, @Nullable Throwable asked) {
         ActiveLease first = currentLease();
@@ -98,13 +104,16 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
             }
             return new LeaseHandle(first, context.leaks(), asked);
         } catch (RuntimeException | Error e) {
-            // No caller keeps it.
+            // No caller keeps the grant.
             endAtClose();
             throw e;
         }
     }
 
-    /** In one step, so that no event ends the grant while one of the two does not have it yet, and would keep it. */
+    /**
+     * Registers the grant in one step: otherwise, an event could end it while the table or the queue does not have it
+     * yet and would then keep it.
+     */
     private synchronized List<GrantMachine.Action> registered() {
         context.holds().add(grant.owner(), this);
         queues.granted(name, this, grant.tokens().last());
@@ -140,7 +149,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         }
     }
 
-    /** Tells the waiters for this action's outcome that it has failed. */
+    /** Reports to the waiters for this action's outcome that the action has failed. */
     private void failPending(GrantMachine.Action action) {
         if (action instanceof GrantMachine.Renew || action instanceof GrantMachine.Verify) {
             on(new GrantMachine.RenewFailed());
@@ -173,8 +182,8 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
             try {
                 end(end);
             } finally {
-                // A client that closes waits for an end from its decision on: the end may wait for a renewal that is
-                // being sent.
+                // A client that closes waits for an end from the moment of its decision: the end may wait for a renewal
+                // that is being sent.
                 context.holds().endSent(this);
             }
         }
@@ -187,7 +196,9 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         }
     }
 
-    /** Only this check tells of an end that no caller finds, so a failed check is repeated. */
+    /**
+     * Runs the check of the end. Only this check reports an end that no caller detects, so a failed check is repeated.
+     */
     private void endDue() {
         try {
             on(new GrantMachine.EndDue());
@@ -236,7 +247,10 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         noticeSuspension();
     }
 
-    /** Processes a suspension that this or another thread has detected; does nothing if it is known here. */
+    /**
+     * Processes a suspension that this or another thread has detected; does nothing if this grant has already processed
+     * it.
+     */
     @Override
     public void noticeSuspension() {
         List<GrantMachine.Action> actions;
@@ -246,7 +260,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
                 return;
             }
             actions = decide(new GrantMachine.Suspended());
-            // Last: if the machine could not be told, the next check tells it.
+            // The last step: if the machine could not be notified, the next check notifies it.
             suspensionsSeen = noticed;
         }
         perform(actions);
@@ -273,7 +287,10 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         checks().ask(lease, check);
     }
 
-    /** Whether the validity of the grant is this lease's: no longer once another is current, or its holder has given it back. */
+    /**
+     * Whether this lease has the validity of the grant. This ends when another lease is current, or its holder has
+     * released it.
+     */
     synchronized boolean isFor(ActiveLease lease) {
         return current == lease && givenBack != lease;
     }
@@ -292,7 +309,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         return renewals;
     }
 
-    /** Whether its next renewal must not wait for others to share its request. */
+    /** Whether the next renewal must not wait for others to share its request. */
     synchronized boolean isUrgent() {
         return checks != null && !checks.waiting().isEmpty();
     }
@@ -327,7 +344,10 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     // ---- the return of a lease
 
-    /** It is kept for {@link LockOptions#atLeast()}, then passed on to the next attempt in the process, if that is allowed, else released. */
+    /**
+     * Keeps the lock for {@link LockOptions#atLeast()}. Then passes it on to the next attempt in the process, if that
+     * is allowed, else releases it.
+     */
     @Override
     public void giveBack(ActiveLease lease) {
         synchronized (this) {
@@ -348,12 +368,12 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         }
         try {
             synchronized (this) {
-                // Again, if the one for the next holder was not taken; that one's token is not used again.
+                // Restored, if the lease for the next holder was not taken; the token of that lease is not used again.
                 current = lease;
             }
             on(new GrantMachine.ReleaseCalled(lease.keeping()));
         } catch (RuntimeException | Error e) {
-            // Otherwise it would be renewed for as long as the client lives.
+            // Otherwise, the lease would be renewed until the client closes.
             context.timeline().schedule(RELEASE_AGAIN_NANOS, () -> passOnOrRelease(lease));
             throw e;
         }
@@ -362,7 +382,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     private boolean keep(ActiveLease lease) {
         GrantMachine.Keeping keeping = lease.keeping();
         synchronized (this) {
-            // Its thread may die from now on.
+            // The thread of the lease may die from now on.
             renewals.bindTo(null);
             if (!machine.isHeld() || !keeping.isOn(now())) {
                 return false;
@@ -396,7 +416,10 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         }
     }
 
-    /** The next lease of the grant; null if it may not be passed on, or the machine was suspended since the last check. */
+    /**
+     * Returns the next lease of the grant. Returns null if it may not be passed on, or the machine was suspended since
+     * the last check.
+     */
     private synchronized @Nullable ActiveLease nextToPassOn() {
         boolean isKnown = suspensionsSeen == context.suspensions().suspensions();
         if (!isKnown || !tokens.mayPassOn(machine.remainingNanos(now()), now())) {
@@ -432,7 +455,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         try {
             send(ReleaseRequest.Kind.RELEASE).thenAccept(reply -> finish(outcome(reply), reply.votes()));
         } finally {
-            // Even if it could not be sent: it ends with its ttl, and is no longer held here.
+            // Remove it even if the release could not be sent: the grant ends with its ttl, and is no longer held here.
             context.holds().remove(grant.owner(), this);
             queues.ended(name, this);
         }
@@ -444,7 +467,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
                 .firstReply();
     }
 
-    /** The outcome for the holder, who waits for one: never throws. */
+    /** Returns the outcome for the holder, which waits for it; never throws. */
     private synchronized ReleaseOutcome outcome(ReleaseReply reply) {
         try {
             return machine.outcome(reply, now());

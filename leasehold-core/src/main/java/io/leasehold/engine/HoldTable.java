@@ -9,35 +9,41 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.stream.Stream;
 
-/** The grants that a client holds, by owner token (those of one atomic request share theirs), and those that it is ending. */
+/**
+ * The grants that a client holds, by owner token, and those that it is ending. The grants of one atomic request share
+ * an owner token.
+ */
 final class HoldTable {
 
-    /** A grant, as its client sees it. */
+    /** A grant, as seen by its client. */
     interface Held {
 
         LockName name();
 
         void on(GrantMachine.Event event);
 
-        /** Processes a suspension that was detected; does nothing if it is known here. */
+        /** Processes a suspension that was detected; does nothing if the grant has already processed it. */
         void noticeSuspension();
 
-        /** The client closes: ends it at the store if the holder has not released it. */
+        /** Ends the grant at the store when the client closes, if the holder has not released it. */
         void endAtClose();
 
         /** Whether a thread other than this one opened the current lease and is alive to release it. */
         boolean awaitsOtherThan(Thread thread);
 
-        /** Whether the current lease was not released, and its thread, if one is known, is alive to release it. */
+        /** Whether the current lease was not released, and its thread, if known, is alive to release it. */
         boolean awaitsAnyThread();
 
-        /** The current lease for the client's record. */
+        /** Returns the current lease for the client's record. */
         ClientRecord.ClientHold asClientHold();
     }
 
     private final ConcurrentMap<OwnerToken, List<Held>> held = new ConcurrentHashMap<>();
 
-    /** Grants whose end is decided and has not reached the {@link ReleaseRetrier}; those lost before are no longer in the other table. */
+    /**
+     * The grants whose end is decided and has not reached the {@link ReleaseRetrier}. Those that were lost before are
+     * no longer in the other table.
+     */
     private final Set<Held> ending = ConcurrentHashMap.newKeySet();
 
     void add(OwnerToken owner, Held grant) {

@@ -1,10 +1,11 @@
 package io.leasehold.engine;
 
 /**
- * The interruption of one thread at the loss of any of its leases: it is interrupted once, by the first that is lost, and
- * never after the request was cancelled.
+ * The interruption of one thread at the loss of any of its leases. The first loss interrupts the thread, once. After
+ * the request was cancelled, no loss does.
  *
- * <p>Guarded by {@code this}; nothing is called inside but the interrupt itself, so that none is pending when the thread has cancelled it.
+ * <p>{@code this} guards the fields. Only the interrupt itself is called inside the guard, so that none is pending once
+ * the thread has cancelled it.
  */
 final class Interruption {
 
@@ -12,7 +13,7 @@ final class Interruption {
     private boolean over;
     private boolean delivered;
 
-    /** Interrupts the thread unless an earlier loss did; false if the request was cancelled before. */
+    /** Interrupts the thread unless an earlier loss did; returns false if the request was cancelled before. */
     synchronized boolean deliver() {
         if (!over) {
             over = true;

@@ -32,11 +32,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A store that is opened in the background, again and again until that succeeds. Until then it promises as little as a store can, and answers
- * each request that it cannot be reached, which the engine repeats for as long as its caller is patient. What no repetition cures, such as
- * too weak a promise, becomes its answer for good.
+ * A store that is opened in the background, with retries until that succeeds. Until then, it promises as little as a
+ * store can, and answers each request with the failure that it cannot be reached. The engine retries such a request
+ * until the patience of its caller ends. A failure that no retry can cure, such as a promise that is too weak, becomes
+ * the permanent answer.
  *
- * <p>Guarded by {@code this}; the store is opened and asked outside.
+ * <p>{@code this} guards the fields; the store is opened and asked outside of the guard.
  */
 public final class LazyStore implements LockStore {
 
@@ -57,10 +58,10 @@ public final class LazyStore implements LockStore {
     private volatile LockStoreException failure;
 
     /**
-     * Begins with {@link #listen}.
+     * Creates a store that begins to open with {@link #listen}.
      *
      * @param shown the store for messages, without secrets
-     * @param opener opens it; may block
+     * @param opener opens the store; may block
      */
     public LazyStore(LockRuntime runtime, String shown, Supplier<? extends LockStore> opener) {
         this.runtime = runtime;
@@ -102,12 +103,12 @@ public final class LazyStore implements LockStore {
         }
     }
 
-    /** Whether it is wanted still. */
+    /** Keeps the opened store, unless this one was closed in the meantime; returns whether the store is kept. */
     private boolean keep(LockStore store, StoreSignals signals) {
         try {
             store.listen(signals);
         } catch (RuntimeException | Error e) {
-            // Nobody else knows it, and perhaps the next is opened.
+            // No other object refers to this store, and another one may be opened later.
             Futures.guarded("closing a store that cannot be listened to", store::close);
             throw e;
         }
@@ -175,7 +176,9 @@ public final class LazyStore implements LockStore {
                 () -> CompletableFuture.completedFuture(notGranted(failure, request.ballotSoFar())));
     }
 
-    /** Only a store that could not be reached may be reached another time. */
+    /**
+     * Returns a failure. Only a store that could not be reached may become reachable; any other failure is permanent.
+     */
     private static AcquireReply notGranted(LockStoreException why, long ballot) {
         FailureKind kind = why instanceof StoreUnavailableException ? FailureKind.NO_EFFECT : FailureKind.PERMANENT;
         return new AcquireReply.Failed(kind, why, ballot);
@@ -189,7 +192,7 @@ public final class LazyStore implements LockStore {
                         new RenewReply(Collections.nCopies(batch.items().size(), new RenewReply.Failed(failure)))));
     }
 
-    /** Nothing can have been granted before the store was opened. */
+    /** Releases at the opened store; before it was opened, nothing can have been granted. */
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         return asked(
@@ -219,7 +222,7 @@ public final class LazyStore implements LockStore {
     }
 
     private final class Unopened implements StoreAdmin, StoreOperations {
-        /** The engine asks once whether records are kept, and a store that keeps none takes them all the same. */
+        /** The engine asks only once whether records are kept. A store that keeps none accepts them nevertheless. */
         @Override
         public boolean keepsClientRecords() {
             return true;

@@ -14,7 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Asks again and again for the leader of an election, and tells its observer of each change. One question at a time. */
+/** Polls for the leader of an election, and notifies its observer of each change. Sends one query at a time. */
 final class LeaderWatch implements Election.Observation {
 
     private final LockName name;
@@ -25,12 +25,12 @@ final class LeaderWatch implements Election.Observation {
 
     private boolean closed;
     private LockRuntime.@Nullable Timer timer;
-    /** The answer that was told last; null before the first. */
+    /** The last answer that was reported; null before the first. */
     private @Nullable Seen told;
 
     private boolean outage;
 
-    /** By what one leader is told from the next. */
+    /** The values that distinguish one leader from the next. */
     private record Seen(Optional<String> holderId, Optional<OptionalLong> term) {}
 
     LeaderWatch(LockName name, WaitPolicy policy, Attempts attempts, Consumer<? super Optional<Leader>> observer) {
@@ -41,7 +41,7 @@ final class LeaderWatch implements Election.Observation {
         this.observer = observer;
     }
 
-    /** The leader now, with what its client's record says of it. */
+    /** Returns the current leader, with the data from its client's record. */
     static CompletableFuture<Optional<Leader>> ask(LockStore store, LockName name) {
         return Futures.ask(() -> store.admin().describe(name))
                 .thenCompose(record -> record.map(HeldLock::holder)
@@ -49,7 +49,7 @@ final class LeaderWatch implements Election.Observation {
                         .orElseGet(() -> CompletableFuture.completedFuture(Optional.empty())));
     }
 
-    /** The record only adds to what is known: a store that cannot answer is not asked twice for it. */
+    /** Adds the client's record, which is optional: a store that cannot answer is not asked twice for it. */
     private static CompletableFuture<Optional<Leader>> withRecord(LockStore store, LockName name, Holder holder) {
         return Futures.ask(() -> store.operations().client(holder.id()))
                 .exceptionally(unknown -> Optional.empty())

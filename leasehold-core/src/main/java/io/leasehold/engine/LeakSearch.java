@@ -17,10 +17,13 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
-/** Finds leaked locks from the answers of any store. One search; not thread-safe. */
+/** Finds leaked locks from the answers of any store. Serves one search; not thread-safe. */
 final class LeakSearch {
 
-    /** The delay before suspects are checked again: by then the record of a new hold has appeared, and a hand-over has arrived. */
+    /**
+     * The delay before suspects are checked again. By then, the record of a new hold has appeared, and a hand-over has
+     * arrived.
+     */
     private static final long RECHECK_NANOS = 4_000_000_000L;
 
     private final EngineContext context;
@@ -67,7 +70,7 @@ final class LeakSearch {
         }
     }
 
-    /** Whether the id has the form host, pid, client: other holders keep no record. */
+    /** Whether the id has the form host, pid, client; other holders keep no record. */
     private static boolean isOurs(String holderId) {
         return holderId.split("/", -1).length >= 3;
     }

@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Detects leases whose handle became unreachable without a release: reports them, with the stack of their acquisition if that
- * was recorded, and stops their renewals.
+ * Detects leases whose handle became unreachable without a release. It reports them, with the stack of their
+ * acquisition if that was recorded, and stops their renewals.
  *
  * <p>It has no thread: it checks whenever a renewal is due, since renewals keep a dropped lease alive.
  */
@@ -32,7 +32,7 @@ final class LeakWatch {
 
         long token();
 
-        /** Whether it is still held, although its handle is gone. */
+        /** Whether the lease is still held, although its handle is gone. */
         boolean isLeaked();
 
         void leaked();
@@ -42,7 +42,7 @@ final class LeakWatch {
         this.withStacks = withStacks;
     }
 
-    /** The stack of the calling thread if stacks are recorded, else null. */
+    /** Returns the stack of the calling thread if stacks are recorded, else null. */
     @Nullable
     Throwable captureStack() {
         return withStacks ? new Throwable("the lease was acquired here") : null;
@@ -50,7 +50,7 @@ final class LeakWatch {
 
     /** Watches the handle of a lease; the lease must not refer to it. */
     Trace trace(Object handle, Watched lease, @Nullable Throwable stack) {
-        // Without a renewal no check runs; the traces of dropped leases must not accumulate here.
+        // Without renewals, no check runs. The traces of dropped leases must not accumulate, so check here.
         report();
         Trace trace = new Trace(handle, lease, stack);
         traces.add(trace);
@@ -78,7 +78,7 @@ final class LeakWatch {
             this.stack = stack;
         }
 
-        /** The lease was given back: nothing to watch any more. */
+        /** Ends the watch: the lease was released. */
         void forget() {
             traces.remove(this);
         }

@@ -17,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The caller's reference to an {@link ActiveLease}. The engine holds no strong reference to it, so that {@link LeakWatch}
- * detects when the caller has dropped it.
+ * The caller's reference to an {@link ActiveLease}. The engine holds no strong reference to it, so that
+ * {@link LeakWatch} detects when the caller has dropped it.
  */
 final class LeaseHandle implements Lease, UnseenHold {
 
@@ -26,7 +26,7 @@ final class LeaseHandle implements Lease, UnseenHold {
 
     private final ActiveLease state;
     private final LeakWatch.Trace trace;
-    /** Whether {@link #close()} has begun the release, and alone sees its outcome. */
+    /** Whether {@link #close()} has begun the release; only close() then sees its outcome. */
     private volatile boolean closing;
 
     LeaseHandle(ActiveLease state, LeakWatch leaks, @Nullable Throwable asked) {
@@ -34,7 +34,7 @@ final class LeaseHandle implements Lease, UnseenHold {
         this.trace = leaks.trace(this, state, asked);
     }
 
-    /** A lease of this engine, as which it knows it. */
+    /** Returns the handle behind a lease of this engine. */
     static LeaseHandle of(Lease lease) {
         return (LeaseHandle) lease;
     }
@@ -130,7 +130,7 @@ final class LeaseHandle implements Lease, UnseenHold {
         }
     }
 
-    /** As {@link #releaseAsync}, but completes on any thread. */
+    /** Releases the lease, as {@link #releaseAsync}, but completes on any thread. */
     CompletableFuture<ReleaseOutcome> give() {
         trace.forget();
         return state.release();

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The messages about leases in exceptions and in the log. */
+/** The messages about leases, for exceptions and the log. */
 final class LeaseMessages {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
@@ -46,7 +46,10 @@ final class LeaseMessages {
         return new IllegalStateException("cannot " + verb + " the lease on \"" + name + "\": it was released");
     }
 
-    /** The risk that is left after a check has waited, and how its wait ended; without a verdict if that was not awaited. */
+    /**
+     * Returns the risk that remains after a check has waited, with the way in which its wait ended. The verdict is null
+     * if the check did not wait for one.
+     */
     static LeaseAtRiskException stillAtRisk(
             LeaseAtRiskException risk, Duration wanted, WaitingChecks.@Nullable Verdict verdict, LeaseOwner owner) {
         String why;

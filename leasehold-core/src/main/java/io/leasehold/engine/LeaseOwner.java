@@ -4,7 +4,7 @@ import io.leasehold.LockName;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** The grant behind a lease, as the lease and its handle see it. */
+/** The grant behind a lease, as seen by the lease and its handle. */
 interface LeaseOwner {
 
     LockName name();
@@ -13,26 +13,26 @@ interface LeaseOwner {
 
     EngineContext context();
 
-    /** The validity left for this lease, which must be the current one; checks for a suspension first. */
+    /** Returns the validity left for this lease, which must be the current one; checks for a suspension first. */
     long remainingNanos(ActiveLease lease);
 
     void on(GrantMachine.Event event);
 
     CompletableFuture<Void> renewByHand();
 
-    /** A check of this lease waits for a renewal; it is answered exactly once, on any thread. */
+    /** Adds a check of this lease that waits for a renewal. The check is answered exactly once, on any thread. */
     void ask(ActiveLease lease, WaitingChecks.Check check);
 
-    /** This check waits no longer. */
+    /** Withdraws this check, which no longer waits. */
     void withdraw(WaitingChecks.Check check);
 
-    /** Why the last renewal failed, if it did. */
+    /** Returns why the last renewal failed, if it did. */
     @Nullable
     Throwable renewalFailure();
 
-    /** Binds the current lease to a thread: once that has died, there is no holder left to release it. */
+    /** Binds the current lease to a thread. Once that thread has died, no holder is left to release the lease. */
     void bindTo(Thread thread);
 
-    /** The holder of this lease is done with it. */
+    /** Takes the lease back when its holder is done with it. */
     void giveBack(ActiveLease lease);
 }

@@ -6,26 +6,26 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The queue of one lock in this process: its attempts in the order of arrival, and the grant that is held here. At most the
- * first attempt contends with the store; it does not while the grant may be passed on to it. Pure.
+ * The queue of one lock in this process: its attempts in the order of arrival, and the grant that is held here. At most
+ * the first attempt contends with the store. While the grant may be passed on to it, it does not contend. Pure.
  *
- * @param <C> attempts
- * @param <G> grants
+ * @param <C> the type of the attempts
+ * @param <G> the type of the grants
  */
 final class LocalQueue<C, G> {
 
     private final Deque<C> line = new ArrayDeque<>(2);
     private @Nullable G held;
-    /** The grant for whose hand-over the first attempt waits. */
+    /** The grant whose hand-over the first attempt awaits. */
     private @Nullable G awaited;
 
     private long seenToken;
-    /** A thread settles this queue, and checks again before it stops. */
+    /** Whether a thread settles this queue; that thread checks again before it stops. */
     private boolean settling;
 
     private boolean settleAgain;
 
-    /** Adds the attempt; returns whether it starts at once, being alone with a lock that is not held here. */
+    /** Adds the attempt. Returns whether it starts at once: it is alone, and the lock is not held here. */
     boolean enter(C attempt) {
         line.addLast(attempt);
         return line.size() == 1 && held == null;
@@ -46,7 +46,7 @@ final class LocalQueue<C, G> {
         }
     }
 
-    /** Whether it has neither attempts nor a grant. */
+    /** Whether the queue has neither attempts nor a grant. */
     boolean isEmpty() {
         return line.isEmpty() && held == null;
     }
@@ -59,7 +59,9 @@ final class LocalQueue<C, G> {
         return isMine;
     }
 
-    /** The first attempt, whose turn it may be; null if there is none. Later changes count for the next check. */
+    /**
+     * Returns the first attempt, whose turn it may be; null if there is none. Later changes count for the next check.
+     */
     @Nullable
     C nextContender() {
         settleAgain = false;
@@ -93,12 +95,12 @@ final class LocalQueue<C, G> {
         return List.copyOf(line);
     }
 
-    /** How many tokens to reserve: one, or as many as a grant may be passed on when others wait here. */
+    /** Returns how many tokens to reserve: one, or, if others wait here, as many as a grant may be passed on. */
     int reserve() {
         return line.size() > 1 ? Timings.MAX_LEASES : 1;
     }
 
-    /** The highest token of all grants that were held here. */
+    /** Returns the highest token of all grants that were held here. */
     long seenToken() {
         return seenToken;
     }

@@ -15,27 +15,30 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The {@link LocalQueue}s of a client, by name, so that a process is one contender however many threads want a lock.
+ * The {@link LocalQueue}s of a client, by name. They make a process one contender, however many threads want a lock.
  *
- * <p>A queue exists while an attempt waits in it or a grant of this process is held. It is used within the steps of the map alone, which
- * are atomic; no lock is taken inside, and nothing is called.
+ * <p>A queue exists while an attempt waits in it, or this process holds a grant. It is used only within the steps of
+ * the map, which are atomic. No lock is taken inside, and nothing else is called.
  */
 final class LocalQueues {
 
-    /** An attempt, as the queue sees it. */
+    /** An attempt, as seen by the queue. */
     interface Contender {
 
         LockName name();
 
         LockOptions options();
 
-        /** It waits in the queue, or may contend with the store (more than once), or the lock may be free. */
+        /**
+         * Processes an event: the attempt waits in the queue, it may contend with the store (more than once), or the
+         * lock may be free.
+         */
         void on(AcquireMachine.Event event);
 
-        /** A lease of the grant that this process holds is offered. */
+        /** Offers a lease of the grant that this process holds. */
         AcquireMachine.Offer handOver(ActiveLease lease);
 
-        /** The store has given the lock to an attempt, perhaps to this one. */
+        /** Reports that the store has given the lock to an attempt, perhaps to this one. */
         void handedOver(HandOver handOver);
 
         void clientClosing();
@@ -44,15 +47,20 @@ final class LocalQueues {
     /** A grant that is held here. */
     interface Passable {
 
-        /** How long a hand-over to an attempt with these options is still possible; zero or less if it is not. */
+        /**
+         * Returns how long a hand-over to an attempt with these options is still possible; zero or less if it is not.
+         */
         long passableNanos(LockOptions wanted);
 
         void on(GrantMachine.Event event);
 
-        /** Whether this thread opened the current lease, which lasts until it is released, and no other thread has used it. */
+        /**
+         * Whether this thread opened the current lease, which lasts until it is released, and no other thread has used
+         * it.
+         */
         boolean blocksForever(Thread thread);
 
-        /** The current lease, as messages name it. */
+        /** Returns the current lease as a holder, for messages. */
         Holder asHolder();
     }
 
@@ -68,7 +76,7 @@ final class LocalQueues {
         R of(LocalQueue<Contender, Passable> queue);
     }
 
-    /** Asks the queue of this name, which goes if it is empty then; null if there is none. */
+    /** Asks the queue of this name, and removes the queue if it is then empty. Returns null if no queue exists. */
     private <R> @Nullable R find(LockName name, Question<R> question) {
         AtomicReference<@Nullable R> answer = new AtomicReference<>();
         queues.computeIfPresent(name, (same, queue) -> {
@@ -78,13 +86,13 @@ final class LocalQueues {
         return answer.get();
     }
 
-    /** Asks the queue of this name; the default if there is none. */
+    /** Asks the queue of this name; returns the default if no queue exists. */
     private <R> R ask(LockName name, R otherwise, Question<R> question) {
         R answer = find(name, question);
         return answer == null ? otherwise : answer;
     }
 
-    /** Changes the queue of this name, which is created if there is none. */
+    /** Changes the queue of this name; creates the queue if none exists. */
     private boolean fill(LockName name, Predicate<LocalQueue<Contender, Passable>> change) {
         AtomicBoolean answer = new AtomicBoolean();
         queues.compute(name, (same, known) -> {
@@ -95,7 +103,7 @@ final class LocalQueues {
         return answer.get();
     }
 
-    /** Adds the attempt, which starts if it is first and nothing is held here. */
+    /** Adds the attempt, which starts if it is the first and nothing is held here. */
     void enter(Contender attempt) {
         if (fill(attempt.name(), queue -> queue.enter(attempt))) {
             attempt.on(new AcquireMachine.Started());
@@ -105,7 +113,7 @@ final class LocalQueues {
         }
     }
 
-    /** Changes the queue of this name, if there is one. */
+    /** Changes the queue of this name, if one exists. */
     private void change(LockName name, Consumer<LocalQueue<Contender, Passable>> change) {
         find(name, queue -> {
             change.accept(queue);
@@ -113,18 +121,21 @@ final class LocalQueues {
         });
     }
 
-    /** The attempt is done, and the next one may start. */
+    /** Removes the attempt, which is done; the next one may start. */
     void leave(Contender attempt) {
         remove(attempt);
         settle(attempt.name());
     }
 
-    /** The attempt is done; the next one waits for {@link #settle}. */
+    /** Removes the attempt, which is done; the next one waits for {@link #settle}. */
     void remove(Contender attempt) {
         change(attempt.name(), queue -> queue.leave(attempt));
     }
 
-    /** This process holds the lock now; if it was granted atomically with others, no attempt is in its queue. */
+    /**
+     * Records that this process holds the lock. If the lock was granted atomically with others, no attempt is in its
+     * queue.
+     */
     void granted(LockName name, Passable grant, long lastToken) {
         fill(name, queue -> {
             queue.granted(grant, lastToken);
@@ -132,16 +143,16 @@ final class LocalQueues {
         });
     }
 
-    /** The grant is over. */
+    /** Records that the grant is over. */
     void ended(LockName name, Passable grant) {
         change(name, queue -> queue.ended(grant));
         settle(name);
     }
 
-    /** Starts the first attempt, unless it may still be handed the grant that is held. */
+    /** Starts the first attempt, unless the held grant may still be handed to it. */
     void settle(LockName name) {
-        // A loop: at a store that answers at once, an attempt that starts is done at once and calls this again, and ten
-        // thousand nested calls would exhaust the stack.
+        // A loop, since a store may answer at once: an attempt that starts is then done at once, and calls this method
+        // again. Ten thousand nested calls would exhaust the stack.
         boolean isMine = ask(name, false, LocalQueue::beginSettling);
         while (isMine) {
             boolean settled = false;
@@ -169,7 +180,7 @@ final class LocalQueues {
         }
     }
 
-    /** Wakes the contender for this name, if there is one. */
+    /** Wakes the contender for this name, if one exists. */
     void wake(LockName name) {
         Contender first = first(name);
         if (first != null) {
@@ -177,7 +188,7 @@ final class LocalQueues {
         }
     }
 
-    /** Tells the contender for this name, if there is one, that the store has handed the lock over. */
+    /** Reports to the contender for this name, if one exists, that the store has handed over the lock. */
     void handedOver(HandOver handOver) {
         Contender first = first(handOver.name());
         if (first != null) {
@@ -190,26 +201,26 @@ final class LocalQueues {
         queues.keySet().forEach(this::wake);
     }
 
-    /** The attempt that would be next. */
+    /** Returns the attempt that would be next. */
     @Nullable
     Contender first(LockName name) {
         return find(name, LocalQueue::first);
     }
 
-    /** The grant of this name that this process holds. */
+    /** Returns the grant of this name that this process holds. */
     @Nullable
     Passable held(LockName name) {
         return find(name, LocalQueue::held);
     }
 
-    /** This process as the holder, if it holds the lock. */
+    /** Returns this process as the holder, if it holds the lock. */
     @Nullable
     Holder localHolder(LockName name) {
         Passable held = held(name);
         return held == null ? null : held.asHolder();
     }
 
-    /** How many tokens the next request for this name reserves. */
+    /** Returns how many tokens the next request for this name reserves. */
     int reserve(LockName name) {
         return ask(name, 1, LocalQueue::reserve);
     }

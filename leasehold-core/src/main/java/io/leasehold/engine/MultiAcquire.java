@@ -20,11 +20,12 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One caller's attempt on several locks: one atomic request if the store supports it and all are free, else one
- * {@link AcquireAttempt} after the other in the order of their names, so that callers cannot wait for each other in a circle.
- * If a part ends while the attempt waits for the others (a fixed ttl, an operator), the attempt starts over.
+ * One caller's attempt on several locks. If the store supports it and all locks are free, one atomic request acquires
+ * them. Otherwise, one {@link AcquireAttempt} follows the other in the order of the names, so that callers cannot wait
+ * for each other in a circle. If a part ends while the attempt waits for the others (a fixed ttl, an operator), the
+ * attempt starts over.
  *
- * <p>Fields that change are guarded by {@code this}; nothing is called inside.
+ * <p>{@code this} guards the fields that change; nothing is called inside the guard.
  */
 final class MultiAcquire extends PendingAttempt<MultiLease> {
 
@@ -34,7 +35,10 @@ final class MultiAcquire extends PendingAttempt<MultiLease> {
     private final List<LeaseHandle> acquired = new ArrayList<>();
     private @Nullable AcquireAttempt current;
     private boolean givenUp;
-    /** A thread acquires the parts, one after the other, and goes on with the next while {@code takeAnother} is set. */
+    /**
+     * Whether a thread acquires the parts, one after the other. It continues with the next while {@code takeAnother} is
+     * set.
+     */
     private boolean taking;
 
     private boolean takeAnother;
@@ -58,7 +62,10 @@ final class MultiAcquire extends PendingAttempt<MultiLease> {
         result.whenComplete((attempt, error) -> attempts.settled(this));
     }
 
-    /** Whether it has its result and no atomic request is in flight; the queues watch its {@link AcquireAttempt}s. */
+    /**
+     * Whether the attempt has its result and no atomic request is in flight; the queues watch its
+     * {@link AcquireAttempt}s.
+     */
     synchronized boolean isOver() {
         return result.isDone() && requestDone.isDone();
     }
@@ -152,7 +159,10 @@ final class MultiAcquire extends PendingAttempt<MultiLease> {
 
     // ---- one after the other
 
-    /** A loop: a store that answers at once would otherwise nest a thousand parts, and exhaust the stack. */
+    /**
+     * Acquires the next part. A loop, since a store may answer at once: a thousand nested parts would exhaust the
+     * stack.
+     */
     private void acquireNext() {
         synchronized (this) {
             takeAnother = true;
@@ -220,7 +230,7 @@ final class MultiAcquire extends PendingAttempt<MultiLease> {
         }
     }
 
-    /** Keeps a part, or gives it back at once if the caller has gone. */
+    /** Keeps a part. If the caller has withdrawn, releases the part at once. */
     private boolean keep(LeaseHandle lease) {
         synchronized (this) {
             if (!givenUp) {
@@ -232,7 +242,10 @@ final class MultiAcquire extends PendingAttempt<MultiLease> {
         return false;
     }
 
-    /** The first part may have ended during the wait for the last: then none is handed out. */
+    /**
+     * Finishes if all parts are held. The first part may have ended during the wait for the last; then no part is
+     * handed out.
+     */
     private void finishIfAllAreHeld() {
         LockName ended = null;
         for (LeaseHandle part : parts()) {
@@ -277,7 +290,10 @@ final class MultiAcquire extends PendingAttempt<MultiLease> {
         return withdraw().thenCompose(answered -> leaving());
     }
 
-    /** Fails the result before the current part fails; parts that it holds are ended as every other lease. */
+    /**
+     * Fails the result before the current part fails. The parts that the attempt holds are ended like every other
+     * lease.
+     */
     @Override
     public void clientClosing() {
         if (result.completeExceptionally(withdrawn(names.toString(), true))) {
@@ -285,7 +301,10 @@ final class MultiAcquire extends PendingAttempt<MultiLease> {
         }
     }
 
-    /** Completes when nothing is left of the current part, and the atomic request has been answered. */
+    /**
+     * Withdraws the parts. Completes when nothing is left of the current part, and the atomic request has been
+     * answered.
+     */
     private CompletableFuture<?> withdraw() {
         AcquireAttempt waiting;
         CompletableFuture<?> answered;

@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Leases of several locks as one: delegates to each part, and ends with the first that ends. */
+/** Leases of several locks as one: delegates to each part, and ends with the first part that ends. */
 final class MultiLeaseHandle implements MultiLease, UnseenHold {
 
     private static final List<ReleaseOutcome> WORST_FIRST = List.of(
@@ -22,7 +22,7 @@ final class MultiLeaseHandle implements MultiLease, UnseenHold {
     private final List<LeaseHandle> parts;
     private volatile @Nullable Interruption interruption;
 
-    /** The parts in the order in which they were acquired, that of their names. */
+    /** Takes the parts in the order in which they were acquired, which is the order of their names. */
     MultiLeaseHandle(List<LeaseHandle> parts) {
         this.parts = List.copyOf(parts);
     }
@@ -80,7 +80,7 @@ final class MultiLeaseHandle implements MultiLease, UnseenHold {
         return parts.stream().map(LeaseHandle::state).toList();
     }
 
-    /** Part by part, without the asynchronous form, which completes on another thread. */
+    /** Renews part by part, without the asynchronous form, which completes on another thread. */
     @Override
     public void renew() {
         parts.forEach(LeaseHandle::renew);
@@ -128,7 +128,7 @@ final class MultiLeaseHandle implements MultiLease, UnseenHold {
 
     @Override
     public CompletionStage<HoldEnd> whenEnded() {
-        // No reference to the parts' handles, which the ends outlive: a dropped lease must be detected.
+        // Keep no reference to the handles of the parts, since the ends outlive them: a dropped lease must be detected.
         CompletableFuture<HoldEnd> lost = new CompletableFuture<>();
         CompletableFuture<HoldEnd> all =
                 CompletableFuture.completedFuture(new HoldEnd.Released(ReleaseOutcome.RELEASED));
@@ -172,7 +172,10 @@ final class MultiLeaseHandle implements MultiLease, UnseenHold {
         parts.forEach(part -> part.state().interruptOnLoss(wanted));
     }
 
-    /** Cancels the interruption before the first part is released: no part that turns out to be lost interrupts what comes after. */
+    /**
+     * Cancels the interruption before the first part is released: a part that proves to be lost must not interrupt the
+     * code that follows.
+     */
     private void callOffInterruption() {
         Interruption wanted = interruption;
         if (wanted != null) {

@@ -11,19 +11,19 @@ import io.leasehold.spi.Grant;
  * The decisions of an attempt on several locks. Pure.
  *
  * @param what the locks, for messages
- * @param timings every span
+ * @param timings the durations
  * @param maxWaitNanos the caller's patience
- * @param startAtNanos when it began
+ * @param startAtNanos when the attempt began
  */
 record MultiMachine(String what, Timings timings, long maxWaitNanos, long startAtNanos) {
 
     /** The next step after the answer to an atomic request. */
     sealed interface Next {}
 
-    /** All were granted. */
+    /** All locks were granted. */
     record Keep(Grant grant) implements Next {}
 
-    /** Take them one after the other. */
+    /** Acquire the locks one after the other. */
     record TakeOneByOne() implements Next {}
 
     /** The attempt ends with this error. */
@@ -40,7 +40,7 @@ record MultiMachine(String what, Timings timings, long maxWaitNanos, long startA
      */
     record Decision(boolean undo, Next next) {}
 
-    /** Processes the answer to an atomic request; {@code isGivenUp} if its caller has withdrawn meanwhile. */
+    /** Processes the answer to an atomic request; {@code isGivenUp} if its caller has withdrawn in the meantime. */
     Decision onReply(AcquireReply reply, boolean isGivenUp, long nowNanos) {
         if (!isGivenUp && reply instanceof AcquireReply.Granted granted) {
             long untilAtNanos = granted.grant().sentAtNanos() + timings.validityNanos();
@@ -69,8 +69,9 @@ record MultiMachine(String what, Timings timings, long maxWaitNanos, long startA
     }
 
     /**
-     * Without patience a failure is the end. The locks are not requested one after the other then: those requests could meet
-     * the remains of this one, which are being undone, and take them for another holder's.
+     * Returns the step after a failure. Without patience, a failure ends the attempt. The locks are then not requested
+     * one after the other. Such requests could meet the remains of this one, which are being undone, and mistake them
+     * for those of another holder.
      */
     private Next afterFailure(AcquireReply reply) {
         boolean asksOnce = maxWaitNanos == 0;

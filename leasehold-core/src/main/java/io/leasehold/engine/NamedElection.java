@@ -18,7 +18,7 @@ import java.util.function.UnaryOperator;
 /** An election by its name: stateless. */
 final class NamedElection implements Election {
 
-    /** A leader leads for as long as it can. */
+    /** The cap on the hold of a leader, which leads for as long as it can. */
     static final Duration WITHOUT_LIMIT = Duration.ofDays(36_500);
 
     private final LockName name;

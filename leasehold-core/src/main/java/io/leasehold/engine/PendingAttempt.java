@@ -8,7 +8,7 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An attempt that is under way, with its result.
+ * An attempt that is in progress, with its result.
  *
  * @param <H> the kind of hold
  */
@@ -16,7 +16,7 @@ abstract class PendingAttempt<H extends Hold> {
 
     final WaitSettings settings;
     final EngineContext context;
-    /** The stack of the caller, if that is recorded. */
+    /** The stack of the caller, if stacks are recorded. */
     final @Nullable Throwable asked;
 
     final long startAtNanos;
@@ -37,13 +37,14 @@ abstract class PendingAttempt<H extends Hold> {
     }
 
     /**
-     * Withdraws the attempt; an earlier or later grant is given back.
+     * Withdraws the attempt; an earlier or later grant is released.
      *
-     * @return completes, normally, once the store has confirmed that nothing of it is left, or is no longer asked
+     * @return completes, normally, once the store has confirmed that nothing of the attempt is left, or is no longer
+     *     asked
      */
     abstract CompletableFuture<?> giveUp();
 
-    /** The client closes: ends the attempt, which is told apart from a withdrawal. */
+    /** Ends the attempt because the client closes; the result differs from that of a withdrawal. */
     public abstract void clientClosing();
 
     final Duration waited() {

@@ -3,8 +3,8 @@ package io.leasehold.engine;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A future whose cancellation, also through stages derived from it, withdraws its attempt; once it is completed, cancelling a
- * derived stage has no effect on it.
+ * A future whose cancellation, also through stages derived from it, withdraws its attempt. Once the future is
+ * completed, cancelling a derived stage has no effect on it.
  *
  * <p>The one class here that extends another: {@link CompletableFuture} offers no other way for derived stages to reach
  * their source.

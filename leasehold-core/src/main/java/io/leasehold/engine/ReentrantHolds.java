@@ -12,7 +12,10 @@ final class ReentrantHolds {
 
     private final ConcurrentMap<Key, Counted> holds = new ConcurrentHashMap<>();
 
-    /** Holds whose thread died or was told of the loss are removed when the table has doubled. */
+    /**
+     * The size above which a sweep removes the holds whose thread has died or was notified of the loss: twice that
+     * after the last sweep.
+     */
     private volatile int sweepAbove = MIN_SWEEP;
 
     /** Threads are compared by identity, since ids are reused. */
@@ -23,7 +26,7 @@ final class ReentrantHolds {
         final LeaseHandle lease;
         final int limit;
         int count = 1;
-        /** Its thread was told of the end, and may have left its section without an unlock(). */
+        /** Whether its thread was notified of the end; that thread may have left its section without an unlock(). */
         volatile boolean endReported;
 
         Counted(LeaseHandle lease, int limit) {
@@ -31,7 +34,7 @@ final class ReentrantHolds {
             this.limit = limit;
         }
 
-        /** Whether it is lost and its thread knows: an unlock has no effect then. */
+        /** Whether the lease is lost and its thread knows; an unlock then has no effect. */
         private boolean isAbandoned() {
             return endReported && lease.state().cause() != null;
         }
@@ -42,7 +45,7 @@ final class ReentrantHolds {
         return holds.get(new Key(name, Thread.currentThread()));
     }
 
-    /** The options of the outermost hold count, so its limit is kept with it. */
+    /** Begins a hold. The options of the outermost hold count, so the hold keeps its limit. */
     void begin(LockName name, LeaseHandle lease, int limit) {
         Thread thread = Thread.currentThread();
         holds.put(new Key(name, thread), new Counted(lease, limit));

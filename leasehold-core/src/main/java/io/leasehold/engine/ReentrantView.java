@@ -15,7 +15,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The reentrant view: counts per thread, in this process. */
+/** The reentrant view of a lock: counts the holds of each thread, in this process. */
 final class ReentrantView implements ReentrantLockView {
 
     private final NamedLock lock;
@@ -73,12 +73,12 @@ final class ReentrantView implements ReentrantLockView {
             return false;
         }
         if (held.endReported) {
-            // This thread knows, and may have left its section without an unlock(): this is a new hold.
+            // This thread was notified, and may have left its section without an unlock(): this is a new hold.
             holds.end(name);
             held.lease.release();
             return false;
         }
-        // If it was lost, the outer section is no longer protected.
+        // If the hold was lost, the outer section is no longer protected.
         reportingLoss(held, ReentrantView::checkConfirmed);
         if (held.count == held.limit) {
             throw new IllegalStateException("lock \"" + name + "\" is held " + held.count
@@ -89,8 +89,8 @@ final class ReentrantView implements ReentrantLockView {
     }
 
     /**
-     * Throws unless the hold is valid. After a suspension the validity is unconfirmed, so the store is asked: a thread that
-     * receives a negative answer leaves its section, and must not leave a hold that proves valid later.
+     * Throws unless the hold is valid. After a suspension, the validity is unconfirmed, so the store is asked. A thread
+     * that receives a negative answer leaves its section, and must not leave behind a hold that proves valid later.
      */
     private static void checkConfirmed(Lease lease) {
         try {
@@ -123,7 +123,7 @@ final class ReentrantView implements ReentrantLockView {
         return Optional.ofNullable(unlockOneLevel(currentHold()));
     }
 
-    /** The outcome of the release, or null while outer levels go on with the hold. */
+    /** Returns the outcome of the release, or null while outer levels continue with the hold. */
     private @Nullable ReleaseOutcome unlockOneLevel(ReentrantHolds.Counted held) {
         held.count--;
         if (held.count > 0) {
@@ -163,7 +163,7 @@ final class ReentrantView implements ReentrantLockView {
         reportingLoss(currentHold(), Lease::renew);
     }
 
-    /** Records that this thread was told of the end of its hold. */
+    /** Records that this thread was notified of the end of its hold. */
     private static void reportingLoss(ReentrantHolds.Counted held, Consumer<Lease> use) {
         try {
             use.accept(held.lease);
@@ -193,7 +193,7 @@ final class ReentrantView implements ReentrantLockView {
         try {
             reportingLoss(held, ReentrantView::checkConfirmed);
         } catch (LeaseLostException | LockStoreException | IllegalStateException over) {
-            // Including a hold that was not confirmed or is no longer renewed: this thread may leave its section
+            // This includes a hold that was not confirmed or is no longer renewed: this thread may leave its section
             // without an unlock().
             held.endReported = true;
             held.lease.loseUnconfirmed();

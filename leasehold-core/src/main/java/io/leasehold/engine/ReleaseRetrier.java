@@ -30,7 +30,10 @@ final class ReleaseRetrier {
     private final LockRuntime runtime;
     private final TimerQueue timeline;
     private final LockStore store;
-    /** In the order of their start, so that a replayed simulation repeats them in the same order; guarded by itself. */
+    /**
+     * The unanswered requests in the order of their start, so that a replayed simulation repeats them in that order.
+     * Guarded by itself.
+     */
     private final Set<Ending> pending = new LinkedHashSet<>();
 
     ReleaseRetrier(LockRuntime runtime, TimerQueue timeline, LockStore store) {
@@ -43,11 +46,14 @@ final class ReleaseRetrier {
      * The progress of the end of an owner token; neither future completes exceptionally.
      *
      * @param firstReply the first answer
-     * @param over completes once it is finally answered or given up
+     * @param over completes once the end is finally answered or given up
      */
     record Progress(CompletableFuture<ReleaseReply> firstReply, CompletableFuture<Void> over) {}
 
-    /** Ends the owner token at the store: repeats that until it is answered, for as long as the store may know the token. */
+    /**
+     * Ends the owner token at the store. Repeats the request until it is answered, for as long as the store may know
+     * the token.
+     */
     Progress end(List<LockName> names, OwnerToken owner, long ballot, ReleaseRequest.Kind kind, Timings timings) {
         ReleaseRequest request = new ReleaseRequest(names, owner, ballot, kind, timings.answerNanos());
         Ending ending = new Ending(request, runtime.nanoTime() + timings.undoNanos());
@@ -58,7 +64,7 @@ final class ReleaseRetrier {
         return new Progress(ending.firstReply, ending.ended);
     }
 
-    /** The store can be reached again: repeats the unanswered requests at once. */
+    /** Repeats the unanswered requests at once, since the store can be reached again. */
     void reconnected() {
         List<Ending> unanswered;
         synchronized (pending) {

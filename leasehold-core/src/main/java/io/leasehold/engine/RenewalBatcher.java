@@ -21,12 +21,12 @@ final class RenewalBatcher {
 
         RenewBatch.Item item();
 
-        /** How long the store may take to answer. */
+        /** Returns how long the store may take to answer. */
         long answerNanos();
 
         void sent();
 
-        /** Whether it must not wait for others to share its request. */
+        /** Whether the renewal must not wait for others to share its request. */
         default boolean isUrgent() {
             return false;
         }
@@ -51,13 +51,13 @@ final class RenewalBatcher {
         this.store = store;
     }
 
-    /** Sends a renewal of this grant within {@code mostNanos}, with others if there are any. */
+    /** Sends a renewal of this grant within {@code mostNanos}, together with others if any are due. */
     void renew(Renewable grant, long mostNanos) {
         long nowNanos = runtime.nanoTime();
         long withinNanos;
         synchronized (this) {
             due.add(grant);
-            // Under the guard: a caller that comes later finds it among the due ones, and sends them.
+            // Under the guard: a caller that comes later finds the grant among the due ones, and sends all of them.
             withinNanos = mostNanos > 0 && grant.isUrgent() ? 0 : mostNanos;
             long atNanos = nowNanos + withinNanos;
             boolean soonEnough = flush != null && flushAtNanos - atNanos <= 0;
@@ -69,7 +69,7 @@ final class RenewalBatcher {
                     flush = sooner;
                     flushAtNanos = atNanos;
                 } catch (RuntimeException | Error e) {
-                    // It counts as failed, and must not be sent together with the next one.
+                    // This renewal counts as failed, and must not be sent together with the next one.
                     due.remove(grant);
                     throw e;
                 }
@@ -80,7 +80,7 @@ final class RenewalBatcher {
         }
     }
 
-    /** Sends its renewal now if it waits for others to share its request, together with those. */
+    /** If the renewal of this grant waits for others to share its request, sends all of them now. */
     void hurry(Renewable grant) {
         boolean waits;
         synchronized (this) {
@@ -106,7 +106,7 @@ final class RenewalBatcher {
 
     /** Calls {@code sent} and then {@code answered} of each grant, even after a failure, including an Error. */
     private void send(List<Renewable> grants) {
-        // A grant that was released meanwhile is not renewed: only its release is sent with its owner token.
+        // A grant that was released in the meantime is not renewed: only its release is sent with its owner token.
         List<Renewable> held = new ArrayList<>(grants.size());
         for (Renewable grant : grants) {
             if (grant.beginSending()) {

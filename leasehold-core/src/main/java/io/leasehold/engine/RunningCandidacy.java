@@ -22,10 +22,10 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A candidacy: performs what its {@link CandidacyMachine} decides, and passes on what the caller asks of it.
+ * A candidacy: performs the decisions of its {@link CandidacyMachine}, and passes on the requests of the caller.
  *
- * <p>The machine and the fields that change are guarded by {@code this}; calls to other classes are made without it. An event of a
- * term names it, so that a late one of an earlier term has no effect.
+ * <p>{@code this} guards the machine and the fields that change; calls to other classes are made without the guard. An
+ * event of a term names the term, so that a late event of an earlier term has no effect.
  */
 final class RunningCandidacy implements Candidacy {
 
@@ -34,11 +34,11 @@ final class RunningCandidacy implements Candidacy {
     private final Attempts attempts;
     private final EngineContext context;
     private final RunningTerm.Callback callback;
-    /** Completes when it has ended, on any thread; exceptionally if the store never accepts it. */
+    /** Completes when the candidacy has ended, on any thread; exceptionally if the store never accepts it. */
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
-    /** Completes with its end, however it ended. */
+    /** Completes with the end of the candidacy, however it ended. */
     private final CompletableFuture<Void> finished = ended.handle((done, error) -> null);
-    /** Completes with its end; callers cannot complete it. */
+    /** Completes with the end of the candidacy; callers cannot complete it. */
     private final CompletionStage<Void> end = ended.minimalCompletionStage();
 
     private CandidacyMachine machine = CandidacyMachine.standing();
@@ -47,9 +47,9 @@ final class RunningCandidacy implements Candidacy {
     private @Nullable RunningTerm term;
 
     private LockRuntime.@Nullable Timer timer;
-    /** Why it ended, unless it was closed. */
+    /** Why the candidacy ended, unless it was closed. */
     private volatile @Nullable Throwable failure;
-    /** The last attempt has failed, and that was logged. */
+    /** Whether the last attempt has failed, and that was logged. */
     private boolean outage;
 
     RunningCandidacy(LockName name, WaitSettings settings, Attempts attempts, RunningTerm.Callback callback) {
@@ -60,11 +60,11 @@ final class RunningCandidacy implements Candidacy {
         this.callback = callback;
     }
 
-    /** Begins the first attempt; if it is refused at once, the caller is told. */
+    /** Begins the first attempt. If it is refused at once, the caller receives the failure. */
     RunningCandidacy begin() {
         enter();
-        // The last part of the client's close; a pause would otherwise outlast it. Forgotten by the client with the
-        // candidacy.
+        // This is the last part of the client's close: otherwise, a pause would outlast it. The client forgets it
+        // together with the candidacy.
         CompletableFuture.anyOf(ended, attempts.closed()).whenComplete((done, error) -> clientClosed());
         return this;
     }
@@ -74,14 +74,17 @@ final class RunningCandidacy implements Candidacy {
         // No timer runs any more.
         on(null, new Event.GraceOver());
         if (isIn(Phase.ENDED)) {
-            // The threads that were to tell it may be gone.
+            // The threads that were to report the end may be gone.
             tellEnded();
         }
     }
 
     // ---- events and actions
 
-    /** An event of this term, which has no effect on a later one; or, if null, of whatever term it is in. */
+    /**
+     * Processes an event of this term, which has no effect on a later term. If the term is null, the event applies to
+     * the current term, whichever it is.
+     */
     private void on(@Nullable RunningTerm about, Event event) {
         RunningTerm current;
         List<Action> actions;
@@ -125,7 +128,7 @@ final class RunningCandidacy implements Candidacy {
         }
     }
 
-    /** Arms the timer, unless what it is for has come meanwhile. */
+    /** Arms the timer, unless its event has arrived in the meantime. */
     private void arm(@Nullable RunningTerm about, long nanos, Event event) {
         LockRuntime.Timer armed = context.timeline().schedule(nanos, () -> on(about, event));
         synchronized (this) {
@@ -149,7 +152,7 @@ final class RunningCandidacy implements Candidacy {
             enter();
         } catch (RuntimeException | Error e) {
             failed(e, e instanceof UnsafeStoreException);
-            // If it was closed meanwhile, nothing is left to withdraw.
+            // If the candidacy was closed in the meantime, nothing is left to withdraw.
             on(null, new Event.Withdrawn());
         }
     }
@@ -176,7 +179,7 @@ final class RunningCandidacy implements Candidacy {
         List<Action> actions;
         synchronized (this) {
             if (machine.phase() != Phase.STANDING) {
-                // Its withdrawal gives the lease back.
+                // The withdrawal releases the lease.
                 return;
             }
             pending = null;
@@ -187,14 +190,17 @@ final class RunningCandidacy implements Candidacy {
         perform(actions, begun, new Event.Elected());
     }
 
-    /** An attempt has failed; {@code refused} if the store will never accept one. Whatever else it says may be mended. */
+    /**
+     * Processes the failure of an attempt; {@code refused} if the store will never accept one. Any other cause may be
+     * repaired.
+     */
     private void failed(Throwable error, boolean refused) {
         boolean isNews;
         synchronized (this) {
             if (machine.phase() != Phase.STANDING) {
                 return;
             }
-            // What closes from now on must not take it for the next attempt, which may be about to enter.
+            // A close from now on must not mistake it for the next attempt, which may be about to enter.
             pending = null;
             isNews = !outage && !attempts.isClosing();
             outage = true;
@@ -217,7 +223,10 @@ final class RunningCandidacy implements Candidacy {
         }
     }
 
-    /** After a failure as a waiter after one; to let others come first, until each of them has asked once. */
+    /**
+     * Returns the pause. After a failure, it is the pause of a waiter after a failure. If other candidates come first,
+     * it lasts until each of them has asked once.
+     */
     private long pauseNanos() {
         int failures;
         synchronized (this) {
@@ -237,7 +246,7 @@ final class RunningCandidacy implements Candidacy {
     }
 
     private void returned(RunningTerm over, @Nullable Throwable error) {
-        // What a callback throws that was told to stop is how it stops.
+        // If a callback throws after it was notified of the end, the exception is how it stops.
         boolean failed = error != null && !over.wasTold();
         over.over();
         if (error != null && failed) {
@@ -246,7 +255,10 @@ final class RunningCandidacy implements Candidacy {
         on(over, new Event.Returned(failed));
     }
 
-    /** A loss that another event overtakes is told as the loss that it is: its listeners hear of it directly. */
+    /**
+     * Reports the end. A loss that another event overtakes is still reported as a loss: its callbacks receive it
+     * directly.
+     */
     private void tellEnd(RunningTerm over, Event event) {
         LossCause loss = over.cause();
         if (loss == null && event instanceof Event.Lost) {
@@ -259,8 +271,9 @@ final class RunningCandidacy implements Candidacy {
     }
 
     /**
-     * The time for a callback to return: the rest of its validity. A term that is lost has nothing left that others wait for: after a
-     * ttl it is logged. One that is in doubt shows no validity, and has at most a whole one.
+     * Returns the time for a callback to return: the rest of its validity. After a loss, no other candidate waits for
+     * the term, and the callback is logged after a ttl. A term that is in doubt shows no validity, and has at most a
+     * full one.
      */
     private long graceNanos(RunningTerm over) {
         long leftNanos = Timings.saturatedNanos(over.lease().remainingValidity());
@@ -345,7 +358,10 @@ final class RunningCandidacy implements Candidacy {
                 : lost;
     }
 
-    /** Whether a term whose release was not answered is gone meanwhile: a lock with a larger token, or none, says so. */
+    /**
+     * Whether a term whose release was not answered has ended in the meantime: the store then reports a lock with a
+     * larger token, or none.
+     */
     private CompletableFuture<ReleaseOutcome> isGone(RunningTerm former) {
         return Futures.ask(() -> context.store().admin().describe(name))
                 .thenApply(record -> record.map(HeldLock::holder)
@@ -366,7 +382,7 @@ final class RunningCandidacy implements Candidacy {
         long graceNanos = last == null ? 0 : graceNanos(last);
         on(null, new Event.Close(byCallback));
         if (!byCallback) {
-            // Once the client is closed no timer runs.
+            // Once the client is closed, no timer runs.
             Futures.joinAtMost(
                     context.runtime(),
                     CompletableFuture.anyOf(finished, attempts.closed()),

@@ -17,35 +17,35 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One term of a candidacy: its lease, and what its callback is told.
+ * One term of a candidacy: its lease, and the notifications for its callback.
  *
- * <p>Fields that change are guarded by {@code this}; user code runs on callback threads.
+ * <p>{@code this} guards the fields that change. User code runs on callback threads.
  */
 final class RunningTerm implements Term {
 
     /**
      * The user's part of a term.
      *
-     * @param lead begins it; the term lasts until the stage has ended
-     * @param blocks whether {@code lead} itself takes the whole term, so that its thread is interrupted at the end
+     * @param lead begins the term, which lasts until the stage has ended
+     * @param blocks whether {@code lead} itself runs for the whole term, so that its thread is interrupted at the end
      */
     record Callback(Function<? super Term, ? extends CompletionStage<?>> lead, boolean blocks) {}
 
     private final Lease lease;
     private final LockRuntime runtime;
     private final Callback leader;
-    /** How it was given back; completes on any thread. */
+    /** The outcome of its release; completes on any thread. */
     private final CompletableFuture<ReleaseOutcome> outcome = new CompletableFuture<>();
 
     private @Nullable End end;
-    /** The callback has returned. */
+    /** Whether the callback has returned. */
     private boolean over;
 
     private final List<Consumer<? super End>> callbacks = new ArrayList<>();
-    /** The thread that is in its callback. */
+    /** The thread that runs the callback. */
     private @Nullable Thread thread;
 
-    /** Its callback was called. */
+    /** Whether the callback was called. */
     private boolean entered;
 
     private boolean interrupted;
@@ -64,7 +64,7 @@ final class RunningTerm implements Term {
         return outcome;
     }
 
-    /** Why its lease was lost, or null. */
+    /** Returns why the lease was lost, or null. */
     @Nullable
     LossCause cause() {
         return LeaseHandle.of(lease).state().cause();
@@ -132,7 +132,8 @@ final class RunningTerm implements Term {
         if (told != null) {
             tell(callback, told);
         } else {
-            // Each hears of a loss directly: a second hop could come after a closing client has ended its threads.
+            // Each callback receives a loss directly: a second hop could come after a closing client has ended its
+            // threads.
             lease.onLost(cause -> tellLost(cause, callback));
         }
     }
@@ -155,7 +156,10 @@ final class RunningTerm implements Term {
 
     // ---- for its candidacy
 
-    /** Runs its callback here, unless the term has ended before that; tells then, on any thread, the failure or null. */
+    /**
+     * Runs the callback on this thread, unless the term has ended before. Then reports the failure or null, on any
+     * thread.
+     */
     void run(Consumer<@Nullable Throwable> returned) {
         if (!enter()) {
             returned.accept(null);
@@ -172,7 +176,7 @@ final class RunningTerm implements Term {
         try {
             stage.whenComplete((done, error) -> returned.accept(error));
         } catch (Throwable e) {
-            // A stage that rejects a callback.
+            // The stage has rejected a callback.
             returned.accept(e);
         }
     }
@@ -191,17 +195,17 @@ final class RunningTerm implements Term {
         return true;
     }
 
-    /** Whether it has ended before its callback was called, which will not be called any more. */
+    /** Whether the term has ended before its callback was called; the callback is then never called. */
     synchronized boolean neverBegins() {
         return end != null && !entered;
     }
 
-    /** Whether its callback runs on this thread. */
+    /** Whether the callback runs on this thread. */
     synchronized boolean runsOn(Thread asking) {
         return thread == asking;
     }
 
-    /** An interrupt that the callback has not heard is none of the thread's next task. */
+    /** Clears an interrupt that the callback has not noticed: it must not affect the thread's next task. */
     private void leave() {
         synchronized (this) {
             thread = null;
@@ -212,23 +216,26 @@ final class RunningTerm implements Term {
         Thread.interrupted();
     }
 
-    /** Its callback has returned, or its stage has ended: nothing is told any more. */
+    /** Records that the callback has returned, or its stage has ended: nothing is reported from now on. */
     synchronized void over() {
         over = true;
         callbacks.clear();
     }
 
-    /** Whether its callback runs and was not told of an end. */
+    /** Whether the callback runs and was not notified of an end. */
     synchronized boolean isUnderWay() {
         return !over && end == null;
     }
 
-    /** Whether its end was told. */
+    /** Whether the end was reported. */
     synchronized boolean wasTold() {
         return end != null;
     }
 
-    /** Tells its end, unless one was told: by an interrupt to a thread that blocks, and to those that do not hear of a loss directly. */
+    /**
+     * Reports the end, unless one was reported. Interrupts a thread that blocks, and notifies the callbacks that do not
+     * receive a loss directly.
+     */
     void tellEnd(End how) {
         List<Consumer<? super End>> asked = List.of();
         synchronized (this) {
@@ -245,8 +252,8 @@ final class RunningTerm implements Term {
     }
 
     /**
-     * Called under the guard, so that no interrupt is pending once the callback has left its thread. A callback that has resigned
-     * by itself and goes on is interrupted by what comes after that.
+     * Sets the end. Called under the guard, so that no interrupt is pending once the callback has left its thread. If a
+     * callback has resigned itself and continues, the next end interrupts it.
      */
     private void end(End how) {
         if (end == null) {

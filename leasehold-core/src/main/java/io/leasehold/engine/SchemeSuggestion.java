@@ -4,10 +4,10 @@ import java.util.Collection;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A question about the scheme that was probably meant by one that no provider knows. */
+/** Suggests the scheme that was probably meant by one that no provider knows. */
 final class SchemeSuggestion {
 
-    /** More changes make another word of it. */
+    /** More edits would make a different word. */
     private static final int MOST_EDITS = 2;
 
     private static final Map<String, String> OTHER_NAMES = Map.of(
@@ -22,7 +22,7 @@ final class SchemeSuggestion {
 
     private SchemeSuggestion() {}
 
-    /** The end of the message: a question, or nothing. */
+    /** Returns the end of the message: a question, or nothing. */
     static String after(String scheme, Collection<String> known) {
         String meant = of(scheme, known);
         return meant == null ? "" : "; did you mean " + meant + ":?";
@@ -33,7 +33,7 @@ final class SchemeSuggestion {
         int least = nearest == null ? MOST_EDITS + 1 : 0;
         for (String one : known) {
             int edits = edits(scheme, one);
-            // In a word of two letters two changes leave nothing.
+            // In a word of two letters, two edits leave nothing.
             if (edits < least && edits < one.length() - 1) {
                 nearest = one;
                 least = edits;
@@ -42,7 +42,7 @@ final class SchemeSuggestion {
         return nearest;
     }
 
-    /** How many letters have to be inserted, removed or replaced to make one word of the other. */
+    /** Returns how many letters must be inserted, removed or replaced to turn one word into the other. */
     static int edits(String one, String other) {
         int[] above = new int[other.length() + 1];
         for (int j = 0; j <= other.length(); j++) {

@@ -46,7 +46,7 @@ final class StoreDoctor {
         return List.copyOf(findings);
     }
 
-    /** Acquires and releases a test lock, which shows that rights, scripts and memory suffice, or what is missing. */
+    /** Acquires and releases a test lock. This shows whether rights, scripts and memory suffice, or what is missing. */
     private Finding rights() {
         OwnerToken owner = OwnerToken.draw(context.runtime());
         AcquireReply reply = context.answer(Futures.ask(() -> store.acquire(AcquireRequest.exclusive(

@@ -27,9 +27,9 @@ public final class StoreLookup {
     }
 
     /**
-     * The provider for the scheme.
+     * Returns the provider for the scheme.
      *
-     * @throws IllegalArgumentException if there is none; the message names the missing artefact
+     * @throws IllegalArgumentException if no provider knows the scheme; the message names the missing artefact
      */
     public static StoreProvider provider(StoreUri uri) {
         Set<String> known = new TreeSet<>();
@@ -47,7 +47,7 @@ public final class StoreLookup {
                         : "add the artefact io.leasehold:" + artefact + " for the scheme \"" + uri.scheme() + "\""));
     }
 
-    /** The artefact that knows the scheme; null if none of this project does. */
+    /** Returns the artefact that knows the scheme; null if no artefact of this project knows it. */
     private static @Nullable String artefact(String scheme) {
         return switch (scheme) {
             case "redis", "rediss", "redlock" -> "leasehold-redis";

@@ -5,13 +5,14 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Detects that the machine was suspended: the wall clock advanced while the monotonic clock, which measures leases, did not.
- * Every grant is then unconfirmed until a renewal succeeds.
+ * Detects that the machine was suspended: the wall clock advanced while the monotonic clock, which measures leases, did
+ * not. Every grant is then unconfirmed until a renewal succeeds.
  *
- * <p>The detected suspensions are counted, and the count changes atomically with the baseline: a thread whose own check
- * detects nothing, because another thread was first, learns from the count that its grant is affected.
+ * <p>The detected suspensions are counted, and the count changes atomically with the baseline. If another thread was
+ * first, a thread's own check detects nothing; the count tells that thread that its grant is affected.
  *
- * <p>A forward step of the wall clock cannot be distinguished, and costs one renewal of each lease. Backward steps are ignored.
+ * <p>A forward step of the wall clock cannot be distinguished from a suspension, and costs one renewal of each lease.
+ * Backward steps are ignored.
  */
 final class SuspendWatch {
 
@@ -21,9 +22,9 @@ final class SuspendWatch {
     /**
      * The reference for the comparison of the clocks.
      *
-     * @param watching whether something is held; otherwise nothing is compared
-     * @param offsetNanos the wall clock less the monotonic one
-     * @param suspensions the number detected so far
+     * @param watching whether something is held; otherwise, nothing is compared
+     * @param offsetNanos the wall clock minus the monotonic clock
+     * @param suspensions the number of suspensions detected so far
      */
     private record Baseline(boolean watching, long offsetNanos, long suspensions) {}
 
@@ -52,7 +53,10 @@ final class SuspendWatch {
         }
     }
 
-    /** Must be called before a request is sent; the result is passed to {@link #wasSuspendedSince} when its grant has arrived. */
+    /**
+     * Returns a mark. Call it before a request is sent, and pass the mark to {@link #wasSuspendedSince} when the grant
+     * has arrived.
+     */
     long mark() {
         return offset();
     }
@@ -62,7 +66,7 @@ final class SuspendWatch {
         return offset() - mark > TOLERANCE_NANOS;
     }
 
-    /** The number of suspensions detected so far: a grant that has seen fewer is unconfirmed. */
+    /** Returns the number of suspensions detected so far; a grant that has seen fewer is unconfirmed. */
     long suspensions() {
         return baseline().suspensions();
     }
@@ -87,7 +91,8 @@ final class SuspendWatch {
     }
 
     /**
-     * Uses one reading of the clocks for both the comparison and the new baseline, since the machine may be suspended between two readings.
+     * Compares the clocks. Uses one reading for both the comparison and the new baseline, since the machine may be
+     * suspended between two readings.
      *
      * @param rebase whether a difference within the tolerance moves the baseline: slewing must not add up to a jump
      */

@@ -26,10 +26,11 @@ import org.slf4j.LoggerFactory;
 /**
  * The runtime of the system: the only class of core that reads a clock, draws randomness or starts a thread.
  *
- * <p>One timer thread, started at construction, so that no duty depends on whether a thread can be started later; a thread for
- * each running callback and work, kept for ten seconds for reuse; work on virtual threads where the JDK has them. No task
- * waits for the thread of another, except where work on a virtual thread pins its carrier (JDK 21 to 23, inside
- * {@code synchronized}). All are daemons. If the system cannot start a thread, the waiting tasks are retried, in order, until it can.
+ * <p>One timer thread is started at construction, so that no duty depends on whether a thread can be started later.
+ * Each running callback and work has its own thread, which is kept for ten seconds for reuse. Where the JDK has virtual
+ * threads, work runs on those. No task waits for the thread of another, except where work on a virtual thread pins its
+ * carrier (JDK 21 to 23, inside {@code synchronized}). All threads are daemons. If the system cannot start a thread,
+ * the waiting tasks are retried, in order, until it can.
  */
 public final class SystemLockRuntime implements LockRuntime {
 
@@ -53,7 +54,7 @@ public final class SystemLockRuntime implements LockRuntime {
         }
     }
 
-    /** A runtime with its own threads, for one client. */
+    /** Creates a runtime with its own threads, for one client. */
     public SystemLockRuntime() {
         this(threads("leasehold-callback"));
     }
@@ -72,7 +73,10 @@ public final class SystemLockRuntime implements LockRuntime {
         return new ThreadPoolExecutor(0, Integer.MAX_VALUE, 10, TimeUnit.SECONDS, new SynchronousQueue<>(), threads);
     }
 
-    /** The virtual threads of this JDK, by reflection, since this class is compiled for one without them; null there. */
+    /**
+     * Returns the virtual threads of this JDK; null if it has none. Uses reflection, since this class is compiled for a
+     * JDK without them.
+     */
     private static @Nullable ThreadFactory virtualThreads(String name) {
         try {
             Class<?> builder = Class.forName("java.lang.Thread$Builder");
@@ -130,14 +134,17 @@ public final class SystemLockRuntime implements LockRuntime {
         try {
             next.start();
         } catch (RejectedExecutionException e) {
-            // After close(): a user's future may depend on it, and must not stay incomplete for ever.
+            // After close(): a user's future may depend on the task, and must not stay incomplete forever.
             lateCallbacks.newThread(() -> guarded(task)).start();
         } catch (OutOfMemoryError e) {
             keep(next, e);
         }
     }
 
-    /** One timer for all waiting tasks: a thousand of them cost the timer thread one failure, and the log one line. */
+    /**
+     * Keeps a task for a retry. One timer serves all waiting tasks: a thousand of them cost the timer thread one
+     * failure, and the log one line.
+     */
     private void keep(Unstarted task, OutOfMemoryError why) {
         boolean isNews;
         synchronized (unstarted) {
@@ -160,7 +167,7 @@ public final class SystemLockRuntime implements LockRuntime {
         retrying = true;
     }
 
-    /** Starts tasks up to the first failure: the following ones would fail, too. */
+    /** Starts tasks up to the first failure; the following ones would fail, too. */
     private void retry() {
         synchronized (unstarted) {
             retrying = false;
@@ -176,7 +183,10 @@ public final class SystemLockRuntime implements LockRuntime {
         }
     }
 
-    /** Runs a task after close(): on a new thread, or here if none can be started, since a future may depend on it. */
+    /**
+     * Runs a task after close(), since a future may depend on it: on a new thread, or on this one if none can be
+     * started.
+     */
     private void runLate(Runnable task) {
         try {
             lateCallbacks.newThread(() -> guarded(task)).start();

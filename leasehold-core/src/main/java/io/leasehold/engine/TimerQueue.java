@@ -11,19 +11,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one timer of a client: all its entries in a heap, and at most one timer of the runtime armed for them.
+ * The single timer of a client: a heap holds all its entries, and at most one timer of the runtime is armed for them.
  *
- * <p>The armed timer stays when an entry is cancelled or a later one added, so that acquiring and releasing locks all day does
- * not wake the timer thread. A cancelled entry loses its task at once, and is removed when it is the first, or with all others when most
- * are cancelled: a million past leases leave nothing behind.
+ * <p>The armed timer stays when an entry is cancelled or a later one is added, so that acquiring and releasing locks
+ * all day does not wake the timer thread. A cancelled entry loses its task at once. It is removed when it is the first,
+ * or with all others when most are cancelled: a million past leases leave nothing behind.
  *
- * <p>Guarded by {@code this}; tasks run outside of it, on the runtime's timer thread.
+ * <p>{@code this} guards the fields; tasks run outside of the guard, on the runtime's timer thread.
  */
 final class TimerQueue {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
-    /** The delay after a check that failed, and is repeated. */
+    /** The delay after which a failed check is repeated. */
     static final long CHECK_AGAIN_NANOS = 100_000_000;
 
     private static final int MIN_SWEEP = 16;
@@ -31,7 +31,7 @@ final class TimerQueue {
     private final LockRuntime runtime;
     private final PriorityQueue<Entry> heap =
             new PriorityQueue<>((one, other) -> Long.signum(one.atNanos - other.atNanos));
-    /** How many entries of the heap are cancelled. */
+    /** The number of cancelled entries in the heap. */
     private int cancelled;
 
     private LockRuntime.@Nullable Timer armed;
@@ -43,7 +43,7 @@ final class TimerQueue {
         this.runtime = runtime;
     }
 
-    /** Cancels a timer, if there is one; for the field that held it. */
+    /** Cancels a timer, if there is one; returns null, for the field that held it. */
     static LockRuntime.@Nullable Timer cancelled(LockRuntime.@Nullable Timer timer) {
         if (timer != null) {
             timer.cancel();
@@ -69,7 +69,10 @@ final class TimerQueue {
         return entry;
     }
 
-    /** Drops what was cancelled once it is most of the queue; called under the guard. Without memory for it, the next entry tries again. */
+    /**
+     * Drops the cancelled entries once they are most of the queue; called under the guard. If that fails for lack of
+     * memory, the next entry retries it.
+     */
     private void sweep() {
         if (cancelled <= Math.max(MIN_SWEEP, heap.size() / 2)) {
             return;
@@ -82,7 +85,9 @@ final class TimerQueue {
         }
     }
 
-    /** Arms a timer for the first entry; called under the guard. The later timer stays until the earlier one is armed. */
+    /**
+     * Arms a timer for the first entry; called under the guard. The later timer stays until the earlier one is armed.
+     */
     private void arm() {
         Entry first = first();
         if (first == null) {
@@ -95,7 +100,7 @@ final class TimerQueue {
         }
         boolean isThere = armedAt(atNanos);
         if (!isThere) {
-            // Perhaps nothing else would arm it again.
+            // Retry once: perhaps nothing else would arm it again.
             isThere = armedAt(atNanos);
         }
         if (isThere && later != null) {
@@ -103,7 +108,7 @@ final class TimerQueue {
         }
     }
 
-    /** Arms a timer; false if none could be armed. */
+    /** Arms a timer; returns false if none could be armed. */
     private boolean armedAt(long atNanos) {
         long mine = generation + 1;
         try {
@@ -118,7 +123,10 @@ final class TimerQueue {
         }
     }
 
-    /** A timer that was cancelled too late fires as well and must leave the current one alone, or each such timer would go on for ever. */
+    /**
+     * Runs the due tasks. A timer that was cancelled too late fires, too, and must not affect the current one:
+     * otherwise, each such timer would continue forever.
+     */
     private void fire(long fired) {
         List<Runnable> due = List.of();
         synchronized (this) {
@@ -134,11 +142,11 @@ final class TimerQueue {
             arm();
         }
         List<Runnable> tasks = due;
-        // Each of them: the others are the renewals of other leases.
+        // Run each task, even after a failure: the others are the renewals of other leases.
         InlineThread.run(() -> tasks.forEach(task -> Futures.guarded("a timed task", task)));
     }
 
-    /** Called under the guard. What was taken before an Error is in the list. */
+    /** Takes the due tasks; called under the guard. The list keeps the tasks that were taken before an Error. */
     private void takeDue(List<Runnable> due) {
         long nowNanos = runtime.nanoTime();
         for (Entry first; (first = first()) != null && first.atNanos - nowNanos <= 0; ) {
@@ -179,7 +187,7 @@ final class TimerQueue {
         }
     }
 
-    /** The number of waiting entries. */
+    /** Returns the number of waiting entries. */
     synchronized int size() {
         return heap.size() - cancelled;
     }

@@ -33,13 +33,13 @@ record Timings(
     /** The number of successive leases of one grant before the lock is released for others. */
     static final int MAX_LEASES = 64;
 
-    /** For how long a grant may be passed on within the process. */
+    /** How long a grant may be passed on within the process. */
     static final long HAND_OVER_NANOS = Duration.ofMillis(20).toNanos();
 
     private static final long MIN_CLAIM_NANOS = Duration.ofSeconds(3).toNanos();
     private static final long MAX_BATCHING_NANOS = Duration.ofMillis(50).toNanos();
 
-    /** The durations that follow from the options, at a store of one node or of several. */
+    /** Returns the durations that follow from the options, at a store of one node or of several. */
     static Timings of(LockOptions options, boolean ofNodes) {
         Duration interval = options.renewalInterval();
         long ttlNanos = options.ttl().toNanos();
@@ -55,7 +55,7 @@ record Timings(
                 answerNanos(options, ofNodes));
     }
 
-    /** How long a store may take to complete a reply: a round over nodes may take two of their timeouts. */
+    /** Returns how long a store may take to complete a reply; a round over nodes may take two of their timeouts. */
     private static long answerNanos(LockOptions options, boolean ofNodes) {
         long usual = Math.max(
                 MIN_ANSWER_NANOS, Math.min(MAX_ANSWER_NANOS, options.ttl().toNanos() / 10));
@@ -75,51 +75,53 @@ record Timings(
     }
 
     /**
-     * The delay after a failed renewal: a quarter of the interval, so that several tries fit into the rest; more if all tries
-     * would be used up before the validity ends.
+     * Returns the delay after a failed renewal: a quarter of the interval, so that several tries fit into the rest. The
+     * delay is longer if all tries would be used up before the validity ends.
      */
     long renewalRetryNanos() {
         return Math.max(renewalNanos / 4, (validityNanos - renewalNanos) / renewalTries);
     }
 
-    /** How long a due renewal may wait for others to share its request. */
+    /** Returns how long a due renewal may wait for others to share its request. */
     long batchingNanos() {
         return Math.min(MAX_BATCHING_NANOS, renewalNanos / 16);
     }
 
-    /** Below this validity a renewed lease is at risk: a renewal is late by half an interval. */
+    /** Returns the validity below which a renewed lease is at risk: a renewal is late by half an interval. */
     long riskNanos() {
         return validityNanos - renewalNanos - renewalNanos / 2;
     }
 
-    /** The ttl whose checkable share, equal to that of the current ttl, covers the duration. */
+    /** Returns the ttl whose checkable share, equal to that of the current ttl, covers the duration. */
     Duration ttlForChecking(long durationNanos) {
         double share = (double) longestCheckableNanos / ttlNanos;
         return Duration.ofMillis((long) Math.ceil(Math.max(0, durationNanos) / share / 1e6) + 1);
     }
 
     /**
-     * For how long the store may keep a lock that it has handed to a waiter before that waiter asks: a third more than the
-     * least validity, at least 3 s, never more than a ttl. A dead waiter delays the others by at most this.
+     * Returns how long the store may keep a lock that it has handed to a waiter before that waiter asks. This is a
+     * third more than the least validity, at least 3 s, never more than a ttl. A dead waiter delays the others by at
+     * most this time.
      */
     long claimNanos() {
         return Math.min(toldNanos, Math.max(MIN_CLAIM_NANOS, minimumValidityNanos / 3 * 4));
     }
 
     /**
-     * How old a waiter's lease may be when it begins: its first renewal is not overdue, and half of what a lease may lose of its
-     * validity before it is handed out is left for the answer. Zero where nothing would renew it.
+     * Returns how old a waiter's lease may be when it begins. Its first renewal must not be overdue. Half of the
+     * validity that a lease may lose before it is handed out must be left for the answer. Zero if nothing would renew
+     * the lease.
      */
     long provenWithinNanos() {
         return Math.max(0, Math.min(renewalNanos, (validityNanos - minimumValidityNanos) / 2));
     }
 
-    /** The longest time an unknown request can matter: the ttl for the store + drift. */
+    /** Returns the longest time for which an unknown request can matter: the ttl for the store + drift. */
     long undoNanos() {
         return toldNanos + (ttlNanos - validityNanos);
     }
 
-    /** A duration in nanoseconds, at most what fits into a long: 292 years. */
+    /** Returns a duration in nanoseconds, capped at the maximum of a long: 292 years. */
     static long saturatedNanos(Duration span) {
         return TimeUnit.NANOSECONDS.convert(span);
     }

@@ -4,13 +4,13 @@ import io.leasehold.Hold;
 import io.leasehold.ReleaseOutcome;
 import java.util.concurrent.CompletableFuture;
 
-/** A hold that no caller has seen yet: no work was done under it. */
+/** A hold that no caller has seen yet; no work was done under it. */
 interface UnseenHold {
 
-    /** Releases it at once; no caller has it or will have it. */
+    /** Releases the hold at once; no caller has it or will have it. */
     CompletableFuture<ReleaseOutcome> giveBackUnseen();
 
-    /** Its caller receives it, on the thread that waited for it. */
+    /** Records that the caller receives the hold, on the thread that waited for it. */
     void openedBy(Thread thread);
 
     static CompletableFuture<ReleaseOutcome> giveBack(Hold hold) {

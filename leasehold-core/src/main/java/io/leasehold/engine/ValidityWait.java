@@ -11,8 +11,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One caller's check of a lease, or of several as one, with less validity left than it asks for: asks for renewals of all, waits
- * for the answers, and checks all again.
+ * One caller's check of a lease, or of several as one, with less validity left than the caller needs. It requests
+ * renewals of all leases, waits for the answers, and checks all leases again.
  */
 final class ValidityWait {
 
@@ -45,7 +45,7 @@ final class ValidityWait {
     private final Duration wanted;
     private final List<Part> parts;
     private final AtomicInteger unanswered;
-    /** Completes once all are answered, or one has ended: then there is nothing to wait for. */
+    /** Completes once all checks are answered, or one lease has ended: then nothing is left to wait for. */
     private final CompletableFuture<Void> done = new CompletableFuture<>();
 
     private ValidityWait(List<ActiveLease> leases, Duration wanted) {
@@ -56,14 +56,17 @@ final class ValidityWait {
                 .toList();
     }
 
-    /** Several leases wait for the slowest answer, during which the others lose validity; a check waits for up to two answers. */
+    /**
+     * Returns the validity to ask for. Several leases wait for the slowest answer, and the others lose validity during
+     * that time. A check waits for up to two answers.
+     */
     private long neededNanos(ActiveLease lease, int leases) {
         Timings timings = lease.owner().settings().timings();
         long atOnceNanos = Timings.saturatedNanos(wanted);
         return leases == 1 ? atOnceNanos : Math.min(timings.validityNanos(), atOnceNanos + 2 * timings.answerNanos());
     }
 
-    /** The risk of the first lease that is valid for less; null if all are valid for so long. */
+    /** Returns the risk of the first lease with less validity than wanted; null if all have enough. */
     private static @Nullable LeaseAtRiskException risk(List<ActiveLease> leases, Duration wanted) {
         LeaseAtRiskException first = null;
         for (ActiveLease lease : leases) {
@@ -73,7 +76,7 @@ final class ValidityWait {
         return first;
     }
 
-    /** Returns once all are valid for so long; throws if one is lost, or at risk even after a renewal. */
+    /** Returns once all leases have the wanted validity; throws if one is lost, or at risk even after a renewal. */
     static void ensure(List<ActiveLease> leases, Duration wanted) {
         LeaseAtRiskException atRisk = risk(leases, wanted);
         if (atRisk != null) {
@@ -81,7 +84,7 @@ final class ValidityWait {
         }
     }
 
-    /** Does the same after a first look, which has found this. */
+    /** Does the same after a first check, which has found this risk. */
     static void ensure(List<ActiveLease> leases, Duration wanted, LeaseAtRiskException atRisk) {
         if (!areRenewed(leases) || InlineThread.isCurrent()) {
             throw atRisk;
@@ -89,7 +92,7 @@ final class ValidityWait {
         new ValidityWait(leases, wanted).await();
     }
 
-    /** As {@link #ensure}, without waiting; completes on a callback thread. */
+    /** As {@link #ensure}, but does not wait; completes on a callback thread. */
     static CompletionStage<Void> ensureAsync(List<ActiveLease> leases, Duration wanted) {
         try {
             LeaseAtRiskException atRisk = risk(leases, wanted);
@@ -113,7 +116,7 @@ final class ValidityWait {
         return parts.get(0).lease.owner().context().runtime();
     }
 
-    /** Sends what is to be sent for all, before the first of them is waited for. */
+    /** Requests the renewals of all leases, before the wait for the first answer. */
     private void ask() {
         parts.forEach(part -> part.lease.owner().ask(part.lease, part));
     }
@@ -123,13 +126,13 @@ final class ValidityWait {
         try {
             runtime().await(done);
         } catch (InterruptedException e) {
-            // Stays the caller's: the lease goes on, and so does its renewal.
+            // The interrupt stays the caller's: the lease continues, and so does its renewal.
             Thread.currentThread().interrupt();
         }
         judge();
     }
 
-    /** The stage that the caller gets cannot be cancelled: others may wait for the same renewal. */
+    /** Returns a stage that the caller cannot cancel: others may wait for the same renewal. */
     private CompletionStage<Void> later() {
         CompletableFuture<Void> told = new CompletableFuture<>();
         ask();
@@ -147,10 +150,11 @@ final class ValidityWait {
         told.complete(null);
     }
 
-    /** Checks all again, at this moment; a loss counts more than a risk. */
+    /** Checks all leases again, at this moment; a loss counts more than a risk. */
     private void judge() {
         for (Part part : parts) {
-            // Before the first that has ended throws: no part must go on asking for a check that is over.
+            // Do this before the first lease that has ended throws: no part may continue to ask for a check that is
+            // over.
             if (part.answer == null) {
                 part.lease.owner().withdraw(part);
             }

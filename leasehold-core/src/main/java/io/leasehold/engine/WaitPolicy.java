@@ -8,26 +8,26 @@ import org.jspecify.annotations.Nullable;
 /**
  * The delays of a waiter before its next request. Pure: randomness comes in as a number in {@code [0, ONE)}.
  *
- * @param recheckNanos the bound between two checks of a held lock, before jitter
- * @param retry the delays where the store wakes no waiter
+ * @param recheckNanos the longest time between two checks of a held lock, before jitter
+ * @param retry the delays at a store that wakes no waiter
  */
 record WaitPolicy(long recheckNanos, Backoff retry) {
 
     /** The bound of random numbers: parts per million. */
     static final long ONE = 1_000_000;
 
-    /** The delay at a store that wakes waiters: min(holder's remaining ttl, recheck) + 0…20 %. */
+    /** Returns the delay at a store that wakes waiters: min(holder's remaining ttl, recheck) + 0…20 %. */
     long queuedNanos(@Nullable Holder holder, long random) {
         long base = Math.min(recheckNanos, remainingNanos(holder));
         return base + scaled(base / 5, random);
     }
 
-    /** The delay at a store that can only be polled: the backoff, but not past the end of the holder's ttl. */
+    /** Returns the delay at a store that can only be polled: the backoff, but not past the end of the holder's ttl. */
     long polledNanos(@Nullable Holder holder, int triesBefore, long random) {
         return Math.min(retryNanos(triesBefore, random), queuedNanos(holder, random));
     }
 
-    /** The delay after a transient failure. */
+    /** Returns the delay after a transient failure. */
     long retryNanos(int triesBefore, long random) {
         if (retry instanceof Backoff.Fixed fixed) {
             return Timings.saturatedNanos(fixed.delay());
@@ -43,7 +43,7 @@ record WaitPolicy(long recheckNanos, Backoff retry) {
         return full / 2 + scaled(full / 2, random);
     }
 
-    /** The longest time between two requests of a waiter. */
+    /** Returns the longest time between two requests of a waiter. */
     long silenceNanos() {
         return recheckNanos + recheckNanos / 5;
     }
@@ -57,7 +57,7 @@ record WaitPolicy(long recheckNanos, Backoff retry) {
         if (remaining == null) {
             return Long.MAX_VALUE;
         }
-        // A millisecond more, so that a store that rounds down does not report the lock as held once more.
+        // One millisecond more, so that a store that rounds down does not report the lock as held once more.
         return Math.min(Long.MAX_VALUE - 1_000_000, Math.max(0, Timings.saturatedNanos(remaining))) + 1_000_000;
     }
 }

@@ -5,10 +5,10 @@ import io.leasehold.spi.LockStore;
 import java.time.Duration;
 
 /**
- * The options of one lock object, and the values derived from them once for all attempts.
+ * The options of one lock object, and the values that are derived from them once for all attempts.
  *
  * @param options the options
- * @param timings every span
+ * @param timings the durations
  * @param policy the delays of waiters
  */
 record WaitSettings(LockOptions options, Timings timings, WaitPolicy policy) {
@@ -19,12 +19,12 @@ record WaitSettings(LockOptions options, Timings timings, WaitPolicy policy) {
         return new WaitSettings(options, Timings.of(options, store.isOfNodes()), policy);
     }
 
-    /** How long other clients must not have the lock, however soon a lease is released. */
+    /** Returns how long other clients must not have the lock, however soon a lease is released. */
     long atLeastNanos() {
         return Math.min(Long.MAX_VALUE / 2, Timings.saturatedNanos(options.atLeast()));
     }
 
-    /** The time limit for each node of the store; zero: as it is configured. */
+    /** Returns the time limit for each node of the store; zero for the configured limit. */
     long nodeTimeoutNanos() {
         return options.givenNodeTimeout().map(Duration::toNanos).orElse(0L);
     }

@@ -7,21 +7,29 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The checks of one lease that wait for a renewal, which they share. Pure: called after each event of the grant's machine.
+ * The checks of one lease that wait for a renewal, which they share. Pure: called after each event of the grant's
+ * machine.
  *
- * <p>Each check is answered exactly once: when enough validity is left, when a renewal that left after the check was asked has been
- * answered, at the time limit of that renewal, or when the lease ends. A renewal that had left before counts only if it is
- * enough; if it is not, another one follows.
+ * <p>Each check is answered exactly once, at the first of these events:
+ *
+ * <ul>
+ * <li>enough validity is left;
+ * <li>a renewal that was sent after the check has been answered;
+ * <li>the time limit of that renewal has passed;
+ * <li>the lease ends.
+ * </ul>
+ *
+ * <p>A renewal that was sent before the check counts only if it is enough; if it is not, another one follows.
  */
 final class WaitingChecks {
 
     /** One caller's check. */
     interface Check {
 
-        /** The validity for which it asks. */
+        /** Returns the validity that the caller needs. */
         long neededNanos();
 
-        /** Receives its answer. */
+        /** Receives the answer. */
         void answered(Verdict verdict);
     }
 
@@ -46,7 +54,7 @@ final class WaitingChecks {
     /** The lease was lost. */
     record Lost(LossCause cause) implements Verdict {}
 
-    /** The lease was given back. */
+    /** The lease was released. */
     record GivenBack() implements Verdict {}
 
     /** An action for the shell. */
@@ -63,7 +71,7 @@ final class WaitingChecks {
 
     private static final class Waiting {
         private final Check check;
-        /** The number of the first renewal whose answer is final for it. */
+        /** The number of the first renewal whose answer is final for this check. */
         private final int renewal;
 
         private long limitAtNanos;
@@ -76,11 +84,11 @@ final class WaitingChecks {
 
     private final long answerNanos;
     private final List<Waiting> waiting = new ArrayList<>(1);
-    /** The number of the renewal from whose beginning the limits count. */
+    /** The number of the renewal from whose start the limits count. */
     private int limited;
 
     /**
-     * No check yet.
+     * Begins without a check.
      *
      * @param answerNanos how long the store may take to answer a renewal
      */
@@ -88,16 +96,16 @@ final class WaitingChecks {
         this.answerNanos = answerNanos;
     }
 
-    /** A caller asks. */
+    /** Adds the check of a caller. */
     void asked(Check check, GrantMachine machine, long nowNanos, List<GrantMachine.Action> actions) {
-        // One that has not left yet will be sent after this moment.
+        // A renewal that was not sent yet will be sent after this moment.
         Waiting one = new Waiting(check, machine.renewals() + (machine.isToLeave() ? 0 : 1));
         one.limitAtNanos = nowNanos + answerNanos;
         waiting.add(one);
         decide(new TooLittle(), machine, nowNanos, actions);
     }
 
-    /** The machine has processed an event. */
+    /** Answers the checks that an event has decided, after the machine has processed it. */
     void after(GrantMachine.Event event, GrantMachine machine, long nowNanos, List<GrantMachine.Action> actions) {
         if (!waiting.isEmpty()) {
             Verdict answer = event instanceof GrantMachine.RenewFailed ? new Failed() : new TooLittle();
@@ -105,7 +113,7 @@ final class WaitingChecks {
         }
     }
 
-    /** The lease was given back, although the grant may go on. */
+    /** Answers all checks because the lease was released, although the grant may continue. */
     void givenBack(List<GrantMachine.Action> actions) {
         if (!waiting.isEmpty()) {
             answerAll(new GivenBack(), actions);
@@ -113,7 +121,7 @@ final class WaitingChecks {
         }
     }
 
-    /** A caller waits no longer. */
+    /** Removes the check of a caller that no longer waits. */
     void withdrawn(Check check, List<GrantMachine.Action> actions) {
         if (waiting.removeIf(one -> one.check == check)) {
             actions.add(new LimitMoved());
@@ -172,7 +180,7 @@ final class WaitingChecks {
         }
     }
 
-    /** Each new renewal has the whole time limit of the store. */
+    /** Moves the limits: each new renewal has the whole time limit of the store. */
     private void limit(GrantMachine machine, long nowNanos) {
         if (limited != machine.renewals()) {
             limited = machine.renewals();
@@ -190,7 +198,7 @@ final class WaitingChecks {
         return waiting.isEmpty();
     }
 
-    /** The first time limit of the checks that wait, of which there is one. */
+    /** Returns the first time limit of the waiting checks; at least one must wait. */
     long firstLimitAtNanos() {
         long first = waiting.get(0).limitAtNanos;
         for (Waiting one : waiting) {

@@ -11,7 +11,7 @@ interface Workers {
     /** Runs the work, or passes on the reason why no thread is available. */
     void execute(Runnable work, Consumer<? super Throwable> refused);
 
-    /** The threads of the user's executor, or, if that is null, those of the runtime. */
+    /** Returns the threads of the user's executor, or, if that is null, those of the runtime. */
     static Workers of(LockRuntime runtime, @Nullable Executor given) {
         if (given == null) {
             return (work, refused) -> submit(runtime::executeWork, work, refused);

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * A store's answer to a request to acquire.
  *
  * <p>{@link #ballot()} is the highest fencing token that was proposed under the request's owner token (zero where there
- * are no ballots). The engine passes the highest ballot of an attempt to its undo or release, which raises the fence to
- * it, so that no late copy of the request can be granted.
+ * are no ballots). The engine passes the highest ballot of an attempt to its undo or release. That raises the fence to
+ * the ballot, so that no late copy of the request can be granted.
  */
 public sealed interface AcquireReply {
 

@@ -7,8 +7,8 @@ import java.util.Objects;
 /**
  * A request for one or more locks, all or nothing.
  *
- * <p>An attempt keeps its owner token through all its requests (rechecks, retries after a lost reply): a
- * store that finds the lock held by this very owner token answers {@link AcquireReply.Granted}.
+ * <p>An attempt keeps its owner token through all its requests (rechecks, retries after a lost reply). A store that
+ * finds the lock held by this very owner token answers {@link AcquireReply.Granted}.
  *
  * <p>Immutable. {@link #exclusive} creates a basic request, and withers extend it.
  */
@@ -81,7 +81,7 @@ public final class AcquireRequest {
     }
 
     /**
-     * Declares that the caller waits if the lock is busy: a store with a queue records the owner token as a waiter,
+     * Declares that the caller waits if the lock is busy. A store with a queue records the owner token as a waiter,
      * answers {@link AcquireReply.Queued}, and wakes the client by {@link StoreSignals#wake}. A waiter that gives up is
      * withdrawn by an undo: a release of kind {@link ReleaseRequest.Kind#UNDO}.
      *
@@ -95,25 +95,25 @@ public final class AcquireRequest {
 
     /**
      * Lets the store hand the lock over to the waiting caller in the step that frees it
-     * ({@link StoreSignals#handedOver}), for this time: the caller must ask again within it, or it loses the lock and
-     * its place. Zero (the default) means that the caller is only woken.
+     * ({@link StoreSignals#handedOver}), for this time. The caller must ask again within the time, or it loses the lock
+     * and its place. Zero (the default) means that the caller is only woken.
      */
     public AcquireRequest claiming(long claim) {
         return with(new Rest(rest.nodeTimeout, rest.reserve, rest.seen, rest.recheck, claim, rest.ballot, rest.proven));
     }
 
     /**
-     * Sets the highest fencing token proposed so far under this owner token: the next proposal is larger, even if the node's
-     * clock seems to have gone back, since two requests with one candidate could not be distinguished.
+     * Sets the highest fencing token proposed so far under this owner token. The next proposal is larger, even if the
+     * node's clock seems to have gone back: two requests with one candidate could not be distinguished.
      */
     public AcquireRequest ballotSoFar(long ballot) {
         return with(new Rest(rest.nodeTimeout, rest.reserve, rest.seen, rest.recheck, rest.claim, ballot, rest.proven));
     }
 
     /**
-     * Allows the ttl of a waiter that is granted the lock to begin this long before the request was sent: a store that knows
-     * from an earlier request that it keeps the client's entry need not ask again. Zero (the default) means that it begins with
-     * this request.
+     * Allows the ttl of a waiter that is granted the lock to begin this long before the request was sent. A store that
+     * knows from an earlier request that it keeps the client's entry need not ask again. Zero (the default) means that
+     * the ttl begins with this request.
      */
     public AcquireRequest provenWithin(long proven) {
         return with(new Rest(rest.nodeTimeout, rest.reserve, rest.seen, rest.recheck, rest.claim, rest.ballot, proven));
@@ -191,7 +191,7 @@ public final class AcquireRequest {
         return rest.ballot;
     }
 
-    /** By how much the ttl of a waiter may begin before the request was sent. */
+    /** The time by which the ttl of a waiter may begin before the request was sent. */
     public long provenWithinNanos() {
         return rest.proven;
     }

@@ -4,7 +4,7 @@ import io.leasehold.LockName;
 import java.util.Objects;
 
 /**
- * A lock that was handed over to a waiter in the step that freed it: the node records the waiter's owner token as the
+ * A lock that was handed over to a waiter in the step that freed it. The node records the waiter's owner token as the
  * holder, for the claim time of its request.
  *
  * @param name the lock

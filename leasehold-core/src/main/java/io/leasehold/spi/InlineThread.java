@@ -4,13 +4,13 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Recognises the threads that must not wait for the store, since its answer or other clients' work may need them: timers,
- * listeners that are called inline, and event loops.
+ * Recognises the threads that must not wait for the store, since its answer or other clients' work may need them:
+ * timers, listeners that are called inline, and event loops.
  */
 public final class InlineThread {
 
     private static final String NON_BLOCKING = "reactor.core.scheduler.NonBlocking";
-    /** Netty, Vert.x, and drivers on Netty name the threads of their event loops so. */
+    /** The parts of thread names that mark an event loop: of Netty, Vert.x, and drivers on Netty. */
     private static final List<String> EVENT_LOOPS = List.of("eventloop", "eventexecutor", "-netty-", "-elg-");
 
     private static final ThreadLocal<Boolean> INLINE = new ThreadLocal<>();

@@ -8,18 +8,19 @@ import java.util.concurrent.CompletableFuture;
 /**
  * The common part of a {@link LockStore} and of a node that answers ballots: the operations on granted locks.
  *
- * <p><b>Contract.</b> Every method returns at once. Futures of {@code renew} and {@code release} always complete normally, within
- * the request's time limit: failures are replies. They may complete on any thread; dependent stages must not block it.
+ * <p><b>Contract.</b> Every method returns at once. Futures of {@code renew} and {@code release} always complete
+ * normally, within the request's time limit: failures are replies. They may complete on any thread; dependent stages
+ * must not block it.
  */
 public interface LockKeeper extends AutoCloseable {
 
     /** A description for logs and messages, without secrets. */
     String description();
 
-    /** Its promises; those of a node are its promises as a single store. */
+    /** The promises of the store; for a node, its promises as a single store. */
     Guarantees guarantees();
 
-    /** Whether it can grant a request for all these locks atomically, all or none. */
+    /** Whether the store can grant a request for all these locks atomically, all or none. */
     default boolean isAtomicOver(List<LockName> names) {
         return names.size() == 1;
     }
@@ -34,7 +35,10 @@ public interface LockKeeper extends AutoCloseable {
      */
     CompletableFuture<RenewReply> renew(RenewBatch batch);
 
-    /** Ends an owner token, and raises the fence to the request's ballot: one operation for release, undo and withdrawal of a waiter. */
+    /**
+     * Ends an owner token, and raises the fence to the request's ballot: one operation for release, undo and withdrawal
+     * of a waiter.
+     */
     CompletableFuture<ReleaseReply> release(ReleaseRequest request);
 
     /** The operations that inspect locks and release one by force. */

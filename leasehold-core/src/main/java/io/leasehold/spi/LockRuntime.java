@@ -92,7 +92,7 @@ public interface LockRuntime {
 
     /** A scheduled task. */
     interface Timer {
-        /** Cancels it; no effect if it runs or has run. */
+        /** Cancels the task; no effect if it runs or has run. */
         void cancel();
     }
 }

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A store of locks, as the engine sees it: no ballots, no threads, no waiting.
+ * A store of locks, as seen by the engine: no ballots, no threads, no waiting.
  *
  * <p><b>Contract.</b> Every method returns at once. {@code acquire}, {@code renew} and {@code release} always complete
  * their future, normally, within the request's time limit: failures are replies. Futures may complete on any thread;
@@ -13,7 +13,7 @@ import java.util.concurrent.CompletableFuture;
  */
 public interface LockStore extends LockKeeper {
 
-    /** The largest ttl that it accepts; the engine refuses larger ones. */
+    /** The largest ttl that the store accepts; the engine refuses larger ones. */
     default Duration maxTtl() {
         return Duration.ofHours(24);
     }

@@ -9,11 +9,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * Twenty random bytes, new for every attempt, that prove ownership to the store.
  *
- * <p>Every party that knows it can release the lock, so {@link #toString()} hides it: only {@link #hex()} reveals it, for the wire.
+ * <p>Every party that knows the token can release the lock, so {@link #toString()} hides it: only {@link #hex()}
+ * reveals it, for the wire.
  */
 public final class OwnerToken {
 
-    /** Its length in bytes. */
+    /** The length of a token in bytes. */
     public static final int BYTES = 20;
 
     private static final int ATTEMPT_ID_BYTES = 8;

@@ -35,7 +35,7 @@ public sealed interface ReleaseReply {
             votes = List.copyOf(votes);
         }
 
-        /** The answer of a store that is one node. */
+        /** Creates the answer of a store that is one node. */
         public NotOurs() {
             this(List.of());
         }

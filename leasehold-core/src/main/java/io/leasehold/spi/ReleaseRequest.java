@@ -26,12 +26,12 @@ public record ReleaseRequest(List<LockName> names, OwnerToken owner, long ballot
 
     /** Why an owner token ends. */
     public enum Kind {
-        /** Its holder is done. */
+        /** The holder is done. */
         RELEASE,
-        /** Its attempt was abandoned: it may hold, wait, or never have arrived. */
+        /** The attempt was abandoned: it may hold, wait, or never have arrived. */
         UNDO,
         /**
-         * Its attempt continues under another owner token: as {@link #UNDO}, but the waiter keeps its place. Sent only
+         * The attempt continues under another owner token: as {@link #UNDO}, but the waiter keeps its place. Sent only
          * to members of a quorum.
          */
         SUPERSEDED

@@ -46,7 +46,7 @@ public record RenewReply(List<Item> items) {
             votes = List.copyOf(votes);
         }
 
-        /** The answer of a store that is one node. */
+        /** Creates the answer of a store that is one node. */
         public NotOurs() {
             this(List.of());
         }

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  */
 public interface StoreAdmin {
 
-    /** The holder of the lock. */
+    /** Reads the holder of the lock. */
     CompletableFuture<Optional<HeldLock>> describe(LockName name);
 
     /** Held locks whose names match the glob ({@code *}, {@code ?}), at most {@code limit}, sorted by name. */

@@ -42,19 +42,19 @@ public interface StoreSignals {
     void lost(OwnerToken owner, LossCause cause);
 
     /**
-     * An operator may have released this lock of this client by force. Only a hint, since any client could send it: the
-     * engine renews a hold of this name at once, and the hold is lost if the store answers that it is gone.
+     * An operator may have released this lock of this client by force. This is only a hint, since any client could send
+     * it. The engine renews a hold of this name at once, and the hold is lost if the store answers that it is gone.
      */
     default void takenAway(LockName name) {}
 
     /**
-     * The store may no longer keep these holds. Only a hint, for example of a server that reports changes to a key: the
-     * engine renews them at once and together, and a hold is lost if the store answers that it is gone.
+     * The store may no longer keep these holds. This is only a hint, for example of a server that reports changes to a
+     * key. The engine renews the holds at once and together, and a hold is lost if the store answers that it is gone.
      */
     default void doubted(List<DoubtedHold> holds) {}
 
     /**
-     * The store has lost contact with the session or watch that keeps this owner token's hold, for an unknown time: the
+     * The store has lost contact with the session or watch that keeps this owner token's hold, for an unknown time. The
      * engine reports the risk to the holder at once, and keeps renewing. The hold may survive.
      */
     default void suspended(OwnerToken owner) {}

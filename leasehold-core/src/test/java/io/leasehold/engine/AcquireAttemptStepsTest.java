@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What one attempt asks for, with which owner token, and what it leaves armed. */
+/** The requests of one attempt, their owner tokens, and the timers that the attempt leaves armed. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(60)
@@ -50,7 +50,7 @@ final class AcquireAttemptStepsTest {
         last().answer().complete(new AcquireReply.Granted(grant, List.of()));
     }
 
-    /** Nothing may be sent with a token that is being ended: the undo would take the next grant with it. */
+    /** Nothing may be sent with a token that is being ended: the undo would also end the next grant. */
     @Test
     void afterAnUndoTheNextRequestHasAnotherOwnerToken() {
         AcquireAttempt attempt = entered(Duration.ofMinutes(1));
@@ -85,7 +85,10 @@ final class AcquireAttemptStepsTest {
         assertThat(last().request().provenWithinNanos()).isPositive();
     }
 
-    /** Of a set of nodes some may keep its place although the set has answered busy; one node keeps nothing then. */
+    /**
+     * Some nodes of a set may keep the waiter's place although the set has answered busy; a single node then keeps
+     * nothing.
+     */
     @Test
     void aSetOfNodesIsToldThatAWaiterLeavesAfterBusy() {
         AcquireAttempt atOneNode = entered(Duration.ofMinutes(1));
@@ -116,7 +119,7 @@ final class AcquireAttemptStepsTest {
         assertThat(last().request().isWaiting()).isFalse();
     }
 
-    /** The caller of an attempt that has ended asks again at once: its request must not stand behind that attempt. */
+    /** The caller of an attempt that has ended retries at once: its request must not wait behind that attempt. */
     @Test
     void aCallerThatAsksAgainAtTheEndOfItsAttemptIsNotBehindIt() {
         AcquireAttempt busy = entered(Duration.ZERO);
@@ -135,7 +138,9 @@ final class AcquireAttemptStepsTest {
         assertThat(again.get(1).result()).isNotDone();
     }
 
-    /** The next in the queue begins only when the caller before it has heard: a long queue keeps no caller waiting. */
+    /**
+     * The next attempt in the queue begins only after the caller before it was notified: a long queue delays no caller.
+     */
     @Test
     void theNextInTheQueueBeginsAfterTheCallerHasHeard() {
         AcquireAttempt first = entered(Duration.ofMinutes(1));
@@ -149,7 +154,10 @@ final class AcquireAttemptStepsTest {
         assertThat(store.acquires()).hasSize(2);
     }
 
-    /** What is passed on to it, and cannot be made a lease, goes to the next; who withdraws it then waits for nothing. */
+    /**
+     * A lease that is passed on, but for which no handle can be created, goes to the next attempt. A caller that
+     * withdraws the failed attempt then waits for nothing.
+     */
     @Test
     void ofAnAttemptWhoseLeaseCannotBeMadeNothingIsLeft() {
         EngineContext all = shop.context;

@@ -22,8 +22,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Every sequence of events up to a length, each with the clock standing or jumping, against a shell that is a model: it
- * knows what a store could remember, and complains about whatever would leave something behind.
+ * Runs every sequence of events up to a length, each with the clock standing or jumping. A model of the shell knows
+ * what a store could remember, and fails the test if anything would be left behind.
  */
 @Tag("full")
 final class AcquireMachineExhaustiveTest {
@@ -76,7 +76,7 @@ final class AcquireMachineExhaustiveTest {
         }
     }
 
-    /** What a faithful shell and the store behind it would know. */
+    /** The knowledge of a correct shell and of the store behind it. */
     private static final class Shell {
 
         private final List<Step> taken = new ArrayList<>();
@@ -105,7 +105,7 @@ final class AcquireMachineExhaustiveTest {
             path.forEach(this::take);
         }
 
-        /** False if the step cannot happen now: replies need a request in flight. */
+        /** Returns false if the step cannot happen now: a reply needs a request in flight. */
         boolean take(Step step) {
             taken.add(step);
             switch (step) {
@@ -235,7 +235,7 @@ final class AcquireMachineExhaustiveTest {
             }
         }
 
-        /** However it stands: giving up and the reply that is still out end it, with nothing left behind. */
+        /** In any state, a withdrawal and the reply in flight end the attempt, and nothing is left behind. */
         void mustComeToAnEnd() {
             on(new AcquireMachine.GaveUp());
             assertThat(outcomes).as("one outcome in the end: %s", taken).isEqualTo(1);

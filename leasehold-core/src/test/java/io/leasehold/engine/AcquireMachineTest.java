@@ -29,7 +29,7 @@ import java.util.OptionalLong;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** When an attempt asks, pauses, gives up, and what it tells, to the nanosecond. */
+/** The times, to the nanosecond, at which an attempt sends requests, pauses and gives up, and its outcomes. */
 @Tag("quick")
 final class AcquireMachineTest {
 
@@ -39,7 +39,7 @@ final class AcquireMachineTest {
     private static final long DEADLINE = NOW + WAIT;
     private static final long NO_LIMIT = Long.MAX_VALUE;
     private static final Timings TIMINGS = Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(1)), false);
-    /** Pauses of 5, 10, 20, … ms where chance says zero. */
+    /** Pauses of 5, 10, 20, … ms if the random number is zero. */
     private static final WaitPolicy POLICY =
             new WaitPolicy(3_000 * MS, Backoff.exponential(Duration.ofMillis(10), Duration.ofSeconds(1)));
 
@@ -96,7 +96,10 @@ final class AcquireMachineTest {
         return new AcquireMachine("lock \"x\" at the set", TIMINGS, POLICY, maxWaitNanos, true, NOW);
     }
 
-    /** A minority of the nodes wakes the waiter although the set has answered busy, refused or failed: it is told that it leaves. */
+    /**
+     * A minority of the nodes wakes the waiter, although the set has answered busy, refused or failed. The nodes must
+     * be notified when the waiter leaves.
+     */
     @Test
     void aWaiterThatLeavesASetIsUndoneWhateverTheSetHasAnswered() {
         AcquireReply refused = new AcquireReply.Refused("quarantine", 0, 7, VOTES);
@@ -147,7 +150,7 @@ final class AcquireMachineTest {
         assertThat(on(new AcquireMachine.TimerFired(), Long.MAX_VALUE)).isEmpty();
     }
 
-    /** 146 years can still be counted with; more cannot be told from no limit. */
+    /** The machine can still count with 146 years; a longer time means no limit. */
     @Test
     void halfOfWhatALongHoldsIsStillALimit() {
         long longest = Long.MAX_VALUE / 2;
@@ -400,7 +403,7 @@ final class AcquireMachineTest {
         assertThat(failsAgainAt(NOW + 2 * TIMINGS.ttlNanos())).first().isInstanceOf(Finish.class);
     }
 
-    /** A failure, and if the attempt goes on, its next request. */
+    /** Reports a failure; if the attempt continues, also sends its next request. */
     private List<Action> failsAgainAt(long nowNanos) {
         List<Action> actions = replied(failed(FailureKind.NO_EFFECT), nowNanos);
         on(new AcquireMachine.Woken(), nowNanos);
@@ -455,7 +458,7 @@ final class AcquireMachineTest {
         assertThat(errorOf(end)).isSameAs(down);
     }
 
-    /** A clock that went back (a machine that was moved) must not make a second round trip of one. */
+    /** A clock that has gone back (a machine that was moved) must not cause a second round trip. */
     @Test
     void zeroPatienceAsksOnceAlsoWhereTheClockWentBack() {
         machine = patient(0);

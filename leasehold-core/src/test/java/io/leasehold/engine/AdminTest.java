@@ -48,7 +48,10 @@ import java.util.function.LongConsumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What operators ask goes to the store as they asked it, and its answer comes back as it is; and what a doctor finds. */
+/**
+ * The operations of operators reach the store unchanged, and its answers are returned unchanged. Also tests the
+ * diagnosis.
+ */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class AdminTest {
@@ -58,7 +61,7 @@ final class AdminTest {
 
     private final StillRuntime runtime = new StillRuntime();
     private final SilentStore store = new SilentStore();
-    /** What the store answers in place of the silent one, by the name of the method. */
+    /** The answers in place of those of the silent store, by the name of the method. */
     private final Map<String, Function<Object[], Object>> instead = new HashMap<>();
 
     private final List<String> asked = new ArrayList<>();
@@ -161,7 +164,7 @@ final class AdminTest {
         assertThat(asked).contains("declareNew[5000000000]");
     }
 
-    // ---- what a doctor finds
+    // ---- diagnosis
 
     private List<Finding> findings() {
         return admin().diagnose();
@@ -202,7 +205,7 @@ final class AdminTest {
         assertThat(finding("promises").reason()).contains("silent:", "fencing INCREASING");
     }
 
-    /** Nothing is left of the lock with which rights were looked at. */
+    /** Nothing is left of the test lock that checks the rights. */
     @Test
     void theLockForTryingIsGivenBack() {
         grantsAtOnce();

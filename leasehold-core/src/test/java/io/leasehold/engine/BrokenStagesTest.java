@@ -21,14 +21,14 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Whatever throws on the way from a grant to its work, or from there back: the lock is given back, and the future ends. */
+/** If anything throws between a grant and its work, or after it, the lock is released and the future completes. */
 @Tag("quick")
 @Timeout(120)
 final class BrokenStagesTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(30);
 
-    /** A stage of a user's that cannot be listened to. */
+    /** A user's stage that rejects callbacks. */
     private static final class DeafStage extends CompletableFuture<String> {
         private final Throwable thrown;
 
@@ -97,7 +97,7 @@ final class BrokenStagesTest {
         runtime.close();
     }
 
-    /** A runtime that refuses callbacks while it is told to. */
+    /** A runtime that refuses callbacks while the flag is set. */
     private static LockRuntime refusing(AtomicBoolean refuse) {
         SystemLockRuntime real = new SystemLockRuntime();
         return (LockRuntime) Proxy.newProxyInstance(

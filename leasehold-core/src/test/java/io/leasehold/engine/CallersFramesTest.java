@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The failure of a call that another thread has answered shows where the call was made. */
+/** If another thread has answered a call, the failure shows where the call was made. */
 @Tag("quick")
 @Timeout(120)
 final class CallersFramesTest {
@@ -55,7 +55,7 @@ final class CallersFramesTest {
         onADriversThread(() -> asked.answer().complete(new AcquireReply.Granted(grant, List.of())));
     }
 
-    /** The log events until a dropped lease has been found. */
+    /** Returns the log events up to the detection of a dropped lease. */
     private String logOfADroppedLease(Consumer<LockClient> drop) throws InterruptedException {
         PrintStream before = System.err;
         ByteArrayOutputStream log = new ByteArrayOutputStream();

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Which failures get the frames of the calling thread. */
+/** The failures that receive the frames of the calling thread. */
 @Tag("quick")
 @Timeout(60)
 final class CallersStackTest {
@@ -22,7 +22,7 @@ final class CallersStackTest {
         return new StackTraceElement("some.Driver", method, "Driver.java", 7);
     }
 
-    /** A failure that was made here, with these frames. */
+    /** A failure that was created on this thread, with these frames. */
     private static IllegalStateException with(StackTraceElement... frames) {
         IllegalStateException failure = new IllegalStateException("made by the test");
         failure.setStackTrace(frames);
@@ -55,7 +55,9 @@ final class CallersStackTest {
                 .hasSize(1);
     }
 
-    /** A connect to a store that is down shows the call and one line of cause, and not a hundred lines of the driver. */
+    /**
+     * The failure to connect to an unreachable store shows the call and one line of cause, and no frames of the driver.
+     */
     @Test
     void aConnectToAStoreThatIsDownShowsTheCallAndOneLineOfCause() {
         IOException root = new IOException("Connection refused");
@@ -80,7 +82,7 @@ final class CallersStackTest {
                 .satisfies(cause -> assertThat(cause.getStackTrace()).isEmpty());
     }
 
-    /** Such as a fault in the application's own credentials provider, whose frames it needs. */
+    /** An example is a fault in the application's own credentials provider, which needs its frames. */
     @Test
     void aCauseThatIsNotTheNetworkStaysWhole() {
         IllegalStateException fault = new IllegalStateException("made by the test");
@@ -94,7 +96,10 @@ final class CallersStackTest {
         assertThat(fault.getStackTrace()).isEqualTo(frames).isNotEmpty();
     }
 
-    /** What went wrong at the clean-up is told as well, but not where the failure was made; causes in a circle end somewhere. */
+    /**
+     * The failures of the clean-up are reported, too, but not the place where the failure was created. Circular causes
+     * end.
+     */
     @Test
     void whatWentWrongAtTheCleanUpStays() {
         Exception first = new Exception("first");

@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The edges of a candidacy: what the log says, how long something is waited for, and what comes too late. */
+/** The edge cases of a candidacy: its log messages, the limits of its waits, and events that arrive too late. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class CandidacyEdgesTest {
@@ -298,7 +298,7 @@ final class CandidacyEdgesTest {
         assertThat(candidacy.closeAsync()).isCompletedWithValue(null);
     }
 
-    /** It is given back only once its callback has returned, and a renewal until then proves no term. */
+    /** The term is released only once its callback has returned; a renewal before that does not prove the term. */
     @Test
     void aCheckOfATermThatIsResignedMeanwhileDoesNotPass() {
         Candidacy candidacy = stand();
@@ -417,7 +417,7 @@ final class CandidacyEdgesTest {
                 .allSatisfy(each -> assertThat(each.toString()).contains("scheduler"));
     }
 
-    /** The callback returns while it is told, so that what follows has begun before the step is over. */
+    /** The callback returns during the notification, so that the next step has begun before this step is over. */
     @Test
     void aCallbackThatReturnsAtOnceWhenItIsToldDoesNotStopWhatFollows() {
         store.ordered = false;
@@ -556,7 +556,7 @@ final class CandidacyEdgesTest {
         }
     }
 
-    /** The thread that tells a loss is late, and the candidacy is closed meanwhile. */
+    /** The thread that reports a loss is late, and the candidacy is closed in the meantime. */
     @Test
     void aLossThatACloseOvertakesIsToldAsTheLossThatItIs() {
         Candidacy candidacy = stand();
@@ -573,7 +573,7 @@ final class CandidacyEdgesTest {
         assertThat(late).isEqualTo(told);
     }
 
-    /** The threads that would tell it are gone with the client. */
+    /** The threads that would report the end have ended with the client. */
     @Test
     void theEndOfACandidacyIsToldWithTheEndOfItsClient() {
         LockClient client = client(LockOptions.defaults().retry(Backoff.fixed(Duration.ofHours(1))), null);

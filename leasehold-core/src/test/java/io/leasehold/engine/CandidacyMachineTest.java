@@ -14,13 +14,13 @@ import java.util.Set;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Every order of events that a candidacy can meet, in every state that it can reach. */
+/** Every order of events in every state that a candidacy can reach. */
 @Tag("quick")
 final class CandidacyMachineTest {
 
     private static final int MAX_FAILURES = 3;
 
-    /** A candidacy with its surroundings: what is under way outside of the machine. */
+    /** A candidacy with its surroundings: the activities that are in progress outside of the machine. */
     private record World(
             CandidacyMachine machine,
             boolean attempt,
@@ -36,7 +36,7 @@ final class CandidacyMachineTest {
             return new World(CandidacyMachine.standing(), true, false, false, false, false, false, false, false);
         }
 
-        /** Whatever may happen next. */
+        /** Returns the events that may happen next. */
         List<Event> possible() {
             List<Event> events = new ArrayList<>();
             if (attempt && !withdrawal) {
@@ -75,7 +75,7 @@ final class CandidacyMachineTest {
             return events;
         }
 
-        /** What was under way is not any more, and the machine's actions begin. */
+        /** Ends the activity that the event has completed, and begins the actions of the machine. */
         World after(Event event) {
             boolean isAttempt = event instanceof Event.Elected || event instanceof Event.AttemptFailed;
             World now = new World(
@@ -164,7 +164,7 @@ final class CandidacyMachineTest {
             }
         }
 
-        /** Whatever is under way ends, once it is to close. */
+        /** Ends every activity once the candidacy is to close. */
         World closed() {
             World now = after(new Event.Close(false));
             for (int i = 0; i < 20 && now.machine.phase() != Phase.ENDED; i++) {

@@ -31,7 +31,7 @@ import java.util.concurrent.RejectedExecutionException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A candidacy step by step, where no time passes but what the test says. */
+/** A candidacy step by step; time passes only when the test says so. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class CandidacyTest {
@@ -144,7 +144,7 @@ final class CandidacyTest {
         assertThat(candidacy.term()).isEmpty();
         assertThat(store.releases()).as("its callback still runs").isEmpty();
         assertThat(outcome).isNotDone();
-        // Another resignation is the same.
+        // Another resignation has the same effect.
         assertThat(candidacy.resignAsync()).isNotDone();
         work.complete(null);
         assertThat(outcome).isCompletedWithValue(ReleaseOutcome.RELEASED);

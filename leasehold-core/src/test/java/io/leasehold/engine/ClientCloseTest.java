@@ -21,7 +21,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** close(): acquiring stops, holders are told, they get a bounded time, the rest is ended. */
+/** Tests close(): acquiring stops, holders are notified and get a bounded time, and the rest is ended. */
 @Tag("quick")
 final class ClientCloseTest {
 
@@ -144,7 +144,7 @@ final class ClientCloseTest {
         operator.close();
     }
 
-    /** As beside a container that closes the client as well: what comes after the close may rely on it. */
+    /** A container may close the client, too. Code after a close may rely on it. */
     @Test
     void aSecondCloseWaitsForTheFirst() throws Exception {
         LockClient client = client();

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Where callers meet the engine: what each form of asking returns, refuses and leaves behind. */
+/** The methods of callers: the results, the refusals, and the remains of each form of acquiring. */
 @SuppressWarnings({"FutureReturnValueIgnored", "LockNotBeforeTry"})
 @Tag("quick")
 @Timeout(60)
@@ -117,7 +117,7 @@ final class ClientEdgesTest {
         assertThatThrownBy(client::all).isInstanceOf(IllegalArgumentException.class);
     }
 
-    // ---- forms of asking
+    // ---- forms of acquiring
 
     @Test
     void eachFormOfAskingSaysBusyInItsWay() throws InterruptedException {
@@ -279,7 +279,7 @@ final class ClientEdgesTest {
         assertThatThrownBy(() -> client.close(null)).isInstanceOf(NullPointerException.class);
     }
 
-    /** Half of the patience is for holders, half for answers. */
+    /** Holders have half of the patience, and answers the other half. */
     @Test
     void aCloseIsAsPatientAsItIsAsked() {
         client.named(NAME).acquireAsync();
@@ -312,7 +312,10 @@ final class ClientEdgesTest {
         holder.interrupt();
     }
 
-    /** A caller that is interrupted waits for its undo, for the time limit or for the close; none of them keeps the wait. */
+    /**
+     * A caller that is interrupted waits for its undo, for the time limit or for the close; none of them keeps a
+     * reference to the wait.
+     */
     @Test
     void ofAWaitThatIsOverNothingIsLeft() throws Exception {
         CompletableFuture<Void> closed = ((EngineClient) client).attempts().closed();

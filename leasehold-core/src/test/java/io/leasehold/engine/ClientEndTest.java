@@ -29,7 +29,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The ends of clients and what happens beside them: by an exit, in the middle of a call, with a store that comes and goes. */
+/**
+ * The ends of clients and concurrent events: an exit, a call in progress, and a store that becomes unreachable and
+ * returns.
+ */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(60)
@@ -123,9 +126,9 @@ final class ClientEndTest {
         assertThat(store.isClosed()).isTrue();
     }
 
-    // ---- in the middle of a call
+    // ---- during a call
 
-    /** Whoever has looked whether the client is closed, and is not in line yet, is ended all the same. */
+    /** An attempt that has checked whether the client is closed, and is not in the queue yet, is ended nevertheless. */
     @Test
     void anAttemptThatBeginsWhileTheClientClosesIsEnded() {
         List<Function<LockClient, CompletableFuture<? extends Hold>>> ways = List.of(
@@ -171,7 +174,7 @@ final class ClientEndTest {
         assertThat(kept).containsExactly(true);
     }
 
-    // ---- a store that comes and goes
+    // ---- a store that becomes unreachable and returns
 
     @Test
     void whatIsUnansweredIsRepeatedAtOnceWhenTheStoreIsBack() {
@@ -206,7 +209,7 @@ final class ClientEndTest {
         assertThat(client.storeDescription()).isEqualTo("silent:");
     }
 
-    // ---- an executor of the user's
+    // ---- a user's executor
 
     @Test
     void workRunsOnTheExecutorThatWasGivenAndOneThatRefusesLeavesNothingHeld() {

@@ -23,7 +23,7 @@ import java.util.function.Supplier;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A client tells the store who it is while it holds something for longer than a second, and as long as it does. */
+/** A client announces itself at the store while it holds a lock for longer than a second. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class ClientRecordsTest {
@@ -89,7 +89,7 @@ final class ClientRecordsTest {
         assertThat(toldAfter(Duration.ofMinutes(10))).as("not any more").isEqualTo(122);
     }
 
-    /** However many holds begin, and whatever became of the announcement before. */
+    /** This applies however many holds begin, and whatever the result of the previous announcement was. */
     @Test
     void thereIsOneAnnouncementAtATime() {
         LockClient client = client();
@@ -132,7 +132,7 @@ final class ClientRecordsTest {
         assertThat(toldAfter(Duration.ofSeconds(5))).isEqualTo(5);
     }
 
-    /** An Error wherever a timer is armed: later holds are told of. */
+    /** If an Error prevents the arming of a timer, later holds are announced. */
     @Test
     void aTimerThatCouldNotBeArmedIsArmedForTheNextHold() {
         LockClient client = client();

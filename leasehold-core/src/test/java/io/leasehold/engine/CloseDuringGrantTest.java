@@ -30,23 +30,23 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * A client is closed while another thread brings a grant, renews a lease or gives it back, and is anywhere in its way: stopped at
- * each of its looks at the clock and each of its requests in turn, until the closing thread waits for it or is done. Whatever was
- * granted has been ended at the store when close() returns.
+ * Closes a client while another thread obtains a grant, renews a lease or releases it. The other thread is stopped at
+ * each of its reads of the clock and at each of its requests in turn, until the closing thread waits for it or has
+ * finished. When close() returns, every grant has been ended at the store.
  */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class CloseDuringGrantTest {
 
-    /** Far more than there are points on any of these ways. */
+    /** Far more than the number of points at which these threads can be stopped. */
     private static final int MANY = 100;
-    /** How often a closing thread that waits has looked whether it still has to. */
+    /** The number of checks after which a closing thread is known to wait. */
     private static final int LOOKS_OF_THE_CLOSER = 5;
 
     private static final LockName A = LockName.exactly("a");
     private static final LockName B = LockName.exactly("b");
 
-    /** What a thread does until its result is there. */
+    /** The step of a thread, which ends with its result. */
     private interface Step {
         CompletableFuture<?> run() throws Exception;
     }
@@ -87,13 +87,13 @@ final class CloseDuringGrantTest {
         });
     }
 
-    /** A release that is called while a renewal leaves is sent after it. */
+    /** A release that is called while a renewal is being sent is sent after it. */
     @Test
     void aRenewal() throws Exception {
         whereverItIsStopped(bench -> bench.held(bench.client.named(A).acquireAsync())::renewAsync);
     }
 
-    /** A holder that is told of the close, and gives back what it has lost by it. */
+    /** The holder is notified of the close, and releases the lease that it has lost by the close. */
     @Test
     void aReleaseOfWhatTheCloseHasTaken() throws Exception {
         whereverItIsStopped(bench -> {
@@ -130,7 +130,7 @@ final class CloseDuringGrantTest {
         private final CountDownLatch goOn = new CountDownLatch(1);
         private final FutureTask<CompletableFuture<?>> work = new FutureTask<>(this::work);
         private final Thread stopped = new Thread(work);
-        /** The thread on which the closing one has looked for it last. */
+        /** The thread on which the closing thread has last checked. */
         private volatile Thread looker;
 
         private boolean toldFirst;
@@ -144,7 +144,7 @@ final class CloseDuringGrantTest {
 
         boolean isReached(Function<Bench, Step> beginning) throws Exception {
             step = beginning.apply(this);
-            // What the thread that was stopped sends after the close does not count.
+            // The requests that the stopped thread sends after the close do not count.
             FutureTask<Set<LockName>> close = new FutureTask<>(() -> {
                 client.close(Duration.ofMinutes(2));
                 return ended();
@@ -178,7 +178,10 @@ final class CloseDuringGrantTest {
             return isReached;
         }
 
-        /** Whoever waits for a hand-over asks the store when that has taken too long, as it may while classes are loaded. */
+        /**
+         * A waiter for a hand-over asks the store when the hand-over has taken too long, for example while classes are
+         * loaded.
+         */
         private void answerWhoWaits() {
             store.acquires().stream()
                     .skip(1)
@@ -224,7 +227,7 @@ final class CloseDuringGrantTest {
                     .collect(Collectors.toSet());
         }
 
-        /** Stops the thread before the call that is its point. */
+        /** Stops the thread before the call at which it is to stop. */
         private <T> T watched(Class<T> type, T real) {
             return type.cast(Proxy.newProxyInstance(
                     getClass().getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {

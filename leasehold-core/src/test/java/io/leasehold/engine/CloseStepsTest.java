@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a close leaves behind, and what others do meanwhile. */
+/** The remains of a close, and the effects of concurrent events. */
 @Tag("quick")
 @Timeout(60)
 final class CloseStepsTest {
@@ -35,7 +35,7 @@ final class CloseStepsTest {
         return Leasehold.builder().store(store).runtime(runtime).connect();
     }
 
-    /** A client of a store whose close takes until the test says so. */
+    /** Creates a client of a store whose close ends when the test says so. */
     private EngineClient slowToClose() {
         io.leasehold.spi.LockStore slow = (io.leasehold.spi.LockStore) Proxy.newProxyInstance(
                 getClass().getClassLoader(),
@@ -138,7 +138,7 @@ final class CloseStepsTest {
         first.get(30, TimeUnit.SECONDS);
     }
 
-    /** The store has handed the lock to the waiter: it asks at once. */
+    /** The store has handed the lock to the waiter, which asks at once. */
     @Test
     void aHandOverReachesTheAttemptThatItIsFor() {
         LockClient client = client();

@@ -42,7 +42,7 @@ final class CredentialsDeskTest {
             "a store",
             withThreads());
 
-    /** Time that stands still, and threads for callbacks that do not. */
+    /** A runtime whose time stands still, with real threads for callbacks. */
     private LockRuntime withThreads() {
         return (LockRuntime) Proxy.newProxyInstance(
                 LockRuntime.class.getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
@@ -168,7 +168,10 @@ final class CredentialsDeskTest {
         assertThat(time.timers()).isZero();
     }
 
-    /** As a class that is missing: who waits is told at once, and the next caller asks the provider again. */
+    /**
+     * An example is a class that is missing. The waiters are notified at once, and the next caller asks the provider
+     * again.
+     */
     @Test
     void anErrorOfTheProviderIsToldAndIsNotItsLastAnswer() {
         List<Runnable> callbacks = new ArrayList<>();

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Callbacks that block their thread; the leader, as others see it. */
+/** Callbacks that block their thread, and the leader as seen by other clients. */
 @Tag("quick")
 @Timeout(120)
 final class ElectionTest {
@@ -84,7 +84,10 @@ final class ElectionTest {
         }
     }
 
-    /** Seen by the executor at the end of the task: a pool of the JDK would clear an interrupt itself before the next one. */
+    /**
+     * The executor checks this at the end of the task: a pool of the JDK would clear an interrupt itself before the
+     * next task.
+     */
     @Test
     void anInterruptThatACallbackHasNotHeardIsNoneOfTheNextTask() throws Exception {
         CompletableFuture<Boolean> stillInterrupted = new CompletableFuture<>();
@@ -167,7 +170,7 @@ final class ElectionTest {
         }
     }
 
-    /** Once each in the moment of an election, as far as that can be met. */
+    /** Closes once during each election, as far as the test can achieve that. */
     @Test
     void aCloseThatMeetsAnElectionIsNotLost() throws Exception {
         try (LockClient locks = Leasehold.connect("memory:")) {
@@ -235,7 +238,7 @@ final class ElectionTest {
         }
     }
 
-    // ---- the leader, as others see it
+    // ---- the leader, as seen by other clients
 
     private final StillRuntime runtime = new StillRuntime();
     private final SilentStore store = new SilentStore();

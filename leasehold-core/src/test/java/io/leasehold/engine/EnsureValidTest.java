@@ -34,7 +34,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A check with too little validity left renews the lease and waits for the answer, where it may. */
+/**
+ * If too little validity is left, a check renews the lease and waits for the answer, unless its thread must not wait.
+ */
 @SuppressWarnings({"FutureReturnValueIgnored", "LockNotBeforeTry"})
 @Tag("quick")
 @Timeout(60)
@@ -76,7 +78,7 @@ final class EnsureValidTest {
                 List.of()));
     }
 
-    /** Held for eight seconds: its next renewal is not due, and time passes in waits. */
+    /** Returns a lease that was held for eight seconds. Its next renewal is not due, and time passes during waits. */
     private Lease held(LockOptions options) {
         Lease lease = heldInStillTime(options);
         runtime.passesInWaits();
@@ -210,7 +212,7 @@ final class EnsureValidTest {
                 .hasMessageContaining("interrupted");
         assertThat(Thread.interrupted()).isTrue();
         assertThat(lease.isValid()).isTrue();
-        // Its renewal goes on.
+        // The renewal continues.
         answer(0, new RenewReply.Renewed(runtime.nanoTime()));
         assertThatCode(() -> lease.ensureValidFor(MUCH)).doesNotThrowAnyException();
     }
@@ -264,7 +266,7 @@ final class EnsureValidTest {
         assertThatThrownBy(() -> lease.ensureValidFor(MUCH)).hasMessageContaining("was released");
     }
 
-    /** A grant that is passed on within the process is valid, and not for its former holder. */
+    /** After a grant was passed on within the process, it is valid, but not for its former holder. */
     @Test
     void aCheckDoesNotPassByTheLeaseOfTheNextHolder() {
         Lease lease = held();
@@ -350,7 +352,10 @@ final class EnsureValidTest {
                         risk -> assertThat(risk.lockName()).isEqualTo(LockName.exactly("b")));
     }
 
-    /** What is left counts from the sending: a check that asks for nearly all of it must not pass by a slow answer. */
+    /**
+     * The validity counts from the sending of the request. A check that needs nearly all of it must not pass by a slow
+     * answer.
+     */
     @Test
     void anAnswerThatLeavesTooLittleDoesNotPass() {
         Lease lease = held();
@@ -360,7 +365,7 @@ final class EnsureValidTest {
         assertThat(lease.remainingValidity()).isEqualTo(Duration.ofMillis(29_398));
     }
 
-    /** The others are not waited for: nothing can pass any more. */
+    /** The check does not wait for the other leases: it can no longer pass. */
     @Test
     void theEndOfOneOfSeveralEndsTheWait() {
         grantAtOnce();
@@ -377,7 +382,7 @@ final class EnsureValidTest {
                         lost -> assertThat(lost.lockName()).isEqualTo(LockName.exactly("b")));
     }
 
-    /** In real time, at a real store: the next renewal that comes by itself is twenty seconds away. */
+    /** Uses real time and a real store; the next automatic renewal is twenty seconds away. */
     @Test
     void aLeaseOfAStoreIsRenewedByACheck() throws Exception {
         Duration wanted = Duration.ofMillis(58_500);

@@ -12,7 +12,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What is sent for an entry: in turn, and its removal until nothing of it is left. */
+/**
+ * The requests for an entry: one after the other, with a removal that is repeated until nothing of the entry is left.
+ */
 @Tag("quick")
 class EntryRequestsTest {
 

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** An {@link Error} that meets one step of a duty: the duty goes on, and what follows the step is done. */
+/** If an {@link Error} occurs in one step of a duty, the duty continues, and the later steps are performed. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(60)
@@ -72,12 +72,12 @@ final class ErrorsOnTheWayTest {
                 .connect();
     }
 
-    /** Runs the step; the reading of a clock with this number fails in it. Returns whether there was one. */
+    /** Runs the step, and fails the read of a clock with this number. Returns whether that read occurred. */
     private boolean meets(int fatal, Runnable step) {
         return meets(fatal, 1, step);
     }
 
-    /** The same, with so many readings that fail one after the other. */
+    /** Does the same for this number of reads in a row. */
     private boolean meets(int fatal, int times, Runnable step) {
         AtomicInteger reads = new AtomicInteger();
         runtime.beforeAClockIsRead(() -> {
@@ -122,7 +122,7 @@ final class ErrorsOnTheWayTest {
         }
     }
 
-    /** What counts the attempts that are under way would never come back to zero. */
+    /** Otherwise, the counter of the attempts in progress would never return to zero. */
     @Test
     void anAttemptThatItEndsIsToldToHaveEnded() {
         for (boolean granted : new boolean[] {true, false}) {
@@ -144,7 +144,7 @@ final class ErrorsOnTheWayTest {
         }
     }
 
-    /** No holder asks: the timer alone finds the end. */
+    /** No holder asks: only the timer detects the end. */
     @Test
     void whicheverStepOfAnEndItMeetsTheLossIsTold() {
         boolean met = true;
@@ -160,7 +160,9 @@ final class ErrorsOnTheWayTest {
         }
     }
 
-    /** One that could not be told of it is told by the next check, and keeps no other from being asked about. */
+    /**
+     * A hold that could not be notified is notified by the next check, and does not prevent the checks of other holds.
+     */
     @Test
     void whicheverStepOfNoticingASuspensionItMeetsNoHoldIsBelieved() {
         boolean met = true;
@@ -187,7 +189,7 @@ final class ErrorsOnTheWayTest {
         }
     }
 
-    /** What has been passed on is not released below its next holder. */
+    /** A lease that was passed on is not released while its next holder uses it. */
     @Test
     void whicheverStepOfAHandOverItMeetsTheNextHolderKeepsWhatItGot() {
         boolean met = true;
@@ -217,7 +219,7 @@ final class ErrorsOnTheWayTest {
         }
     }
 
-    /** The holder cannot be told, the lease cannot be ended, and the first check of both fails as well. */
+    /** The holder cannot be notified, the lease cannot be ended, and the first check of both fails, too. */
     @Test
     void severalInARowAtACloseAreMadeUpForAtOnce() {
         boolean met = true;

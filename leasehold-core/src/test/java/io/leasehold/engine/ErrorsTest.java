@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** An Error, be it that no thread could be started, costs the step in which it happens and no duty after it. */
+/** An Error, such as a failure to start a thread, affects only the step in which it occurs, and no later duty. */
 @Tag("quick")
 @Timeout(60)
 final class ErrorsTest {
@@ -52,7 +52,7 @@ final class ErrorsTest {
                         List.of()));
     }
 
-    /** The renewals that nobody has answered yet, answered. */
+    /** Answers the renewals that have no answer yet. */
     private int answerRenewals(boolean renewed) {
         int items = 0;
         for (var asked : store.renewals()) {
@@ -119,7 +119,7 @@ final class ErrorsTest {
         assertThat(store.releases()).hasSize(1);
     }
 
-    /** No thread for the first callback: the leases of the batch are renewed again all the same. */
+    /** No thread is available for the first callback; the leases of the batch are renewed again nevertheless. */
     @Test
     void noThreadForACallbackCostsNoRenewal() {
         List<LeaseHandle> leases = leases(4);
@@ -139,7 +139,7 @@ final class ErrorsTest {
         assertThat(leases).allMatch(LeaseHandle::isValid);
     }
 
-    /** What is to be done at a time is done, though its timer could not be armed the first time. */
+    /** A task is performed at its time, although its timer could not be armed at first. */
     @Test
     void aTimerThatCouldNotBeArmedCostsNoDuty() {
         runtime.failToStart(1);
@@ -166,7 +166,7 @@ final class ErrorsTest {
         assertThat(fired).containsExactly("first", "second", "third");
     }
 
-    /** Whichever reading of a clock fails in a tick, the next suspension is noticed, and no renewal is lost. */
+    /** Whichever read of a clock fails in a tick, the next suspension is noticed, and no renewal is lost. */
     @Test
     void anErrorInATickEndsNoWatching() {
         for (int at = 1; at <= 30; at++) {
@@ -208,7 +208,7 @@ final class ErrorsTest {
         });
     }
 
-    /** Whichever reading of a clock fails while an answer is taken in, the lease is renewed again. */
+    /** Whichever read of a clock fails while an answer is processed, the lease is renewed again. */
     @Test
     void anErrorWhileAnAnswerIsTakenInCostsNoRenewal() {
         for (int at = 1; at <= 30; at++) {
@@ -231,7 +231,10 @@ final class ErrorsTest {
         silent.renewals().get(index).answer().complete(new RenewReply(List.of(new RenewReply.Renewed(sentAtNanos))));
     }
 
-    /** Whichever reading of a clock fails while a lease is passed on, the next in line has it, or it is released. */
+    /**
+     * Whichever read of a clock fails while a lease is passed on, the next attempt in the queue receives it, or it is
+     * released.
+     */
     @Test
     void aLeaseThatAnErrorKeepsFromBeingPassedOnIsReleased() {
         for (int at = 1; at <= 30; at++) {

@@ -19,13 +19,13 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A close that an Error meets, wherever it does, ends all the same: with its store closed, and nobody left waiting. */
+/** Wherever an Error occurs in a close, the close ends: the store is closed, and no thread waits. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(60)
 final class FailingCloseTest {
 
-    /** More reads of clocks, or timers, than a close makes. */
+    /** More than the number of reads of clocks, or of timers, in a close. */
     private static final int MANY = 80;
 
     private static AcquireReply grantTo(AcquireRequest request, long nowNanos) {
@@ -33,7 +33,7 @@ final class FailingCloseTest {
                 new Grant(request.owner(), TokenRange.of(1, 64), nowNanos, Incarnation.DURABLE), List.of());
     }
 
-    /** A client that holds one lock, waits for another, and has an attempt on several under way. */
+    /** A client that holds one lock, waits for another, and has an attempt on several locks in progress. */
     private static final class Scene {
         private final StillRuntime runtime = new StillRuntime();
         private final SilentStore store = new SilentStore();

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a flight recording shows of waiting, holding, renewing and losing. */
+/** The flight recorder events of waits, holds, renewals and losses. */
 @Tag("quick")
 class FlightEventsTest {
 

@@ -17,7 +17,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The flight recorder costs a start nothing while nothing is recorded, and records all the same what comes after its own start. */
+/**
+ * While nothing is recorded, the flight recorder does not delay a start. Events after a later start of the recorder are
+ * recorded.
+ */
 @Tag("quick")
 class FlightRecorderStartTest {
 
@@ -41,14 +44,14 @@ class FlightRecorderStartTest {
         assertThat(exitCode(List.of(), RecordedLater.class)).isZero();
     }
 
-    /** In a process of its own: whatever ran here before may have started the recorder. */
+    /** Runs the program in a separate process: earlier tests in this process may have started the recorder. */
     private int exitCode(List<String> options, Class<?> program) throws IOException, InterruptedException {
         Path output = folder.resolve("output");
         ProcessBuilder builder = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:TieredStopAtLevel=1")
                 .redirectErrorStream(true)
                 .redirectOutput(output.toFile());
-        // A JVM says so when it takes options from there.
+        // A JVM prints a message when it takes options from this variable.
         builder.environment().remove("JAVA_TOOL_OPTIONS");
         builder.command().addAll(options);
         builder.command().addAll(List.of("-cp", System.getProperty("java.class.path"), program.getName()));
@@ -66,14 +69,14 @@ class FlightRecorderStartTest {
         }
     }
 
-    /** Takes, renews and releases a lease. */
+    /** Acquires, renews and releases a lease. */
     static final class Unrecorded {
         public static void main(String[] arguments) throws InterruptedException {
             holdOnce();
         }
     }
 
-    /** The same before and in a recording, of which it counts the events. */
+    /** Does the same before and during a recording, and counts the events of the recording. */
     static final class RecordedLater {
         public static void main(String[] arguments) throws IOException, InterruptedException {
             holdOnce();

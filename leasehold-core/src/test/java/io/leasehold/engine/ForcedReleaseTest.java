@@ -25,7 +25,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The news that an operator has released a lock is believed once the store says that the hold is gone, and no longer. */
+/** A signal that an operator has released a lock ends the lease only if the store confirms that the hold is gone. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class ForcedReleaseTest {
@@ -80,7 +80,7 @@ final class ForcedReleaseTest {
         assertThat(told).containsExactly(LossCause.NOT_OURS);
     }
 
-    /** However many are doubted: each is asked about, by one request. */
+    /** All doubted holds are renewed by one request, however many they are. */
     @Test
     void doubtedHoldsAreRenewedTogetherAndTheAnswerDecides() {
         LockName other = LockName.exactly("b");
@@ -108,7 +108,7 @@ final class ForcedReleaseTest {
         assertThat(store.renewals()).isEmpty();
     }
 
-    /** News of an earlier hold may come late: what the store has confirmed since was not taken by it. */
+    /** A signal about an earlier hold may be late; a hold that the store has confirmed since was not taken. */
     @Test
     void newsThatTheStoreHasRefutedAreForgotten() {
         store.ear().takenAway(NAME);
@@ -123,7 +123,7 @@ final class ForcedReleaseTest {
         assertThat(store.releases()).as("the lock delay runs").isEmpty();
     }
 
-    /** An answer to what was sent before says nothing: the store is asked again, at once. */
+    /** The answer to an earlier request proves nothing: the store is asked again, at once. */
     @Test
     void anAnswerThatWasUnderWayRefutesNothing() {
         CompletableFuture<Void> byHand = lease.renewAsync();
@@ -150,7 +150,7 @@ final class ForcedReleaseTest {
         assertThat(told).containsExactly(LossCause.FORCE_RELEASED);
     }
 
-    /** Otherwise it would be believed for the rest of its hour, while another holds the lock. */
+    /** Otherwise, the holder would rely on the lease for the rest of its hour, while another client holds the lock. */
     @Test
     void aLeaseThatNothingRenewsIsAskedAboutUntilItIsAnswered() {
         lease.release();
@@ -170,7 +170,7 @@ final class ForcedReleaseTest {
         assertThat(fixed.isValid()).isFalse();
     }
 
-    /** Each piece of news is asked about once, however many renewals follow. */
+    /** Each signal causes one request, however many renewals follow. */
     @Test
     void afterTheAnswerRenewalsComeAtTheirTime() {
         lease.renewAsync();

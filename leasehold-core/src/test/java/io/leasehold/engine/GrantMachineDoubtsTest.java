@@ -15,7 +15,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a lease asks while it is in doubt, after a suspension or news of an operator, and how one that was lost is ended. */
+/** The requests of a lease in doubt, after a suspension or a signal of an operator, and the end of a lost lease. */
 @Tag("quick")
 final class GrantMachineDoubtsTest {
 
@@ -27,7 +27,7 @@ final class GrantMachineDoubtsTest {
     private static final long INTERVAL = 200 * MS;
     private static final long MAX_HOLD = 3_000 * MS;
     private static final long TTL = 1_010 * MS;
-    /** What is left of the validity after an interval, over two tries. */
+    /** The rest of the validity after an interval, divided by two tries. */
     private static final long RETRY = 400 * MS;
 
     private static final GrantMachine.Event SUSPENDED = new GrantMachine.Suspended();
@@ -43,7 +43,7 @@ final class GrantMachineDoubtsTest {
         return new GrantMachine(timings, ACQUIRED, ACQUIRED);
     }
 
-    /** At so many nanoseconds after the acquisition. */
+    /** Processes an event at this number of nanoseconds after the acquisition. */
     private List<GrantMachine.Action> on(long afterNanos, GrantMachine.Event event) {
         return machine.on(event, ACQUIRED + afterNanos);
     }
@@ -88,7 +88,7 @@ final class GrantMachineDoubtsTest {
 
     // ---- suspensions
 
-    /** However many fail: until one is answered nobody may rely on the lease. */
+    /** However many confirmations fail, no caller may rely on the lease until one is answered. */
     @Test
     void aLeaseThatNothingElseRenewsIsAskedAfterUntilItIsConfirmed() {
         machine = machine(0, 0);
@@ -132,7 +132,7 @@ final class GrantMachineDoubtsTest {
         assertThat(machine.isUnconfirmed()).isFalse();
     }
 
-    /** An automatic renewal was due twice and failed twice: that is no reason to leave it in doubt. */
+    /** An automatic renewal was due twice and failed twice; the lease must not stay in doubt for that reason. */
     @Test
     void neitherTheTriesNorTheCapEndTheDoubt() {
         due(1, false);
@@ -178,7 +178,7 @@ final class GrantMachineDoubtsTest {
 
     // ---- a doubt
 
-    /** The doubt alone takes nothing away, and gives nothing. */
+    /** The doubt alone neither ends the lease nor extends it. */
     @Test
     void aDoubtIsAskedAboutAndTheAnswerDecides() {
         assertThat(on(1, DOUBTED)).containsExactly(new Verify());
@@ -208,7 +208,7 @@ final class GrantMachineDoubtsTest {
         assertThat(on(3 + 100 * MS, DENIED)).containsExactly(new TellLost(LossCause.NOT_OURS));
     }
 
-    /** A key that is gone may be told of before the operator that took it. */
+    /** The signal that a key is gone may arrive before the signal of the operator that took it. */
     @Test
     void newsOfAnOperatorTellWhyADoubtedLeaseIsGone() {
         on(1, DOUBTED);
@@ -222,7 +222,7 @@ final class GrantMachineDoubtsTest {
         assertThat(on(2, DOUBTED)).isEmpty();
     }
 
-    // ---- news of an operator
+    // ---- signals of an operator
 
     @Test
     void newsOfAnOperatorAreAskedAboutAtOnceAndANoIsOneByForce() {
@@ -250,7 +250,7 @@ final class GrantMachineDoubtsTest {
         assertThat(on(INTERVAL + 2 + 100 * MS, DENIED)).containsExactly(new TellLost(LossCause.FORCE_RELEASED));
     }
 
-    /** Its holder would take itself for that for the rest of the ttl. */
+    /** Otherwise, the holder would believe that it holds the lock for the rest of the ttl. */
     @Test
     void aLeaseThatNothingElseRenewsIsAskedAboutUntilItIsAnswered() {
         machine = machine(0, 0);
@@ -276,7 +276,7 @@ final class GrantMachineDoubtsTest {
                 .isEmpty();
     }
 
-    /** Two renewals were due, and failed; the pauses begin anew with each piece of news. */
+    /** Two renewals were due, and failed; the pauses start again with each signal. */
     @Test
     void theTriesDoNotEndTheSuspicion() {
         due(1, false);
@@ -308,7 +308,7 @@ final class GrantMachineDoubtsTest {
         assertThat(due(3, false)).doesNotContain(new Renew(false));
     }
 
-    /** It is renewed no more, and would be believed for a whole validity. */
+    /** The lease is no longer renewed, and the holder would rely on it for a whole validity. */
     @Test
     void aLeaseAtItsCapIsAskedAboutToo() {
         atItsCap();

@@ -12,7 +12,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** How a grant ends at its store, and what its holder is told. */
+/** The end of a grant at its store, and the outcome for its holder. */
 @Tag("quick")
 class GrantMachineEndTest {
 
@@ -35,7 +35,7 @@ class GrantMachineEndTest {
 
     @Test
     void whatIsHeldIsReleasedAlsoWhileItsLockIsKept() {
-        // The shell keeps it first; what comes here is over.
+        // The shell keeps the lock first; at this point, the keeping is over.
         assertThat(givenBack(KEPT_FOR_HALF_A_SECOND, KEPT)).containsExactly(new GrantMachine.SendRelease());
     }
 
@@ -69,7 +69,7 @@ class GrantMachineEndTest {
         assertThat(givenBack(KEPT_FOR_HALF_A_SECOND, 2)).containsExactly(new GrantMachine.SendUndo());
     }
 
-    /** Where the monotonic clock goes back, a lock that is kept for no time would seem to be kept. */
+    /** If the monotonic clock goes back, a lock with a keeping of zero must not seem to be kept. */
     @Test
     void withoutAKeepingItIsFreedAlsoWhereTheClockHasGoneBack() {
         lost(LossCause.EXPIRED);

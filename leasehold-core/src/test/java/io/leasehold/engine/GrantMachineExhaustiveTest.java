@@ -11,7 +11,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Every sequence of events up to a length, with time passing in between, keeps the invariants of a grant's life. */
+/** Every sequence of events up to a length, with time passing in between, keeps the invariants of a grant. */
 @Tag("quick")
 final class GrantMachineExhaustiveTest {
 
@@ -77,7 +77,7 @@ final class GrantMachineExhaustiveTest {
         private boolean renewing;
         private boolean armed;
         private boolean suspected;
-        /** The renewal in flight was sent after the signal. */
+        /** Whether the renewal in flight was sent after the signal. */
         private boolean answersTheSuspicion;
 
         private boolean sending;

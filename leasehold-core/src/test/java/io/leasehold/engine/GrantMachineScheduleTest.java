@@ -15,7 +15,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** When a lease is renewed, at risk, at its cap, lost and released, to the nanosecond. */
+/** The times, to the nanosecond, at which a lease is renewed, at risk, at its cap, lost and released. */
 @Tag("quick")
 final class GrantMachineScheduleTest {
 
@@ -26,9 +26,9 @@ final class GrantMachineScheduleTest {
     private static final long VALIDITY = 1_000 * MS;
     private static final long INTERVAL = 200 * MS;
     private static final long MAX_HOLD = 3_000 * MS;
-    /** VALIDITY less one and a half intervals. */
+    /** VALIDITY minus one and a half intervals. */
     private static final long RISK = 700 * MS;
-    /** What is left of the validity after an interval, over two tries. */
+    /** The rest of the validity after an interval, divided by two tries. */
     private static final long RETRY = 400 * MS;
 
     private static final int TRIES = 2;
@@ -41,7 +41,7 @@ final class GrantMachineScheduleTest {
         return new GrantMachine(timings, ACQUIRED, ACQUIRED);
     }
 
-    /** At so many nanoseconds after the acquisition. */
+    /** Processes an event at this number of nanoseconds after the acquisition. */
     private List<GrantMachine.Action> on(long afterNanos, GrantMachine.Event event) {
         return machine.on(event, ACQUIRED + afterNanos);
     }

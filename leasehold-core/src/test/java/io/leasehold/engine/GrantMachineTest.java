@@ -9,7 +9,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Schedules of one lease that went wrong once. */
+/** Schedules of one lease that once failed. */
 @Tag("quick")
 final class GrantMachineTest {
 

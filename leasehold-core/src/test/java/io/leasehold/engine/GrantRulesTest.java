@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** How a grant is kept alive, and that nothing of it is left when it is over. */
+/** The renewals of a grant, and its end, after which nothing of it is left. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(60)
@@ -77,7 +77,7 @@ final class GrantRulesTest {
                         cause);
     }
 
-    /** As long as it is held: each renewal arms the next one, and no timer is left of those before. */
+    /** While the lock is held, each renewal arms the next one, and no earlier timer is left. */
     @Test
     void aHoldIsRenewedAgainAndAgainAndItsTimersDoNotPileUp() {
         LockClient client = client(o -> o);
@@ -119,7 +119,7 @@ final class GrantRulesTest {
         assertThat(store.renewals()).isEmpty();
     }
 
-    /** A renewal waits for others to share its request; what is released meanwhile is not renewed after its release. */
+    /** A renewal waits for others to share its request; a lease that is released in the meantime is not renewed. */
     @Test
     void whatIsReleasedWhileItsRenewalWaitsIsNotRenewed() {
         Lease lease = held(client(o -> o));
@@ -135,7 +135,7 @@ final class GrantRulesTest {
         assertThat(store.renewals()).hasSize(1);
         renewedAll();
         runtime.pass(Duration.ofMillis(9_980));
-        // Due by now, and waiting for others for up to 50 ms.
+        // Due now, and waiting for others for up to 50 ms.
         runtime.pass(Duration.ofMillis(40));
         int sent = store.renewals().size();
         lease.release();
@@ -178,7 +178,7 @@ final class GrantRulesTest {
         assertThat(told).containsExactly(LossCause.MAX_HOLD);
     }
 
-    /** A request that was under way while the machine slept: its grant is as old as the sleep was long. */
+    /** If the machine slept while a request was in flight, the grant is as old as the sleep. */
     @Test
     void aGrantThatSleptOnItsWayIsConfirmedFirst() {
         LockClient client = client(o -> o);
@@ -193,7 +193,7 @@ final class GrantRulesTest {
         assertThat(lease.isValid()).isTrue();
     }
 
-    /** Also what has expired: nothing is lost by freeing what may be left of it. What is another's is left alone. */
+    /** An expired hold is ended, too: the remains can be freed without harm. The hold of another client stays. */
     @Test
     void whatWasLostIsEndedUnlessItIsAnothers() {
         LockClient client = client(o -> o);
@@ -208,7 +208,9 @@ final class GrantRulesTest {
         assertThat(store.releases()).hasSize(1);
     }
 
-    /** A release raises the fence to the highest token that was ever proposed, also by a request that may still arrive. */
+    /**
+     * A release raises the fence to the highest token that was ever proposed, even by a request that may still arrive.
+     */
     @Test
     void aReleaseNamesTheHighestBallotOfItsAttempt() {
         LockClient client = client(o -> o);
@@ -222,7 +224,10 @@ final class GrantRulesTest {
         assertThat(store.releases().get(1).ballot()).isEqualTo(64);
     }
 
-    /** Whichever reading of a clock fails while a lease is lost or given back, nothing of it is left, and the next may ask. */
+    /**
+     * Whichever read of a clock fails while a lease is lost or released, nothing of it is left, and the next attempt
+     * may contend.
+     */
     @Test
     void anErrorAtItsEndLeavesNothingOfAGrant() {
         for (boolean lost : new boolean[] {true, false}) {
@@ -253,7 +258,7 @@ final class GrantRulesTest {
                 }
                 still.beforeAClockIsRead(() -> {});
                 if (lost ? lease.isValid() : lease.state().isUnreleased()) {
-                    // Nothing was begun.
+                    // Nothing has begun.
                     continue;
                 }
                 still.pass(Duration.ofMinutes(2));

@@ -10,7 +10,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Which tokens the leases of one grant have, and until when it may be passed on within the process. */
+/** The tokens of the leases of one grant, and the time until which the grant may be passed on within the process. */
 @Tag("quick")
 class GrantTokensTest {
 

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What is told of a grant while it is kept, and what becomes of it where it cannot be passed on. */
+/** The notifications of a grant while it is kept, and its end if it cannot be passed on. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(60)
@@ -116,7 +116,10 @@ final class HeldGrantKeepingTest {
                 .isEqualTo(Timings.of(OPTIONS.ttl(Duration.ofSeconds(2)), false).answerNanos());
     }
 
-    /** The next in line leaves in the very moment: what was minted for it never was, and the outcome is that of the lease. */
+    /**
+     * The next attempt in the queue leaves at this moment. Its token is never used, and the outcome is that of the
+     * lease.
+     */
     @Test
     void whatNobodyTookIsToldOnceAndUnderItsOwnToken() {
         Workshop shop = new Workshop(runtime, store, OPTIONS, List.of(listener));
@@ -132,7 +135,10 @@ final class HeldGrantKeepingTest {
         assertThat(news).containsExactly("RELEASED 1000");
     }
 
-    /** The client closes while the grant is being offered, and ends what nobody has taken yet: who gave it back is told as well. */
+    /**
+     * The client closes while the grant is being offered, and ends the lease that no attempt has taken. The former
+     * holder is notified, too.
+     */
     @Test
     void whoGaveItBackIsToldThoughTheCloseEndsWhatIsBeingOffered() {
         Workshop shop = new Workshop(runtime, store, OPTIONS, List.of(listener));
@@ -142,7 +148,7 @@ final class HeldGrantKeepingTest {
         assertThat(lease.releaseAsync()).isCompletedWithValue(ReleaseOutcome.RELEASED);
     }
 
-    /** Is withdrawn by the close while it is being offered a lease. */
+    /** An attempt that the close withdraws while it is being offered a lease. */
     private record GoneByTheClose(HeldGrant grant) implements LocalQueues.Contender {
 
         @Override
@@ -171,7 +177,7 @@ final class HeldGrantKeepingTest {
         public void clientClosing() {}
     }
 
-    /** It contends with the store already, and may have been granted the lock there. */
+    /** The attempt already contends with the store, and may have been granted the lock there. */
     @Test
     void whoContendsAtTheStoreIsHandedNothing() {
         CompletableFuture<Lease> contending = client.named(A).acquireAsync();
@@ -205,7 +211,9 @@ final class HeldGrantKeepingTest {
         return wanted.join();
     }
 
-    /** Whichever reading of a clock fails, also where the lock is to stay taken: the lease is over, and the lock is free in the end. */
+    /**
+     * Whichever read of a clock fails, even if the lock is to stay taken, the lease ends, and the lock is finally free.
+     */
     @Test
     void anErrorAtTheReleaseOfWhatIsKeptLeavesNothing() {
         boolean met = true;
@@ -232,7 +240,7 @@ final class HeldGrantKeepingTest {
         }
     }
 
-    /** It is lost while it is kept: its holder is done, and may be in the middle of something else. */
+    /** The lease is lost while it is kept. Its holder is done, and its thread may run other code. */
     @Test
     void whoHasGivenItBackIsInterruptedByNoLoss() {
         Workshop shop = new Workshop(runtime, store, OPTIONS.atLeast(Duration.ofSeconds(20)));
@@ -249,7 +257,7 @@ final class HeldGrantKeepingTest {
         assertThat(wanted.deliver()).as("it was delivered").isFalse();
     }
 
-    /** The store is back while a repetition is under way: that one is the repetition. */
+    /** The store becomes reachable during a repetition; that repetition is enough. */
     @Test
     void whatIsUnderWayIsNotRepeatedWhenTheStoreIsBack() {
         Lease lease = held();
@@ -271,7 +279,7 @@ final class HeldGrantKeepingTest {
         assertThat(store.releases()).hasSize(2);
     }
 
-    // ---- the edge
+    // ---- the boundary
 
     @Test
     void newsThatFailOfTheirOwnAreToldOnceAndThoseWithoutAThreadHere() {

@@ -13,7 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** One grant, its leases, and whoever stands in line. */
+/** One grant, its leases, and the attempts in the queue. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class HeldGrantTest {
@@ -27,7 +27,7 @@ final class HeldGrantTest {
         return keeper.begin(workshop.context.suspensions().mark(), null);
     }
 
-    /** Its end is decided before it leaves the line. */
+    /** Its end is decided before it leaves the queue. */
     private void firstInLineThatHasGivenUp() {
         AcquireAttempt attempt = workshop.waiter();
         attempt.giveUp();

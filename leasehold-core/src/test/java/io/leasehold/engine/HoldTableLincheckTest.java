@@ -52,7 +52,7 @@ public final class HoldTableLincheckTest {
         return found.toString();
     }
 
-    /** What iterates agrees with what looks up, once nobody changes anything. */
+    /** Iteration and look-up agree once no thread changes the table. */
     @Validate
     public void allAndIsEmptyAgreeInTheEnd() {
         int found = table.find(owners[0]).size() + table.find(owners[1]).size();
@@ -61,7 +61,7 @@ public final class HoldTableLincheckTest {
         }
     }
 
-    /** The same on a plain map. */
+    /** Performs the same operations on a plain map. */
     public static final class Plain {
         private final Map<Integer, List<Integer>> held = new HashMap<>();
 

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What an interrupted caller waits for, and for how long. */
+/** The waits of an interrupted caller, and their limits. */
 @Tag("quick")
 @Timeout(120)
 final class InterruptedAcquireTest {
@@ -40,7 +40,7 @@ final class InterruptedAcquireTest {
         client.close(Duration.ZERO);
     }
 
-    /** How a call ended: what it threw, and whether the thread was interrupted once more. */
+    /** The end of a call: the exception that it threw, and whether the thread was interrupted once more. */
     private record Ended(Throwable thrown, boolean interruptedAgain, int releasesBefore) {}
 
     private final CompletableFuture<Ended> ended = new CompletableFuture<>();
@@ -76,7 +76,7 @@ final class InterruptedAcquireTest {
     private void waitsForTheUndo(Function<LockClient, Acquirable<?>> lock) throws Exception {
         Thread caller = asking(Duration.ofMinutes(10), lock);
         caller.interrupt();
-        // It has taken the interrupt, and waits on.
+        // The caller has consumed the interrupt, and continues to wait.
         await(() -> !caller.isInterrupted());
         await(() -> caller.getState() == Thread.State.WAITING);
         assertThat(ended).isNotDone();

@@ -23,7 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A lock that stays taken for a while after its holder was done ({@link LockOptions#atLeast()}). */
+/** A lock that stays taken for a while after its holder is done ({@link LockOptions#atLeast()}). */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class KeptLockTest {
@@ -103,7 +103,7 @@ final class KeptLockTest {
         assertThat(store.releases()).hasSize(1);
     }
 
-    /** What happens to it then is no news to a holder that has given it back. */
+    /** A holder that has released the lock is not notified of later events. */
     @Test
     void itsFormerHolderHearsNoMoreOfIt() {
         Lease lease = held();
@@ -115,7 +115,7 @@ final class KeptLockTest {
         assertThat(news).containsExactly("KEPT");
     }
 
-    /** Who waits in this process may have it when its time has passed, and not before. */
+    /** A waiter in this process may receive the lock after that time, and not before. */
     @Test
     void aWaiterOfThisProcessGetsItThen() {
         Lease lease = held();

@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What is kept until a time that moves. */
+/** A deadline that moves. */
 @Tag("quick")
 class KeptUntilTest {
 
@@ -69,7 +69,7 @@ class KeptUntilTest {
         assertThat(afterSeconds(10)).isZero();
     }
 
-    /** A timer may fire although it was cancelled, or be the one of a time that has been moved. */
+    /** A timer may fire although it was cancelled, or although its deadline has been moved. */
     @Test
     void aTimerThatFiresTooEarlyOrAfterTheEndRunsNothing() {
         List<Runnable> fired = new ArrayList<>();

@@ -37,7 +37,10 @@ import java.util.function.Supplier;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a store answers before it is opened, when it is tried again, and what it is afterwards. All in the thread of the test. */
+/**
+ * The answers of a store before it is opened, the retries, and its behaviour afterwards. Everything runs on the thread
+ * of the test.
+ */
 @Tag("quick")
 final class LazyStoreTest {
 
@@ -60,7 +63,7 @@ final class LazyStoreTest {
         void run() throws InterruptedException;
     }
 
-    /** Threads run at once, and a wait until the timer that was armed for it. */
+    /** Threads run at once; a wait lasts until the timer that was armed for it fires. */
     private final LockRuntime runtime = (LockRuntime) Proxy.newProxyInstance(
             getClass().getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
                 switch (method.getName()) {
@@ -285,7 +288,7 @@ final class LazyStoreTest {
         }
     }
 
-    /** Its caller would be told for good, and of a store that might be reached a moment later. */
+    /** Otherwise, the caller would receive a permanent failure of a store that may be reachable a moment later. */
     @Test
     void whoAsksMeanwhileIsNotToldForGoodThatItWasNotReachedYet() {
         AtomicReference<AcquireReply.Failed> meanwhile = new AtomicReference<>();

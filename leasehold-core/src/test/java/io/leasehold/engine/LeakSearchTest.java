@@ -23,7 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a search for leaks finds, over what any store tells, and what it lets pass. */
+/** The results of a search for leaks over any store, and the holds that are not leaks. */
 @Tag("quick")
 final class LeakSearchTest {
 
@@ -37,7 +37,7 @@ final class LeakSearchTest {
     private final List<Leak> ofTheStore = new ArrayList<>();
     private final List<String> asked = new ArrayList<>();
     private boolean keepsRecords = true;
-    /** Once the search has found no record of a holder, this happens. */
+    /** Runs once the search has found no record of a holder. */
     private Runnable meanwhile = () -> {};
 
     private LockAdmin admin() {

@@ -8,7 +8,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What the watch for forgotten leases adds to each lease; the time is printed and not judged. */
+/** The time that the watch for dropped leases adds to each lease; it is printed, not asserted. */
 @Tag("quick")
 final class LeakWatchCostTest {
 

@@ -11,7 +11,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What becomes of a handle that nothing refers to any more; the test is the garbage collector. */
+/** Handles that became unreachable; the test acts as the garbage collector. */
 @Tag("quick")
 final class LeakWatchTest {
 
@@ -117,7 +117,7 @@ final class LeakWatchTest {
         assertThat(found).containsExactly("dropped", "without");
     }
 
-    /** Renewals keep a dropped lease alive, so each of them looks for dropped ones. */
+    /** Renewals keep a dropped lease alive, so each renewal checks for dropped leases. */
     @Test
     void eachRenewalLooksForDroppedHandles() {
         StillRuntime runtime = new StillRuntime();

@@ -17,7 +17,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What is said of a lease that ended, or that is asked for more than it can have. */
+/** The messages about a lease that ended, or from which more validity is requested than it can have. */
 @Tag("quick")
 final class LeaseMessagesTest {
 
@@ -56,7 +56,7 @@ final class LeaseMessagesTest {
         });
     }
 
-    /** The ttl that is advised does have that much left, and not much less would. */
+    /** A lease with the suggested ttl has that much validity left; with a ttl that is a little shorter, it does not. */
     @Test
     void aValidityThatNoLeaseIsSureToHaveIsRefusedWithTheTtlThatHasIt() {
         Workshop shop = new Workshop(new StillRuntime(), new SilentStore());

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a lease tells its holder, and what it tells no more once it was given back. */
+/** The reports of a lease to its holder, and the end of these reports at its release. */
 @SuppressWarnings({"FutureReturnValueIgnored", "LockNotBeforeTry"})
 @Tag("quick")
 @Timeout(60)
@@ -165,7 +165,7 @@ final class LeaseRulesTest {
         assertThat(news).isEmpty();
     }
 
-    /** A timer that is late delays no news: who asks finds out, and everybody is told. */
+    /** A late timer delays no report: a caller that asks detects the end, and all callbacks are notified. */
     @Test
     void whoAsksFindsAnEndThatNoTimerHasTold() {
         List<Consumer<Lease>> questions = List.of(
@@ -230,7 +230,7 @@ final class LeaseRulesTest {
 
     // ---- release
 
-    /** Whatever its former holder calls, the next holder of the same grant keeps what it has. */
+    /** The calls of a former holder do not affect the next holder of the same grant. */
     @Test
     void whatWasPassedOnIsOutOfReachOfItsFormerHolder() {
         Lease first = held();
@@ -252,7 +252,10 @@ final class LeaseRulesTest {
                 .isEqualTo(new HoldEnd.Released(ReleaseOutcome.RELEASED));
     }
 
-    /** The outcome is what the store has confirmed: a "not yours" within the validity is a loss, later it is no answer. */
+    /**
+     * The outcome is that which the store has confirmed. A "not yours" within the validity is a loss; later, it proves
+     * nothing.
+     */
     @Test
     void theOutcomeOfAReleaseIsWhatTheStoreSays() {
         store.answersReleases(new ReleaseReply.NotOurs());
@@ -283,7 +286,7 @@ final class LeaseRulesTest {
 
     // ---- whose lease it is
 
-    /** Another thread that does anything with a lease may be the one to release it: an exit of the process awaits it. */
+    /** If another thread uses a lease, it may be the thread that releases it: an exit of the process awaits it. */
     @Test
     void whateverAnotherThreadDoesWithALeaseMakesItItsOwnAsWell() throws InterruptedException {
         List<Consumer<Lease>> uses = List.of(
@@ -310,7 +313,9 @@ final class LeaseRulesTest {
         }
     }
 
-    /** A thread that dies while it holds a lock will not release it: it is told, and ends with its validity. */
+    /**
+     * A thread that has died cannot release its lock. The lease is reported as abandoned, and ends with its validity.
+     */
     @Test
     void theHoldOfAThreadThatHasDiedIsRenewedNoMore() throws InterruptedException {
         grantAtOnce();

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** How a lease ends that nobody releases, and what the table of holds knows of it. */
+/** The end of a lease that no holder releases, and its place in the table of holds. */
 @Tag("quick")
 @Timeout(60)
 final class LeaseStepsTest {
@@ -85,7 +85,7 @@ final class LeaseStepsTest {
 
     // ---- unseen
 
-    /** The time for which others must not have it is for work that was begun. */
+    /** The time during which other clients must not have the lock is for work that has begun. */
     @Test
     void aLeaseThatNoCallerHasSeenIsNotKept() {
         Workshop keeping = new Workshop(runtime, store, LockOptions.defaults().atLeast(Duration.ofSeconds(10)));
@@ -127,14 +127,14 @@ final class LeaseStepsTest {
         assertThat(news).as("its end was told").containsExactly("released");
     }
 
-    /** Who waits for the end is told of it, and a lease that nobody holds any more is not renewed for ever. */
+    /** The waiters for the end are notified, and a lease without a holder is not renewed forever. */
     @Test
     void aReleaseThatAnErrorMeetsEndsTheLeaseAndIsMadeUpFor() {
         LeaseHandle lease = lease();
         CompletableFuture<HoldEnd> end = lease.whenEnded().toCompletableFuture();
         AtomicInteger reads = new AtomicInteger();
         runtime.beforeAClockIsRead(() -> {
-            // One to look whether it may be passed on, the other to release it.
+            // One read to check whether the lease may be passed on, the other to release it.
             if (reads.incrementAndGet() <= 2) {
                 throw new InternalError("made by the test");
             }
@@ -151,7 +151,7 @@ final class LeaseStepsTest {
         assertThat(news).as("once").containsExactly("released");
     }
 
-    /** The timer of its end may be late. */
+    /** The timer of the end may be late. */
     @Test
     void aRenewalByHandFindsOutThatTheLeaseHasEnded() {
         LeaseHandle lease = lease();

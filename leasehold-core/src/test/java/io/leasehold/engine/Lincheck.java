@@ -4,8 +4,8 @@ import org.jetbrains.lincheck.datastructures.StressOptions;
 import org.jetbrains.lincheck.util.LoggingLevel;
 
 /**
- * How much of Lincheck a build can afford. Its stress mode, since its model checker judges by a clock whether a thread
- * hangs: on a busy machine it takes the spinning inside a {@code ConcurrentHashMap} for that.
+ * The size of the Lincheck runs that a build can afford. They use the stress mode: the model checker decides by a clock
+ * whether a thread hangs, and on a busy machine it mistakes the spinning inside a {@code ConcurrentHashMap} for that.
  */
 final class Lincheck {
 
@@ -18,7 +18,7 @@ final class Lincheck {
         stressOptions().sequentialSpecification(specification).check(operations);
     }
 
-    /** Where only the validation at the end is asked for. */
+    /** For operations that need only the validation at the end. */
     static void stress(Class<?> operations) {
         stressOptions().check(operations);
     }

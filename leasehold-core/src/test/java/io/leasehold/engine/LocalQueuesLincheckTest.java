@@ -10,8 +10,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * The local queue of a name is linearizable, and nobody sleeps in it beside a lock that this process does not hold:
- * Lincheck explores the interleavings of entering, leaving, and of grants that begin and end.
+ * The local queue of a name is linearizable, and no attempt waits in it for a lock that this process does not hold.
+ * Lincheck explores the interleavings of entering, of leaving, and of grants that begin and end.
  */
 @Param(name = "waiter", gen = IntGen.class, conf = "0:2")
 @Param(name = "grant", gen = IntGen.class, conf = "0:1")
@@ -28,7 +28,7 @@ public final class LocalQueuesLincheckTest {
         Workshop workshop = new Workshop(runtime, new SilentStore());
         queues = workshop.queues;
         for (int i = 0; i < waiters.length; i++) {
-            // A store of its own tells which waiter has begun to contend.
+            // Each waiter has its own store, which shows which waiter has begun to contend.
             EngineContext context = new Workshop(runtime, stores[i]).context;
             waiters[i] = new AcquireAttempt(Workshop.NAME, workshop.settings, Long.MAX_VALUE, context, queues, null);
         }
@@ -74,7 +74,7 @@ public final class LocalQueuesLincheckTest {
         return held == null ? -1 : held == grants[0] ? 0 : 1;
     }
 
-    /** The first in line contends, unless a grant of this process may still be passed on to it. */
+    /** The first attempt in the queue contends, unless a grant of this process may still be passed on to it. */
     @Validate
     public void nobodySleepsBesideALockThatIsNotHeld() {
         int first = first();
@@ -86,7 +86,7 @@ public final class LocalQueuesLincheckTest {
         }
     }
 
-    /** The same in plain collections. */
+    /** The same operations on plain collections. */
     public static final class Plain {
         private final Deque<Integer> line = new ArrayDeque<>();
         private int held = -1;

@@ -25,7 +25,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Of the waiters of one process at one lock, one asks the store, and the next as soon as it may. */
+/** Of the waiters of one process for one lock, one contends at the store; the next follows as soon as it may. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class LocalQueuesTest {
@@ -47,7 +47,7 @@ final class LocalQueuesTest {
                 List.of());
     }
 
-    /** The last request is granted, with so many tokens. */
+    /** Grants the last request, with this number of tokens. */
     private void grant(long first, int count) {
         var asked = store.acquires().get(store.acquires().size() - 1);
         asked.answer().complete(granted(asked.request(), first, count));
@@ -104,7 +104,7 @@ final class LocalQueuesTest {
         assertThat(next).isCompleted();
     }
 
-    /** A grant may be passed on for 20 ms, and for as many tokens as it has; then the store is asked. */
+    /** A grant may be passed on for 20 ms, and for as many tokens as it has; then the waiter asks the store. */
     @Test
     void aWaiterHopesForAHandOverAsLongAsThereCanBeOne() {
         held(64);
@@ -157,7 +157,7 @@ final class LocalQueuesTest {
         assertThat(store.acquires()).hasSize(asked);
     }
 
-    /** However many wait for a hand-over, one timer tells when it has become impossible. */
+    /** One timer fires when a hand-over has become impossible, however many attempts wait for it. */
     @Test
     void manyThatHopeCostOneTimer() {
         Workshop shop = new Workshop(runtime, new SilentStore());
@@ -196,7 +196,7 @@ final class LocalQueuesTest {
         assertThat(shop.queues.isEmpty()).isTrue();
     }
 
-    /** A store that answers at once: each that ends lets the next one ask, and none is forgotten. */
+    /** If a store answers at once, each attempt that ends lets the next one contend, and none is forgotten. */
     @Test
     void manyThatAreAnsweredAtOnceAreAllAnswered() {
         Lease lease = held(1);
@@ -210,7 +210,7 @@ final class LocalQueuesTest {
         assertThat(behind).allMatch(CompletableFuture::isCompletedExceptionally);
     }
 
-    /** Where the store names no holder, this process knows whether it is one itself. */
+    /** If the store names no holder, this process knows whether it is the holder itself. */
     @Test
     void whoIsRefusedBecauseOfItsOwnProcessIsToldOfIt() {
         held(1);
@@ -223,7 +223,7 @@ final class LocalQueuesTest {
         assertThat(busy.holder().remainingTtl()).isBetween(Duration.ofSeconds(20), Duration.ofSeconds(27));
     }
 
-    // ---- what the store pushes
+    // ---- signals of the store
 
     private static HandOver handOver(OwnerToken owner) {
         return new HandOver(NAME, owner.attemptId(), TokenRange.of(700, 4), 0);

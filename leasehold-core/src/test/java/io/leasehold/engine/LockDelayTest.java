@@ -22,7 +22,7 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The lock delay runs from the loss, whatever the lost holder does afterwards. */
+/** The lock delay runs from the loss, whatever the former holder does afterwards. */
 @Tag("quick")
 final class LockDelayTest {
 

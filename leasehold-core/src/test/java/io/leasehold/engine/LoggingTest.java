@@ -23,7 +23,10 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Success is quiet; a loss that nothing noticed and a deed of an operator are logged once, with key-values. */
+/**
+ * Success is not logged. A loss that no user code has noticed, and an action of an operator, are logged once, with
+ * key-values.
+ */
 @Tag("quick")
 class LoggingTest {
 
@@ -100,7 +103,7 @@ class LoggingTest {
         return logged(work).lines().filter(line -> line.contains("ERROR")).count();
     }
 
-    /** Whatever of the user's has heard of it: a question, a callback, an interrupt. */
+    /** The user's code may have noticed the loss by a query, a callback or an interrupt. */
     @Test
     void aLossThatWasHeardOfIsNotLogged() throws InterruptedException {
         assertThat(errors(locks -> {
@@ -144,7 +147,7 @@ class LoggingTest {
                 .isZero();
     }
 
-    /** The caller that waits for a renewal meanwhile is told by its failure. */
+    /** The failure of its renewal notifies the caller that waits for it. */
     @Test
     void aLossThatMeetsARenewalByHandIsNotLogged() throws InterruptedException {
         StillRuntime runtime = new StillRuntime();
@@ -176,7 +179,7 @@ class LoggingTest {
                 .isOne();
     }
 
-    /** Who releases by hand is told by the outcome. */
+    /** The outcome notifies a caller that releases explicitly. */
     @Test
     void aLossThatTheReleaseTellsIsNotLogged() throws InterruptedException {
         assertThat(errors(locks -> {

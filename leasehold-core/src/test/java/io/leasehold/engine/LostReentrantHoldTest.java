@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A thread that has heard of the loss of its hold begins anew, by whatever idiom it locks and unlocks. */
+/** A thread that was notified of the loss of its hold starts a new hold, with any idiom of locking and unlocking. */
 @SuppressWarnings("LockNotBeforeTry")
 @Tag("quick")
 @Timeout(60)
@@ -37,7 +37,7 @@ final class LostReentrantHoldTest {
         assertThat(client.admin().forceRelease(NAME, null)).isTrue();
     }
 
-    /** What most code with a lock of this kind says. */
+    /** The idiom in most code that uses such a lock. */
     private void unlockIfHeld() {
         if (view.isHeldByCurrentThread()) {
             view.unlock();

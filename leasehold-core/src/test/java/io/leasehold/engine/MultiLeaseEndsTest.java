@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The ends of leases of several locks: each told once, and none made by asking for it. */
+/** The ends of leases of several locks: each is reported once, and a query causes none. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(120)
@@ -112,7 +112,7 @@ final class MultiLeaseEndsTest {
         }
     }
 
-    /** Who waits for the end does not hold the lease. */
+    /** A waiter for the end does not hold the lease. */
     @Test
     void aDroppedLeaseWhoseEndIsAwaitedIsFound() throws InterruptedException {
         var end = both().whenEnded().toCompletableFuture();
@@ -163,7 +163,7 @@ final class MultiLeaseEndsTest {
 
     // ---- many parts
 
-    /** The store, but for what the test changes. */
+    /** Delegates to the store, except for the parts that the test changes. */
     private static LockStore like(LockStore store, boolean atomic, Consumer<LockStore> close) {
         return (LockStore) Proxy.newProxyInstance(
                 MultiLeaseEndsTest.class.getClassLoader(),
@@ -224,7 +224,7 @@ final class MultiLeaseEndsTest {
         assertThat(Thread.interrupted()).as("kept for later").isTrue();
     }
 
-    /** Whichever reading of a clock fails while it is closed, the other part is given back, and nothing is thrown. */
+    /** Whichever read of a clock fails during a close, the other part is released, and nothing is thrown. */
     @Test
     void aPartThatCannotBeGivenBackDoesNotKeepTheOthers() {
         for (int at = 1; at <= 30; at++) {

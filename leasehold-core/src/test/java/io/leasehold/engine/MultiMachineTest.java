@@ -17,7 +17,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What follows each answer to an atomic request for several locks. */
+/** The step after each answer to an atomic request for several locks. */
 @Tag("quick")
 final class MultiMachineTest {
 
@@ -99,7 +99,7 @@ final class MultiMachineTest {
         return ((MultiMachine.Fail) after(reply, 0).next()).error();
     }
 
-    /** An owner token that is spent without a request to the store has nothing there. */
+    /** An owner token that is spent without a request to the store has left nothing there. */
     @Test
     void aRefusalLeavesSomethingOnlyIfTheTokenIsSpentAndWasSent() {
         assertThat(after(refused(5, true), SECOND).undo()).isTrue();

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Re-entry: counted by thread, at no cost, and never beyond what can be counted. */
+/** Re-entry: counted for each thread, without requests, and never beyond the limit of the count. */
 @SuppressWarnings("LockNotBeforeTry")
 @Tag("quick")
 final class ReentrantHoldsTest {
@@ -47,7 +47,7 @@ final class ReentrantHoldsTest {
         thread.join();
     }
 
-    /** The table is gone through when it has doubled, and what a living thread holds stays in it. */
+    /** The table is swept when it has doubled; the holds of living threads stay in it. */
     @Test
     void theTableIsSweptWhenItHasDoubledAndLivingHoldsStay() throws InterruptedException {
         LeaseHandle lease = lease();
@@ -72,7 +72,7 @@ final class ReentrantHoldsTest {
         assertThat(holds.size()).isEqualTo(66);
     }
 
-    /** Nobody is left to unlock it. */
+    /** No thread is left to unlock it. */
     @Test
     void aHoldWhoseThreadHasDiedIsAbandonedAtItsNextRenewal() throws InterruptedException {
         StillRuntime runtime = (StillRuntime) workshop.runtime;

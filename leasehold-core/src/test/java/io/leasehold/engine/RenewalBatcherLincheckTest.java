@@ -25,8 +25,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * The registry of due renewals loses none and sends none after its lease's release: Lincheck explores the interleavings
- * of renewals that become due, of the timer that sends them, and of releases.
+ * The batcher loses no renewal that is due, and sends none after the release of its lease. Lincheck explores the
+ * interleavings of renewals that become due, of the timer that sends them, and of releases.
  */
 @Param(name = "grant", gen = IntGen.class, conf = "0:1")
 @Tag("full")
@@ -55,7 +55,7 @@ public final class RenewalBatcherLincheckTest {
         }
     }
 
-    /** Notes how often each grant was renewed, and a renewal that comes after the release. */
+    /** Records how often each grant was renewed, and a renewal after the release. */
     private static final class Watched implements LockStore, StoreAdmin {
         private final SilentStore rest = new SilentStore();
         private final StillRuntime runtime;
@@ -159,7 +159,7 @@ public final class RenewalBatcherLincheckTest {
         leases[grant].release();
     }
 
-    /** None that was asked for is lost, none was sent after its lease's release, and what is held can be renewed. */
+    /** No requested renewal is lost, none was sent after the release of its lease, and a held grant can be renewed. */
     @Validate
     public void noneIsLostAndNoneComesAfterTheRelease() {
         runtime.pass(Duration.ofMillis(200));

@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Which renewals are sent together, when, and with which timer. */
+/** The renewals that are sent together, their times, and their timer. */
 @Tag("quick")
 final class RenewalBatcherTest {
 
@@ -125,7 +125,7 @@ final class RenewalBatcherTest {
                 .containsExactly(1_000, 1_000, 1);
     }
 
-    /** It counts as failed, and must not leave with the next one; and the others keep their timer. */
+    /** The renewal counts as failed, and must not be sent with the next one. The others keep their timer. */
     @Test
     void oneWhoseTimerCannotBeArmedIsNotSentAndTakesNoOtherWithIt() {
         batcher.renew(grant("late"), 5 * SECOND);

@@ -11,7 +11,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is suggested is near, or another name for the same. */
+/** A suggestion is a similar scheme, or another name for the same store. */
 @Tag("quick")
 final class SchemeSuggestionTest {
 

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What happens for the second time, or after what it belonged to: it is neither forgotten nor taken for the first. */
+/** Events that occur for the second time, or late: they are neither lost nor mistaken for the first. */
 @SuppressWarnings({"FutureReturnValueIgnored", "LockNotBeforeTry"})
 @Tag("quick")
 @Timeout(60)
@@ -115,7 +115,7 @@ final class SecondTimesTest {
 
     // ---- an attempt
 
-    /** The token was ended before the failure: what is sent after it must not be sent with it. */
+    /** The owner token was ended before the failure: a later request must not use it. */
     @Test
     void anOwnerTokenThatCouldNotBeDrawnIsDrawnAtTheNextRequest() {
         AcquireAttempt attempt = shop.waiter();
@@ -151,7 +151,7 @@ final class SecondTimesTest {
 
     // ---- a grant
 
-    /** A suspension that another hold has lived through says nothing about a grant that was asked for after it. */
+    /** A suspension during another hold does not affect a grant that was requested after it. */
     @Test
     void aGrantAfterASuspensionIsNotInDoubtForIt() {
         LockClient client = client(o -> o);
@@ -165,7 +165,7 @@ final class SecondTimesTest {
         assertThat(store.renewals()).hasSize(renewals);
     }
 
-    /** While nothing is held nothing compares the clocks, and the next hold begins anew. */
+    /** While nothing is held, the clocks are not compared; the next hold starts a new comparison. */
     @Test
     void aSuspensionBetweenTwoHoldsIsNoneOfTheSecond() {
         LockClient client = client(o -> o);
@@ -177,7 +177,7 @@ final class SecondTimesTest {
         assertThat(store.renewals()).isEmpty();
     }
 
-    /** Also a thread that holds the lock already: its flag is what ends it. */
+    /** This also applies to a thread that holds the lock already: its interrupt flag ends the call. */
     @Test
     void aThreadThatIsInterruptedReentersNothing() throws InterruptedException {
         LockClient client = client(o -> o);
@@ -192,7 +192,7 @@ final class SecondTimesTest {
         assertThat(Thread.interrupted()).isFalse();
     }
 
-    /** Its thread has done its part, and may die: nobody else keeps the lock. */
+    /** The thread has released the lock, and may die: no thread is needed to keep it. */
     @Test
     void whatIsKeptIsKeptThoughTheThreadThatGaveItBackHasDied() throws InterruptedException {
         LockClient client = client(o -> o.atLeast(Duration.ofSeconds(60)));
@@ -215,7 +215,7 @@ final class SecondTimesTest {
         assertThat(news).contains("KEPT").doesNotContain("abandoned THREAD_DIED");
     }
 
-    /** The next holder may be another thread than the first, whose death says nothing. */
+    /** The next holder may be a different thread; the death of the first thread does not matter. */
     @Test
     void whatIsPassedOnIsKeptThoughTheThreadThatHadItHasDied() throws InterruptedException {
         LockClient client = client(o -> o);
@@ -238,7 +238,7 @@ final class SecondTimesTest {
         assertThat(news).contains("RELEASED").doesNotContain("abandoned THREAD_DIED");
     }
 
-    /** What its options say of the store counts for every renewal as for the request; listeners are told of the ttl alone. */
+    /** The options for the store apply to every renewal as to the request; listeners receive only the ttl. */
     @Test
     void aRenewalUsesTheOptionsOfItsLock() {
         held(client(o -> o.nodeTimeout(Duration.ofMillis(77)).lockDelay(Duration.ofSeconds(10))))
@@ -251,7 +251,7 @@ final class SecondTimesTest {
         assertThat(news).containsExactly("renewed of PT30S");
     }
 
-    /** Operators read there how often the store has extended it. */
+    /** Operators read in the record how often the store has extended the grant. */
     @Test
     void onlyWhatTheStoreHasExtendedCountsAsARenewal() {
         HeldGrant keeper = shop.keeper();
@@ -293,7 +293,7 @@ final class SecondTimesTest {
         assertThat(store.releases()).hasSize(4);
     }
 
-    /** The limit of the wait for an undo ends with the wait. */
+    /** The timer that limits the wait for an undo ends with the wait. */
     @Test
     void aThreadThatWasInterruptedLeavesNoTimer() {
         LockListener interrupting = new LockListener() {
@@ -328,7 +328,7 @@ final class SecondTimesTest {
         assertThat(store.acquires()).hasSize(6);
     }
 
-    /** They share the owner token, and what the store says of it counts for each. */
+    /** The locks share the owner token, and the store's report about it applies to each of them. */
     @Test
     void whatTheStoreSaysOfAnOwnerTokenIsToldToEachOfItsLocks() {
         LockClient client = client(o -> o);
@@ -344,7 +344,7 @@ final class SecondTimesTest {
         assertThat(news).containsExactlyInAnyOrder("lost a", "lost b");
     }
 
-    /** A listener runs on the thread that closes: it must not wait for what it is part of. */
+    /** A listener runs on the thread that closes, so it must not wait for the close. */
     @Test
     void aListenerThatClosesDuringTheCloseIsNotWaitedFor() {
         AtomicReference<LockClient> closed = new AtomicReference<>();
@@ -360,7 +360,7 @@ final class SecondTimesTest {
         assertThat(news).contains("lost a");
     }
 
-    /** From the front, each that leaves would let the next one ask. */
+    /** From the front, each attempt that leaves would let the next one send a request. */
     @Test
     void aCloseWithdrawsTheLastInLineFirst() {
         LockClient client = client(o -> o);
@@ -412,7 +412,7 @@ final class SecondTimesTest {
         assertThat(((Attempt.Busy<MultiLease>) pending.join()).lockName()).isEqualTo(LockName.exactly("b"));
     }
 
-    /** Nodes that failed one renewal have kept the lock at the next: they have no part in a later loss. */
+    /** Nodes that failed one renewal have kept the lock at the next; they are not the cause of a later loss. */
     @Test
     void aLossDoesNotNameWhatNodesSaidToAnEarlierRenewal() {
         Lease lease = held(client(o -> o));
@@ -436,7 +436,7 @@ final class SecondTimesTest {
         assertThat(told).containsExactly("first", "second");
     }
 
-    /** The stage belongs to each that asks: no caller can tell the others an end. */
+    /** Each caller has its own stage, and cannot complete the stages of others. */
     @Test
     void aStageOfTheEndThatACallerCompletesTellsNobodyElse() {
         Lease lease = held(client(o -> o));

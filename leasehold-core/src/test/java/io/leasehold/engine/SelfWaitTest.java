@@ -14,7 +14,7 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A thread that would wait for itself is told so; one that waits for another is not. */
+/** A thread that would wait for itself is refused; a thread that waits for another thread is not. */
 @Tag("quick")
 final class SelfWaitTest {
 

@@ -29,7 +29,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Leases of several locks: how they are given back together, how they end, and that their thread does not wait for itself. */
+/**
+ * Leases of several locks: their common release, their ends, and the refusal of a thread that would wait for itself.
+ */
 @SuppressWarnings({"FutureReturnValueIgnored", "LockNotBeforeTry"})
 @Tag("quick")
 @Timeout(60)
@@ -80,7 +82,7 @@ final class SeveralLeasesTest {
         store.ear().lost(store.acquires().get(part).request().owner(), LossCause.SESSION_LOST);
     }
 
-    /** The releases are answered a second after the first was sent, and all of them are on their way by then. */
+    /** The releases are answered one second after the first was sent; by then, all of them have been sent. */
     private Duration taken(Runnable step) {
         CompletableFuture<ReleaseReply> answer = new CompletableFuture<>();
         store.answersReleasesWith(answer);
@@ -132,7 +134,7 @@ final class SeveralLeasesTest {
         assertThat(end).isCompletedWithValue(new HoldEnd.Lost(LossCause.SESSION_LOST));
     }
 
-    /** The release of one part may be the moment in which another is lost: its thread is giving them back already. */
+    /** Another part may be lost during the release of one part; the thread is then already releasing all of them. */
     @Test
     void noInterruptComesFromAPartThatIsLostDuringTheRelease() {
         for (int way = 0; way < 3; way++) {
@@ -149,7 +151,7 @@ final class SeveralLeasesTest {
         }
     }
 
-    // ---- asking
+    // ---- acquiring
 
     @Test
     void aThreadDoesNotWaitForWhatItHoldsItself() throws InterruptedException {
@@ -178,7 +180,7 @@ final class SeveralLeasesTest {
         assertThat(store.releases()).hasSize(2);
     }
 
-    /** Patience is for all of them together, and what is left of it is each one's. */
+    /** The patience applies to all locks together; each part may use the rest of it. */
     @Test
     void aPartIsWaitedForAsLongAsPatienceIsLeft() {
         store.isNotAtomic();
@@ -221,7 +223,7 @@ final class SeveralLeasesTest {
         assertThat(left).isDone();
     }
 
-    /** A lock that is to stay taken for a while is not for what no caller has seen. */
+    /** The lock is not kept for a lease that no caller has seen. */
     @Test
     void workThatNeverBeganKeepsNothingTaken() {
         EngineClient keeping = client(OPTIONS.atLeast(Duration.ofSeconds(20)));

@@ -29,7 +29,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Several locks whose caller leaves, whose client closes or which an Error meets: nothing of them is left, and all is told. */
+/**
+ * Several locks whose caller withdraws, whose client closes, or in which an Error occurs: nothing is left, and every
+ * end is reported.
+ */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(60)
@@ -95,9 +98,9 @@ final class SeveralLocksEdgesTest {
         return Duration.ofNanos(runtime.nanoTime() - before);
     }
 
-    // ---- leaving
+    // ---- withdrawing
 
-    /** An interrupted caller waits for this: until then the locks may look taken to the next one. */
+    /** An interrupted caller waits for this: until then, the locks may look taken to the next attempt. */
     @Test
     void aWithdrawalIsOverWhenItsUndoIsAnswered() {
         PendingAttempt<MultiLease> pending = wanted(OPTIONS, FOR_EVER);
@@ -193,7 +196,10 @@ final class SeveralLocksEdgesTest {
 
     // ---- Errors
 
-    /** Whichever reading of a clock fails on the way: either they are held, or the caller is told, and nothing of them stays. */
+    /**
+     * Whichever read of a clock fails, either the locks are held, or the caller receives the failure and nothing stays
+     * taken.
+     */
     @Test
     void whatAnErrorMeetsIsToldAndLeavesNothing() {
         for (boolean atOnce : new boolean[] {true, false}) {
@@ -283,7 +289,7 @@ final class SeveralLocksEdgesTest {
                         List.of()));
     }
 
-    // ---- what is told
+    // ---- reports
 
     @Test
     void whatKeepsThemBusyIsTold() {
@@ -296,7 +302,7 @@ final class SeveralLocksEdgesTest {
         assertThat(result).isCompletedWithValue(new Attempt.Busy<>(A, Duration.ofMillis(400), holder, List.of(vote)));
     }
 
-    /** A part that has just the least validity left is good; with a nanosecond less all are taken anew. */
+    /** A part with exactly the least validity left is accepted; with one nanosecond less, all are acquired again. */
     @Test
     void aPartThatIsAboutToEndIsNotHandedOut() {
         store.isNotAtomic();

@@ -35,7 +35,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Several locks, all or none: at once where that can be, else one after the other; and nothing is left of an attempt that ends. */
+/**
+ * Several locks, all or none: acquired at once if the store can do that, else one after the other. An attempt that ends
+ * leaves nothing behind.
+ */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(60)
@@ -48,7 +51,7 @@ final class SeveralLocksTest {
     private final StillRuntime runtime = new StillRuntime();
     private final SilentStore store = new SilentStore();
     private final List<String> news = new ArrayList<>();
-    /** What happens while an attempt on {@link #B} begins. */
+    /** Runs while an attempt on {@link #B} begins. */
     private Runnable whileBBegins = () -> {};
 
     private final LockListener listener = new LockListener() {
@@ -104,7 +107,7 @@ final class SeveralLocksTest {
         return last().request().names();
     }
 
-    /** What was asked for has been ended: by an undo of its owner token. */
+    /** Asserts that an undo has ended the owner token of this request. */
     private void assertUndone(int asked, long ballot) {
         assertThat(store.releases()).isNotEmpty().last().satisfies(request -> {
             assertThat(request.owner())
@@ -164,7 +167,7 @@ final class SeveralLocksTest {
         assertThat(store.releases()).hasSize(1);
     }
 
-    /** Too few replicas have it, say: it was granted and does not count, and must not stand in the way of the next request. */
+    /** If too few replicas have the grant, for example, it does not count, and must not block the next request. */
     @Test
     void whatWasGrantedAndDoesNotCountIsUndoneBeforeTheyAreTakenOneAfterTheOther() {
         CompletableFuture<MultiLease> wanted = both().acquireAsync();
@@ -176,7 +179,7 @@ final class SeveralLocksTest {
         assertThat(wanted).isCompleted();
     }
 
-    /** Asked for one after the other, they would be found busy: with what is still being undone. */
+    /** Requests for one lock after the other would find them busy with the remains that are still being undone. */
     @Test
     void withoutPatienceWhatDoesNotCountIsToldAndNotTakenForThatOfAnother() {
         CompletableFuture<Attempt<MultiLease>> refused = both().attemptAsync(Duration.ZERO);
@@ -266,7 +269,7 @@ final class SeveralLocksTest {
         assertThat(names()).containsExactly(A);
     }
 
-    /** As a lease of one lock: what comes with less than the least validity is given back. */
+    /** As with a lease of one lock, a grant with less than the least validity is released. */
     @Test
     void aGrantThatCameTooSlowlyIsGivenBack() {
         long least = Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30)), false)
@@ -283,7 +286,7 @@ final class SeveralLocksTest {
         assertThat(inTime).isCompleted();
     }
 
-    // ---- giving up
+    // ---- withdrawing
 
     @Test
     void whoLeavesWhileAllAreAskedForLeavesNothing() {
@@ -314,7 +317,7 @@ final class SeveralLocksTest {
         assertThat(store.acquires()).hasSize(3);
     }
 
-    /** The attempt on the next part is not known yet to the one that leaves, and would wait on its own. */
+    /** The attempt that is withdrawn does not know the attempt on the next part yet, which would wait on its own. */
     @Test
     void whoLeavesWhileTheNextPartIsEnteredLeavesNoWaiter() {
         store.isNotAtomic();
@@ -347,7 +350,7 @@ final class SeveralLocksTest {
 
     // ---- one after the other
 
-    /** What was taken first may have ended while the last one was waited for: then all are taken anew. */
+    /** The first part may have ended during the wait for the last; then all are acquired again. */
     @Test
     void aPartThatEndedSendsItBackToTheBeginning() {
         store.isNotAtomic();

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What each shell of the engine does with one decision, one step at a time, where no time passes by itself. */
+/** The actions of each shell of the engine for one decision, one step at a time. Time does not pass by itself. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(60)
@@ -96,7 +96,7 @@ final class ShellStepsTest {
         store.acquires().get(asked).answer().complete(new AcquireReply.Busy(null, 0, List.of()));
     }
 
-    // ---- what listeners hear
+    // ---- notifications of listeners
 
     @Test
     void eachOutcomeOfAnAttemptIsToldOnceWithItsTime() {
@@ -191,9 +191,11 @@ final class ShellStepsTest {
         assertThat(store.releases()).isEmpty();
     }
 
-    // ---- who stands in line
+    // ---- the queue
 
-    /** One that waits behind another reserves tokens for those behind it; one that is alone reserves one. */
+    /**
+     * An attempt with others behind it in the queue reserves tokens for them; an attempt that is alone reserves one.
+     */
     @Test
     void asManyTokensAreReservedAsMayBeHandedOver() {
         LockClient client = client();
@@ -296,7 +298,7 @@ final class ShellStepsTest {
         assertThat(news).containsExactly("began", "AMBIGUOUS after 0");
     }
 
-    /** A renewal that the store has forgotten in its answer has failed; the others have not. */
+    /** A renewal that is missing in the store's answer has failed; the others have not. */
     @Test
     void anAnswerThatIsTooShortFailsTheRenewalsItDoesNotName() {
         LeaseHandle first = shop.keeper().begin(shop.context.suspensions().mark(), null);
@@ -311,9 +313,9 @@ final class ShellStepsTest {
                 .hasMessageContaining("no answer for it");
     }
 
-    // ---- what is ended
+    // ---- the end
 
-    /** A release that fails is repeated, at pauses that double, until what it could end has ended by itself. */
+    /** A release that fails is repeated, after pauses that double, until everything that it could end has expired. */
     @Test
     void aReleaseIsRepeatedAtPausesThatDoubleUntilItsTimeIsOver() {
         List<Long> sent = new ArrayList<>();
@@ -367,7 +369,7 @@ final class ShellStepsTest {
 
     // ---- renewals
 
-    /** Those that are due at about the same time wait for each other, and one by hand takes those that wait with it. */
+    /** Renewals that are due at about the same time wait for each other. A renewal by hand sends them, too. */
     @Test
     void aRenewalByHandTakesThoseThatWaitWithIt() {
         RenewalBatcher loop = shop.context.renewals();
@@ -416,7 +418,7 @@ final class ShellStepsTest {
         assertThat(watch.suspensions()).as("once").isEqualTo(1);
     }
 
-    /** A step back is no suspension, and moves what the clocks are compared with. */
+    /** A backward step is no suspension, and moves the baseline of the comparison. */
     @Test
     void aStepBackHidesNoSuspensionAfterIt() {
         SuspendWatch watch = shop.context.suspensions();

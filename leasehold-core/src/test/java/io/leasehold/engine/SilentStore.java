@@ -25,16 +25,16 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
-/** A store that notes what it is asked, and answers only when the test does. Releases are answered at once. */
+/** A store that records its requests, and answers only when the test does. Releases are answered at once. */
 final class SilentStore implements LockStore, StoreAdmin {
 
-    /** Whether it passes for a set of nodes. */
+    /** Whether the store reports itself as a set of nodes. */
     boolean ofNodes;
 
-    /** Whether it promises an order of waiters. */
+    /** Whether the store promises an order of waiters. */
     boolean ordered = true;
 
-    /** Operators are told of nothing. */
+    /** Whether operators receive no information. */
     boolean showsNothing;
 
     @Override
@@ -59,7 +59,7 @@ final class SilentStore implements LockStore, StoreAdmin {
     private boolean atomic = true;
     private Error next;
 
-    /** Its next request fails as a driver does that can start no thread. */
+    /** Makes the next request fail, as in a driver that cannot start a thread. */
     synchronized void failNext(Error error) {
         next = error;
     }
@@ -84,17 +84,17 @@ final class SilentStore implements LockStore, StoreAdmin {
         return List.copyOf(releases);
     }
 
-    /** What it tells of itself beside locks. */
+    /** Sets the further operations of the store. */
     void operations(StoreOperations told) {
         operations = told;
     }
 
-    /** It answers acquires at once, and not when the test does. */
+    /** Makes the store answer acquires at once, without the test. */
     synchronized void answersAtOnce(Function<AcquireRequest, AcquireReply> answer) {
         atOnce = answer;
     }
 
-    /** It can grant several locks one after the other only. */
+    /** Makes the store grant several locks only one after the other. */
     synchronized void isNotAtomic() {
         atomic = false;
     }
@@ -103,12 +103,12 @@ final class SilentStore implements LockStore, StoreAdmin {
         toReleases = reply;
     }
 
-    /** Releases are answered by this, from now on. */
+    /** Sets the answer to all later releases. */
     synchronized void answersReleasesWith(CompletableFuture<ReleaseReply> later) {
         laterToReleases = later;
     }
 
-    /** It tells operators that this lock is held so; null for not at all. */
+    /** Makes the store report this holder of the lock to operators; null for a free lock. */
     synchronized void tells(LockName name, Holder holder) {
         if (holder == null) {
             records.remove(name);

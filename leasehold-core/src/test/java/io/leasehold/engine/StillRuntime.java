@@ -10,7 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 
-/** A runtime in which no time passes unless a test says so; callbacks run at once, where they are submitted. */
+/** A runtime in which time passes only when a test says so. Callbacks run at once, on the thread that submits them. */
 final class StillRuntime implements LockRuntime {
 
     private static final class Entry implements Timer {
@@ -61,12 +61,12 @@ final class StillRuntime implements LockRuntime {
         }
     }
 
-    /** Does this from now on whenever a thread is about to read a clock. */
+    /** Runs this step from now on whenever a thread is about to read a clock. */
     void beforeAClockIsRead(Runnable step) {
         beforeAClockIsRead = step;
     }
 
-    /** The machine sleeps: the wall clock goes on, the monotonic one does not. */
+    /** Suspends the machine: the wall clock advances, the monotonic clock does not. */
     synchronized void suspend(Duration span) {
         wallNanos += span.toNanos();
     }
@@ -81,12 +81,12 @@ final class StillRuntime implements LockRuntime {
         }
     }
 
-    /** The process exits in order: what has asked for it is run. */
+    /** Exits the process in order: the registered tasks run. */
     void exit() {
         List.copyOf(atExit).forEach(Runnable::run);
     }
 
-    /** How many clients would be closed by an exit. */
+    /** Returns how many clients an exit would close. */
     int closedByAnExit() {
         return atExit.size();
     }
@@ -97,13 +97,13 @@ final class StillRuntime implements LockRuntime {
         return () -> atExit.remove(task);
     }
 
-    /** Time passes, and every timer is late. */
+    /** Lets time pass, with every timer late. */
     synchronized void passUnnoticed(Duration span) {
         nowNanos += span.toNanos();
         wallNanos += span.toNanos();
     }
 
-    /** Lets time pass, and fires what is due on the way, in order. */
+    /** Lets time pass, and fires the timers that become due, in order. */
     void pass(Duration span) {
         long untilAtNanos = now() + span.toNanos();
         for (Entry next = nextUntil(untilAtNanos); next != null; next = nextUntil(untilAtNanos)) {
@@ -133,7 +133,7 @@ final class StillRuntime implements LockRuntime {
         return next;
     }
 
-    /** From now on time passes while a thread waits, from timer to timer. */
+    /** From now on, lets time pass while a thread waits, from timer to timer. */
     synchronized void passesInWaits() {
         passesInWaits = true;
     }
@@ -159,12 +159,12 @@ final class StillRuntime implements LockRuntime {
         return entries.size();
     }
 
-    /** What starts a thread, an executor or a timer, fails so many times. */
+    /** Makes this number of starts of a thread, an executor or a timer fail. */
     synchronized void failToStart(int times) {
         failToStart(times, 0);
     }
 
-    /** The same, from the one on that comes after so many. */
+    /** Does the same, after this number of successful starts. */
     synchronized void failToStart(int times, int after) {
         failures = times;
         failuresAfter = after;
@@ -177,12 +177,15 @@ final class StillRuntime implements LockRuntime {
         }
     }
 
-    /** Callbacks are not run from now on, as where each thread of them is late; those that come once it is closed never are. */
+    /**
+     * Holds callbacks from now on, as if each of their threads were late. Callbacks that are submitted after the close
+     * never run.
+     */
     synchronized void holdCallbacks() {
         held = new ArrayList<>();
     }
 
-    /** Runs those that were held, and what comes from now on at once. */
+    /** Runs the held callbacks, and from now on all others at once. */
     void runCallbacks() {
         List<Runnable> late;
         synchronized (this) {
@@ -206,7 +209,7 @@ final class StillRuntime implements LockRuntime {
         task.run();
     }
 
-    /** Nothing can be drawn by lot, so many times. */
+    /** Makes this number of draws of random bytes or numbers fail. */
     synchronized void failToDraw(int times) {
         undrawn = times;
     }

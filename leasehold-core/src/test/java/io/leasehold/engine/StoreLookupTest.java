@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A URI opens a store of its scheme, or says what is missing for it. */
+/** A URI opens a store of its scheme, or the message names what is missing. */
 @Tag("quick")
 final class StoreLookupTest {
 

@@ -13,13 +13,15 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** After a suspension of the machine no look of any thread finds a lease valid that nobody has confirmed since. */
+/**
+ * After a suspension of the machine, no query of any thread reports a lease as valid before a renewal has confirmed it.
+ */
 @Tag("quick")
 @Timeout(120)
 final class SuspensionTest {
 
     private static final Duration HOUR = Duration.ofHours(1);
-    /** More reads of clocks than any single step of the engine makes. */
+    /** More than the number of clock reads in any single step of the engine. */
     private static final int MAX_READS = 30;
 
     private final StillRuntime runtime = new StillRuntime();
@@ -34,7 +36,7 @@ final class SuspensionTest {
         return shop.keeper().begin(shop.context.suspensions().mark(), null);
     }
 
-    /** Stops this thread before its n-th read of a clock, and tells the others. */
+    /** Stops this thread before its n-th read of a clock, and notifies the others. */
     private static final class Stop implements Runnable {
         private final Thread who;
         private final int before;
@@ -74,7 +76,7 @@ final class SuspensionTest {
         }
     }
 
-    /** Wherever the thread stands that has just noticed the suspension, no other thread sees a lease as valid. */
+    /** Wherever the thread that has just detected the suspension stands, no other thread sees a lease as valid. */
     @Test
     void whatOneThreadIsNoticingNoOtherThreadMisses() throws Exception {
         for (int before = 1; before <= MAX_READS; before++) {
@@ -115,7 +117,7 @@ final class SuspensionTest {
         }
     }
 
-    /** At whichever read of a clock the suspension comes while the clocks are looked at, it is noticed. */
+    /** If the suspension occurs during a comparison of the clocks, at any read, it is detected. */
     @Test
     void aSuspensionWhileTheClocksAreLookedAtIsNoticed() {
         for (int at = 1; at <= MAX_READS; at++) {
@@ -155,7 +157,7 @@ final class SuspensionTest {
         });
     }
 
-    /** A thread that begins to watch and is slow in it hides nothing from the hold of another. */
+    /** A thread that begins to watch slowly hides no suspension from the hold of another thread. */
     @Test
     void aSlowBeginningHidesNoSuspensionFromAnotherHold() throws Exception {
         for (int before = 1; before <= MAX_READS; before++) {
@@ -181,7 +183,7 @@ final class SuspensionTest {
         }
     }
 
-    /** What was slewed over the day is no suspension. */
+    /** The sum of slewing over a day is no suspension. */
     @Test
     void aSlewedClockIsNoSuspension() {
         LeaseHandle lease = shop.keeper().begin(shop.context.suspensions().mark(), null);
@@ -209,7 +211,7 @@ final class SuspensionTest {
         return lease;
     }
 
-    /** The hand-over itself works, so that the test above looks at what it means to. */
+    /** The hand-over itself works, so the test above checks what it is meant to check. */
     @Test
     void aLiveLeaseIsHandedToALocalWaiter() {
         AcquireAttempt waiter = shop.waiter();
@@ -264,7 +266,7 @@ final class SuspensionTest {
         store.renewals().get(renewal).answer().completeExceptionally(new IllegalStateException("no answer"));
     }
 
-    /** A lease that nothing renews is confirmed all the same, however often that fails at first. */
+    /** A lease that nothing renews is confirmed nevertheless, however often the confirmation fails at first. */
     @Test
     void aFixedTtlIsConfirmedAgainWhenTheFirstRenewalsFail() {
         Workshop fixed = new Workshop(

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Clocks, timers, threads and chance of the real world. */
+/** The real clocks, timers, threads and random numbers. */
 @Tag("quick")
 @Timeout(60)
 final class SystemLockRuntimeTest {
@@ -46,7 +46,7 @@ final class SystemLockRuntimeTest {
     void timersRunInOrderOnceAndAlsoAfterOneThatFailed() throws Exception {
         List<Integer> ran = Collections.synchronizedList(new ArrayList<>());
         CountDownLatch last = new CountDownLatch(1);
-        // Far enough apart for a machine that is busy between two of these calls.
+        // The delays differ enough for a machine that is busy between two of these calls.
         runtime.schedule(1_500 * MS, () -> {
             ran.add(3);
             last.countDown();
@@ -71,7 +71,7 @@ final class SystemLockRuntimeTest {
         assertThat(Math.abs(runtime.wallMillis() - System.currentTimeMillis())).isLessThan(60_000);
     }
 
-    /** No thread of a lock client keeps a process alive, and each says by its name what it is. */
+    /** No thread of a lock client keeps a process alive, and the name of each thread states its purpose. */
     @Test
     void everyThreadIsADaemonWithAName() throws Exception {
         for (boolean work : new boolean[] {true, false}) {
@@ -101,7 +101,7 @@ final class SystemLockRuntimeTest {
         ran.get(30, TimeUnit.SECONDS);
     }
 
-    /** Futures of the user's may depend on a callback: it comes also after the close. A timer does not. */
+    /** A user's future may depend on a callback, so callbacks run even after the close. Timers do not. */
     @Test
     void afterTheCloseCallbacksStillRunAndTimersDoNot() throws Exception {
         List<String> ran = Collections.synchronizedList(new ArrayList<>());
@@ -182,7 +182,7 @@ final class SystemLockRuntimeTest {
         assertThat(kept.get()).isNull();
     }
 
-    /** A lock that is asked for and given back all day leaves no place in the queue of the timers. */
+    /** Acquiring and releasing a lock all day leaves nothing in the queue of the timers. */
     @Test
     void timersThatWereCancelledTakeNoPlace() throws Exception {
         Field field = SystemLockRuntime.class.getDeclaredField("timers");

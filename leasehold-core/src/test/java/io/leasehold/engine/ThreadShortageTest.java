@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What becomes of callbacks for which the system can start no thread. */
+/** The callbacks for which the system cannot start a thread. */
 @Tag("quick")
 @Timeout(120)
 final class ThreadShortageTest {
@@ -31,7 +31,7 @@ final class ThreadShortageTest {
         }
     }
 
-    /** Threads that cannot be started while the test says so. */
+    /** A factory that cannot start threads while the test says so. */
     private static final class Scarce implements ThreadFactory {
         final AtomicInteger failed = new AtomicInteger();
         volatile boolean none = true;
@@ -53,7 +53,7 @@ final class ThreadShortageTest {
         }
     }
 
-    /** However many callbacks wait for a thread, the timer thread fails once each time it looks. */
+    /** However many callbacks wait for a thread, each retry costs the timer thread one failure. */
     @Test
     void callbacksThatWaitForAThreadAreTriedAsOne() throws Exception {
         Scarce threads = new Scarce();
@@ -73,7 +73,7 @@ final class ThreadShortageTest {
         runtime.close();
     }
 
-    /** A future may depend on it. */
+    /** A future may depend on the callback. */
     @Test
     void callbacksThatWaitForAThreadRunWhenTheClientCloses() throws Exception {
         SystemLockRuntime runtime = new SystemLockRuntime(new Scarce());
@@ -85,7 +85,7 @@ final class ThreadShortageTest {
         assertThat(ran.await(30, TimeUnit.SECONDS)).isTrue();
     }
 
-    /** Each shortage ends, and has one line of the log. */
+    /** Each shortage ends, and causes one line in the log. */
     @Test
     void eachShortageOfThreadsEndsAndIsToldOnce() throws Exception {
         Scarce threads = new Scarce();
@@ -99,7 +99,7 @@ final class ThreadShortageTest {
                 CountDownLatch ran = new CountDownLatch(3);
                 threads.none = true;
                 for (int i = 0; i < 3; i++) {
-                    // They keep their threads: the next shortage needs others.
+                    // These tasks keep their threads: the next shortage needs others.
                     runtime.execute(() -> {
                         ran.countDown();
                         awaitQuietly(over);
@@ -111,7 +111,7 @@ final class ThreadShortageTest {
                 assertThat(ran.getCount()).isEqualTo(3);
                 threads.none = false;
                 assertThat(ran.await(60, TimeUnit.SECONDS)).isTrue();
-                // The thread of timers finds out that no task is left before it does anything else.
+                // The timer thread detects that no task is left before it does anything else.
                 CountDownLatch noneIsLeft = new CountDownLatch(1);
                 runtime.schedule(0, noneIsLeft::countDown);
                 assertThat(noneIsLeft.await(60, TimeUnit.SECONDS)).isTrue();

@@ -15,7 +15,7 @@ import java.util.Random;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** One timer for all entries: each runs once, at its time and in its order, unless it is taken back. */
+/** One timer for all entries: each entry runs once, at its time and in its order, unless it is cancelled. */
 @Tag("quick")
 final class TimerQueueTest {
 
@@ -25,14 +25,14 @@ final class TimerQueueTest {
     private final TimerQueue timeline = new TimerQueue(runtime);
     private final List<Integer> ran = new ArrayList<>();
 
-    /** An entry, and when it is due. */
+    /** An entry and its due time. */
     private record Due(int id, long atMillis, LockRuntime.Timer timer) {}
 
     private Due due(int id, long atMillis) {
         return new Due(id, atMillis, timeline.schedule(atMillis * MS, () -> ran.add(id)));
     }
 
-    /** Whatever is added and taken back in whatever order, what is left runs in the order of its times. */
+    /** After any order of additions and cancellations, the remaining entries run in the order of their times. */
     @Test
     void whatIsNotTakenBackRunsInOrder() {
         for (int seed = 0; seed < 300; seed++) {
@@ -100,7 +100,7 @@ final class TimerQueueTest {
         assertThat(ran).containsExactly(1);
     }
 
-    /** Taking and releasing locks all day wakes no timer thread. */
+    /** Acquiring and releasing locks all day does not wake the timer thread. */
     @Test
     void whatIsAddedLaterOrTakenBackArmsNothing() {
         due(1, 10);
@@ -112,7 +112,7 @@ final class TimerQueueTest {
         assertThat(runtime.timers()).isZero();
     }
 
-    /** Behind an entry that waits, as past leases are behind one that is held. */
+    /** The entries are behind one that waits, as past leases are behind a lease that is held. */
     @Test
     void ofAThousandThatAreTakenBackHardlyAnyIsKept() throws ReflectiveOperationException {
         due(0, 1);
@@ -137,7 +137,7 @@ final class TimerQueueTest {
         assertThat(ran).containsExactly(2, 3);
     }
 
-    /** A timer that fires although it was just cancelled leaves one timer, not two that follow each other for ever. */
+    /** A timer that fires although it was just cancelled leaves one timer, not two endless chains. */
     @Test
     void aTimerThatIsCancelledTooLateLeavesNoSecondChain() {
         List<Runnable> cancelledTooLate = new ArrayList<>();

@@ -8,7 +8,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Every formula with its numbers, as docs/contracts.md gives them. */
+/** Every formula with its numbers, as given in docs/contracts.md. */
 @Tag("quick")
 final class TimingsTest {
 
@@ -114,7 +114,7 @@ final class TimingsTest {
                 .isBetween(Duration.ofMillis(30_001), Duration.ofMillis(30_002));
     }
 
-    /** A round over nodes may take two of their timeouts, and never less time than it would have without one. */
+    /** A round over nodes may take two of their timeouts, but never less time than without a given timeout. */
     @Test
     void anAnswerMayTakeTheTimeoutThatIsGivenOrTwoOfThemOverNodes() {
         LockOptions usual = LockOptions.defaults().ttl(Duration.ofSeconds(30));

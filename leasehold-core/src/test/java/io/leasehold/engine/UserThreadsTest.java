@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What users do in their callbacks and their work holds up neither a loss nor other work. */
+/** User code in callbacks and in work delays neither the report of a loss nor other work. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(120)
@@ -54,7 +54,7 @@ final class UserThreadsTest {
         }
     }
 
-    /** Puts many works in the way, has a lease lost, and looks whether its holder hears of it. */
+    /** Submits many blocking works, loses a lease, and checks whether its holder is notified. */
     private void tellsOfALossBeside(LockClient locks, CountDownLatch begun) throws Exception {
         List<CompletableFuture<String>> works = new ArrayList<>();
         for (int i = 0; i < MANY; i++) {
@@ -106,7 +106,7 @@ final class UserThreadsTest {
         }
     }
 
-    /** Who continues there may block: neither the store's thread nor that of the release is kept by it. */
+    /** Code that continues there may block: it delays neither the store's thread nor that of the release. */
     @Test
     void whatFollowsTheEndOfALeaseRunsOnAThreadForCallbacks() throws Exception {
         try (LockClient locks = Leasehold.connect("memory:")) {
@@ -128,7 +128,7 @@ final class UserThreadsTest {
         }
     }
 
-    /** What follows may block: the thread that brings the news has to bring it to others, too. */
+    /** Dependent stages may block: the thread that delivers the event must deliver events to others, too. */
     @Test
     void whatFollowsARiskOrARefusalRunsOnAThreadForCallbacks() throws Exception {
         SilentStore store = new SilentStore();
@@ -167,7 +167,7 @@ final class UserThreadsTest {
                             lease -> CompletableFuture.completedFuture(
                                     Thread.currentThread().getName()));
             assertThat(ran.get(30, TimeUnit.SECONDS)).isEqualTo("mine");
-            // Full with one work, and nothing else waits for it.
+            // The executor is full with one work, and nothing else waits for it.
             tellsOfALossBeside(locks, new CountDownLatch(1));
         } finally {
             one.shutdown();
@@ -208,7 +208,7 @@ final class UserThreadsTest {
         }
     }
 
-    /** Cancelling after the work has begun does not take the lock from under it. */
+    /** A cancellation after the work has begun does not release the lock during the work. */
     @Test
     void cancellingLeavesTheLockToTheWorkThatHasBegun() throws Exception {
         try (LockClient locks = Leasehold.connect("memory:")) {
@@ -224,7 +224,7 @@ final class UserThreadsTest {
         }
     }
 
-    /** The thread that brings the answer of the store brings all others, too. */
+    /** The thread that delivers this answer of the store delivers all others, too. */
     @Test
     void anExecutorThatRunsWorkWhereItIsSubmittedHoldsUpNoReply() throws Exception {
         SilentStore store = new SilentStore();

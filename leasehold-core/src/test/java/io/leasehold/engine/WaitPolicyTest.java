@@ -9,7 +9,7 @@ import java.util.OptionalLong;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** How long a waiter waits, at both ends of what chance may say. */
+/** The delays of a waiter, at both ends of the range of random numbers. */
 @Tag("quick")
 final class WaitPolicyTest {
 

@@ -21,7 +21,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** An attempt that an Error meets, at whichever reading of a clock: it ends or goes on, and nothing stays taken for nobody. */
+/**
+ * At whichever read of a clock an Error occurs in an attempt, the attempt ends or continues, and no lock stays taken
+ * without a holder.
+ */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(60)
@@ -56,7 +59,10 @@ final class WaiterErrorsTest {
         store.acquires().get(0).answer().complete(new AcquireReply.Busy(null, 7, List.of()));
     }
 
-    /** Fails each reading in turn during the step, until the step reads no more; what came before is as it should be. */
+    /**
+     * Fails each read in turn during the step, until the step makes no further read. The step before it runs without
+     * failures.
+     */
     private void whicheverReadingFails(String what, Step before, Step step) {
         boolean met = true;
         for (int at = 1; met; at++) {

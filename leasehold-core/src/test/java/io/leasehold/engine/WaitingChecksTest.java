@@ -10,7 +10,10 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** When a check that waits for a renewal is answered, and how: directed, and over every order of events up to a length. */
+/**
+ * The answers to a check that waits for a renewal, and their times: single cases, and every order of events up to a
+ * length.
+ */
 @Tag("quick")
 final class WaitingChecksTest {
 
@@ -21,7 +24,7 @@ final class WaitingChecksTest {
     private static final Timings TIMINGS = Timings.of(OPTIONS, false);
     private static final long ANSWER = TIMINGS.answerNanos();
 
-    /** A grant, and the checks that wait at it. */
+    /** A grant and its waiting checks. */
     private static final class Life {
 
         private long now = 500 * MS;
@@ -170,7 +173,7 @@ final class WaitingChecksTest {
             held.answer(succeeds);
             assertThat(check.verdicts).isEmpty();
             assertThat(held.leave()).isTrue();
-            // The whole time limit of the store again.
+            // Again the whole time limit of the store.
             held.pass(ANSWER / MS - 71);
             held.pass(1);
             assertThat(check.verdicts).isEmpty();
@@ -232,7 +235,7 @@ final class WaitingChecksTest {
             WaitingChecks.Verdict expected =
                     cause == null ? new WaitingChecks.GivenBack() : new WaitingChecks.Lost(cause);
             assertThat(checks).allSatisfy(check -> assertThat(check.verdicts).containsExactly(expected));
-            // One that comes later is answered at once.
+            // A later check is answered at once.
             assertThat(held.ask(100).verdicts).containsExactly(expected);
             assertThat(held.waiting.isEmpty()).isTrue();
         }

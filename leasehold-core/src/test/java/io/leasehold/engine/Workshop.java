@@ -11,7 +11,7 @@ import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.TokenRange;
 import java.util.List;
 
-/** The parts of one client, wired as {@link EngineClient} does, within reach of a test. */
+/** The parts of one client, connected as in {@link EngineClient}, and accessible to a test. */
 final class Workshop {
 
     static final LockName NAME = LockName.exactly("the-lock");
@@ -58,7 +58,7 @@ final class Workshop {
         return new AcquireAttempt(NAME, settings, maxWaitNanos, context, queues, null);
     }
 
-    /** A grant of 64 tokens from now on. */
+    /** Returns a grant of 64 tokens that starts now. */
     Grant grant() {
         return new Grant(OwnerToken.draw(runtime), TokenRange.of(1_000, 64), runtime.nanoTime(), Incarnation.DURABLE);
     }

@@ -11,7 +11,7 @@ import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a failure consists of. */
+/** The parts of a failure. */
 @Tag("quick")
 final class FailureTest {
 

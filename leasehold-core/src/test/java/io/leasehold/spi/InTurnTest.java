@@ -13,7 +13,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** How many questions are under way, and which answers count. */
+/** The number of requests in flight, and the answers that count. */
 @Tag("quick")
 final class InTurnTest {
 

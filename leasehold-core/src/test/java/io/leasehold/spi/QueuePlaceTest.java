@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a process knows of its place in a queue: one rule at a time, and in every order of events. */
+/** The knowledge of a process about its place in a queue: one rule at a time, and in every order of events. */
 @Tag("quick")
 class QueuePlaceTest {
 
@@ -162,7 +162,7 @@ class QueuePlaceTest {
         assertThat(robbed.removed(false)).as("was not there").isFalse();
     }
 
-    /** What a store and its callers do to a place. */
+    /** The events that a store and its callers report to a place. */
     private enum Event {
         MADE,
         MADE_ANEW,
@@ -176,7 +176,7 @@ class QueuePlaceTest {
         REMOVED
     }
 
-    /** Each order of six events: what was ended gets nothing, and a hold does not outlive its entry. */
+    /** In each order of six events, an ended attempt receives nothing, and a hold does not outlive its entry. */
     @Test
     void inEveryOrderNothingIsGrantedAfterTheEndNorHeldWithoutItsEntry() {
         Event[] events = Event.values();

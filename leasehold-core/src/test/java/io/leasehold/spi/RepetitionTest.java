@@ -9,7 +9,7 @@ import java.util.OptionalLong;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** One copy at a time, pauses that double up to a bound, until the time is over. */
+/** One copy is in flight at a time, with pauses that double up to a maximum, until the time is over. */
 @Tag("quick")
 final class RepetitionTest {
 

@@ -7,7 +7,7 @@ import java.lang.reflect.Proxy;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** How old a sending is by two clocks of which one may stand still. */
+/** The age of a request by two clocks, one of which may stop. */
 @Tag("quick")
 final class SendingTest {
 

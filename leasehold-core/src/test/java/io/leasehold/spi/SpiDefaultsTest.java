@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What an implementation has that says nothing else. */
+/** The defaults of an implementation that overrides nothing. */
 @Tag("quick")
 final class SpiDefaultsTest {
 
@@ -25,7 +25,7 @@ final class SpiDefaultsTest {
 
     private final List<String> called = new ArrayList<>();
 
-    /** Of which only the defaults exist; each other call is noted. */
+    /** An instance that has only the default methods; each other call is recorded. */
     private <T> T plain(Class<T> type) {
         return type.cast(Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {

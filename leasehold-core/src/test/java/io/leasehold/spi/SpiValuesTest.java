@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The values that engine and stores exchange. */
+/** The values that the engine and the stores exchange. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class SpiValuesTest {
@@ -141,7 +141,7 @@ final class SpiValuesTest {
         }
     }
 
-    // ---- names as stores write them
+    // ---- encoded names
 
     @Test
     void aPlainNameIsReadBackAsItWas() {

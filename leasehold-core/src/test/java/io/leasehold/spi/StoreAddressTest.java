@@ -15,7 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a store URI with hosts says, and that whatever breaks a rule is refused with the rule. */
+/** The parts of a store URI with hosts, and the refusal of each violation with its rule. */
 @Tag("quick")
 final class StoreAddressTest {
 

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Nothing that could be a password is ever printed. */
+/** No text that could be a password is ever printed. */
 @Tag("quick")
 final class StoreUriTest {
 
@@ -65,7 +65,7 @@ final class StoreUriTest {
         assertThat(StoreUri.parse(text).redacted()).isEqualTo(text);
     }
 
-    /** The host is what tells one store from another in a message. */
+    /** The host distinguishes one store from another in a message. */
     @Test
     void aPasswordThatLooksLikeAParameterHidesNotTheHost() {
         assertThat(StoreUri.parse("redis://user:password=s3cret@h/0").redacted())

@@ -18,7 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Each verb passes the answer on, and turns an error and a silence into the store's words. */
+/** Each verb passes the answer on, and converts an error or a missing answer into the store's own errors. */
 @Tag("quick")
 final class TimedRepliesTest {
 
@@ -28,7 +28,7 @@ final class TimedRepliesTest {
     private static final long LIMIT = 1_000;
 
     private final HandClock clock = new HandClock();
-    /** What the translation of errors throws instead of translating. */
+    /** The error that the translation of errors throws, if any. */
     private Error untranslatable;
 
     private final TimedReplies replies = new TimedReplies(clock, new Words());
@@ -54,7 +54,7 @@ final class TimedRepliesTest {
         }
     }
 
-    /** A class of the driver is missing, for example: the caller is told, and does not wait for ever. */
+    /** For example, a class of the driver is missing: the caller is notified, and does not wait forever. */
     @Test
     void anErrorThatCannotBeTranslatedIsTheAnswer() {
         untranslatable = new NoClassDefFoundError("made by the test");

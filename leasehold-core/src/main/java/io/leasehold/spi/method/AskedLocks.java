@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record AskedLocks(String holderId, List<LockName> names, boolean several) {
 
-    /** Whether both contain a common lock. */
+    /** Whether both have a lock in common. */
     public boolean overlap(AskedLocks others) {
         return holderId.equals(others.holderId) && !Collections.disjoint(names, others.names);
     }

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LeaseScope {
 
-    /** How often a commit is checked while renewals of one hold take the validity of another. */
+    /** The number of checks of a commit while renewals of one hold use up the validity of another. */
     private static final int COMMIT_LOOKS = 3;
 
     private static final ThreadLocal<@Nullable LeaseScope> CURRENT = new ThreadLocal<>();
@@ -122,7 +122,7 @@ public final class LeaseScope {
     }
 
     /**
-     * Checks, before a commit, that this hold and all around it are valid for long enough.
+     * Checks, before a commit, that this hold and all holds around it are valid for long enough.
      *
      * @throws LeaseLostException if one has ended
      * @throws LeaseAtRiskException if one is valid for less than its commit guard, even after a renewal
@@ -143,8 +143,8 @@ public final class LeaseScope {
     }
 
     /**
-     * A scope whose hold is valid for less than its guard at this moment, or null. It asks nothing: a renewal takes time, which the
-     * holds that were checked before it have lost.
+     * Returns a scope whose hold is valid for less than its guard at this moment, or null. Does not ask the store:
+     * during a renewal, the holds that were checked before it lose validity.
      */
     private @Nullable LeaseScope tooShort() {
         for (LeaseScope scope = this; scope != null; scope = scope.outer) {
@@ -173,14 +173,14 @@ public final class LeaseScope {
         }
     }
 
-    /** A check has renewed the hold already, unless nothing renews it by itself. */
+    /** Refuses a second renewal: the check has already renewed the hold, unless nothing renews it automatically. */
     private static void refuseIfRenewed(LeaseAtRiskException atRisk) {
         if (atRisk.getCause() != null) {
             throw atRisk;
         }
     }
 
-    /** The exception for a failed renewal: the loss if it was one, else the risk. */
+    /** Returns the exception for a failed renewal: the loss if it was one, else the risk. */
     private static RuntimeException notRenewed(Throwable failure, LeaseAtRiskException atRisk) {
         if (failure instanceof LeaseLostException lost) {
             return lost;
@@ -204,7 +204,7 @@ public final class LeaseScope {
         });
     }
 
-    /** Begins a step for this scope and all around it, and completes when all have. */
+    /** Begins a step for this scope and all scopes around it; completes when all steps have completed. */
     private CompletableFuture<Void> ofAll(Function<LeaseScope, CompletableFuture<Void>> step) {
         CompletableFuture<Void> all = CompletableFuture.completedFuture(null);
         for (LeaseScope scope = this; scope != null; scope = scope.outer) {
@@ -237,7 +237,10 @@ public final class LeaseScope {
         return error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
     }
 
-    /** The loss of a hold as far as is known at this moment, without asking the store; null if it is held or was released. */
+    /**
+     * Returns the loss of a hold as far as it is known at this moment, without a request to the store. Null if the hold
+     * is held or was released.
+     */
     public static @Nullable LeaseLostException lossOf(Hold hold) {
         AtomicReference<@Nullable LeaseLostException> known = new AtomicReference<>();
         InlineThread.run(() -> {

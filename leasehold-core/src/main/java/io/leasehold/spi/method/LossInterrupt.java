@@ -20,7 +20,7 @@ public final class LossInterrupt {
     private boolean over;
     private boolean delivered;
 
-    /** Whether the thread was already interrupted when the loss came. */
+    /** Whether the thread was already interrupted when the loss was reported. */
     private boolean hidden;
 
     private LossInterrupt() {}

@@ -11,7 +11,7 @@ public final class InTurn {
 
     private InTurn() {}
 
-    /** Whether any answer is true. Each request follows the answer to the previous one, and all are sent. */
+    /** Returns whether any answer is true. Each request follows the answer to the previous one, and all are sent. */
     public static <T> CompletableFuture<Boolean> any(
             List<T> elements, Function<? super T, CompletableFuture<Boolean>> question) {
         CompletableFuture<Boolean> any = CompletableFuture.completedFuture(false);

@@ -18,12 +18,13 @@ public final class KeptUntil {
     private long untilAtNanos;
     private LockRuntime.@Nullable Timer timer;
     /**
-     * The time at which the timer fires. It checks the deadline then, so that moving the deadline needs no new timer.
+     * The time at which the timer fires. The timer then checks the deadline, so that moving the deadline needs no new
+     * timer.
      */
     private long timerAtNanos;
 
     /**
-     * Creates it without a deadline: nothing runs.
+     * Creates an instance without a deadline: nothing runs.
      *
      * @param over the task; must be short and must not block
      */

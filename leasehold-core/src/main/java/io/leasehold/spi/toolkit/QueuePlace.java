@@ -45,11 +45,11 @@ public final class QueuePlace<E> {
 
     /** The meaning of a grant for this place. */
     public enum Turn {
-        /** It holds from now on. */
+        /** The attempt holds the lock from now on. */
         BEGUN,
-        /** It has held already. */
+        /** The attempt already held the lock. */
         HELD,
-        /** It was ended, or its entry is gone: the grant is not reported. */
+        /** The attempt was ended, or its entry is gone: the grant is not reported. */
         OVER
     }
 
@@ -85,8 +85,8 @@ public final class QueuePlace<E> {
     // ---- requests
 
     /**
-     * The answer to a recheck from memory, while the watch is active: a request to the store would tell nothing new. A
-     * waiter that asks before its recheck has received a signal, and must not be delayed.
+     * Answers a recheck from memory while the watch is active: a request to the store would return nothing new. A
+     * waiter that asks before its recheck is due has received a signal, and must not be delayed.
      *
      * @param sure whether the watch and the entry are kept, as far as this process can tell
      */
@@ -101,8 +101,8 @@ public final class QueuePlace<E> {
     }
 
     /**
-     * The answer to a request that needs no further read of the queue after this many, or empty: it was ended, or its
-     * entry does not last.
+     * Answers a request without a further read of the queue after this many reads, if the attempt was ended, or its
+     * entry does not last; otherwise empty.
      */
     public synchronized Optional<AcquireReply> givenUp(int looks) {
         if (ended) {
@@ -113,7 +113,7 @@ public final class QueuePlace<E> {
                 : Optional.of(givenUp("its entry in the queue was removed again and again"));
     }
 
-    /** The answer to a request that cannot be granted, for this reason. */
+    /** Answers a request that cannot be granted, for this reason. */
     public AcquireReply givenUp(String why) {
         String message = "acquire of \"" + name + "\" at " + store + " was given up: " + why;
         return new AcquireReply.Failed(FailureKind.NO_EFFECT, new StoreUnavailableException(message, null), 0);
@@ -124,12 +124,12 @@ public final class QueuePlace<E> {
         return entry;
     }
 
-    /** The store has created the entry. */
+    /** Records that the store has created the entry. */
     public synchronized void made(E made) {
         entry = made;
     }
 
-    /** The entry is gone, and with it the hold and the watch. */
+    /** Records that the entry is gone, and with it the hold and the watch. */
     public synchronized void gone() {
         entry = null;
         held = false;
@@ -138,18 +138,18 @@ public final class QueuePlace<E> {
 
     // ---- waiting
 
-    /** Notes that the entry before this one is watched from now on. */
+    /** Records that the entry before this one is watched from now on. */
     public synchronized void await() {
         awaiting = true;
     }
 
-    /** Nothing is watched any more. */
+    /** Records that nothing is watched any more. */
     public synchronized void awaitNothing() {
         awaiting = false;
     }
 
     /**
-     * The watch has reported a change, or has ended.
+     * Records that the watch has reported a change, or has ended.
      *
      * @return whether to ask again
      */
@@ -164,7 +164,7 @@ public final class QueuePlace<E> {
         return awaiting && !ended;
     }
 
-    /** The answer to a request that waits behind this holder. */
+    /** Answers a request that waits behind this holder. */
     public synchronized AcquireReply queued(@Nullable Holder holder, long nowNanos) {
         first = holder;
         queuedAtNanos = nowNanos;
@@ -173,7 +173,7 @@ public final class QueuePlace<E> {
 
     // ---- holding
 
-    /** The store has reported that this entry is the first. */
+    /** Records that the store has reported this entry as the first. */
     public synchronized Turn granted(E shown) {
         if (ended || !shown.equals(entry)) {
             return Turn.OVER;
@@ -184,20 +184,20 @@ public final class QueuePlace<E> {
         return turn;
     }
 
-    /** The entry with which it holds, or null. */
+    /** The entry with which the attempt holds the lock, or null. */
     public synchronized @Nullable E held() {
         return held && !ended ? entry : null;
     }
 
-    /** Whether it holds with this entry. */
+    /** Whether the attempt holds the lock with this entry. */
     public synchronized boolean isHeldWith(@Nullable E one) {
         return one != null && one.equals(held());
     }
 
     /**
-     * The entry was removed by force.
+     * Records that the entry was removed by force.
      *
-     * @return whether the attempt held with it, and must be notified
+     * @return whether the attempt held the lock with it, and must be notified
      */
     public synchronized boolean taken(E one) {
         boolean tells = isHeldWith(one);
@@ -212,7 +212,7 @@ public final class QueuePlace<E> {
     /**
      * Ends the attempt; its entry must still be removed.
      *
-     * @return whether it held until now
+     * @return whether the attempt held the lock until now
      */
     public synchronized boolean end() {
         boolean was = held && !ended;
@@ -220,16 +220,16 @@ public final class QueuePlace<E> {
         return was;
     }
 
-    /** Whether it was ended. */
+    /** Whether the attempt was ended. */
     public synchronized boolean isEnded() {
         return ended;
     }
 
     /**
-     * The removal was answered, and nothing of it is left.
+     * Records that the removal was answered, and nothing of the entry is left.
      *
      * @param deleted whether the entry was there
-     * @return whether it held until now
+     * @return whether the attempt held the lock until now
      */
     public synchronized boolean removed(boolean deleted) {
         boolean was = held && deleted;

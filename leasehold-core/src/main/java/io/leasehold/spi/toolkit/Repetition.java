@@ -37,7 +37,7 @@ public final class Repetition {
     }
 
     /**
-     * A copy has failed.
+     * Records that a copy has failed.
      *
      * @param leftNanos the remaining time for repetitions
      * @return the pause before the next copy, at most the remaining time; empty if no other follows

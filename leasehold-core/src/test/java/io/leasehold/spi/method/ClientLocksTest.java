@@ -15,7 +15,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The options of a method at the locks of a client, and what is refused of them. */
+/** The options of a method at the locks of a client, and the refusal of unsupported options. */
 @Tag("quick")
 class ClientLocksTest {
 

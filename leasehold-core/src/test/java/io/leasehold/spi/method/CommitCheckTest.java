@@ -22,14 +22,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests of the check before a commit: each lease has a clock of its own that renewals move. */
+/** The check before a commit: each lease has its own clock, which renewals move. */
 @SuppressWarnings("FutureReturnValueIgnored") // what they answer is asked elsewhere
 @Tag("quick")
 class CommitCheckTest {
 
     private static final Duration GUARD = Duration.ofSeconds(1);
 
-    /** Valid for some milliseconds, from which the renewal of another takes its own. */
+    /** Valid for some milliseconds; the renewal of another hold uses up a part of them. */
     private static final class Validity {
         private final LockName name;
         private long millis;
@@ -141,7 +141,7 @@ class CommitCheckTest {
         assertThat(outer.renewals).isOne();
     }
 
-    /** All are valid at one moment, or the commit is refused. */
+    /** All holds are valid at one moment, or the commit is refused. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void renewalsThatCostEachOtherTheirValidityEnd(boolean async) {
@@ -155,7 +155,7 @@ class CommitCheckTest {
         assertThat(outer.renewals).isEqualTo(3);
     }
 
-    /** Listeners, timers and the ends of bodies ask for a loss: that must cost no request and no wait. */
+    /** Listeners, timers and the ends of bodies query a loss: that must cost no request and no wait. */
     @Test
     void theLossThatIsKnownIsToldWithoutARenewal() {
         LeaseLostException lost = new LeaseLostException(LockName.of("x"), LossCause.EXPIRED, "it was not renewed");
@@ -185,7 +185,7 @@ class CommitCheckTest {
         assertThatThrownBy(() -> check(held.scope(null), async)).isSameAs(held.refusal);
     }
 
-    /** In whatever order the renewals are answered. */
+    /** The renewals may be answered in any order. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void eachRenewalIsWaitedForBeforeTheCommit(boolean innerFirst) {
@@ -200,7 +200,7 @@ class CommitCheckTest {
         assertThat(check).isCompleted();
     }
 
-    /** Valid once its renewal is answered. */
+    /** Returns a hold that is valid once its renewal is answered. */
     private static Hold atRisk(CompletableFuture<Void> renewal) {
         return (Hold) Proxy.newProxyInstance(
                 Hold.class.getClassLoader(), new Class<?>[] {Hold.class}, (proxy, method, args) -> {

@@ -12,11 +12,11 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Which interrupt of a loss reaches which body, and which stays. */
+/** The interrupts after a loss: the body that each one reaches, and the interrupts that stay. */
 @Tag("quick")
 class LossInterruptTest {
 
-    /** A hold whose loss comes when the test says so. */
+    /** A hold that is lost when the test says so. */
     private static final class Losing {
         private final List<Consumer<LossCause>> told = new ArrayList<>();
         private boolean toldAtOnce;
@@ -84,7 +84,7 @@ class LossInterruptTest {
         ofOuter.callOff();
     }
 
-    /** The inner body has taken the interrupt for its own, and ends at once. */
+    /** The inner body has consumed the interrupt as its own, and ends at once. */
     @Test
     void anInterruptThatTheInnerBodyHasUsedComesForTheBodyAround() {
         LossInterrupt ofOuter = LossInterrupt.armed(outer.hold());
@@ -97,7 +97,7 @@ class LossInterruptTest {
         ofOuter.callOff();
     }
 
-    /** What the body around has heard already is not told twice. */
+    /** The outer body is not interrupted again for a loss that it has already noticed. */
     @Test
     void anInterruptThatABodyAroundHasUsedDoesNotComeAgain() {
         LossInterrupt ofOuter = LossInterrupt.armed(outer.hold());
@@ -110,7 +110,7 @@ class LossInterruptTest {
         ofOuter.callOff();
     }
 
-    /** The second body inside the same one around. */
+    /** The second body inside the same outer body. */
     @Test
     void theBodyAroundIsFoundBehindEachBodyInIt() {
         LossInterrupt ofOuter = LossInterrupt.armed(outer.hold());

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a body inside others knows of them, and what a transaction that keeps a lease knows of its locks. */
+/** The bodies around a body, and the locks of a transaction that keeps a lease. */
 @Tag("quick")
 class MethodBodiesTest {
 
@@ -27,7 +27,7 @@ class MethodBodiesTest {
 
     private @Nullable RuntimeException end;
 
-    /** Valid until {@link #end} says why not. */
+    /** Valid until {@link #end} sets the reason why it is not. */
     private final Hold hold = (Hold) Proxy.newProxyInstance(
             Hold.class.getClassLoader(), new Class<?>[] {Hold.class}, (proxy, method, arguments) -> {
                 if (method.getName().equals("ensureValidFor") && end != null) {
@@ -47,7 +47,7 @@ class MethodBodiesTest {
         return new LeaseScope(locks(names), hold, GUARD, null);
     }
 
-    /** From the innermost body on, whichever of those around it hears of transactions. */
+    /** From the innermost body outwards, the first body with a guardian is notified of the transaction. */
     @Test
     void aTransactionThatBeginsIsToldToTheNearestBodyThatHearsOfIt() {
         List<String> guarded = new ArrayList<>();
@@ -150,7 +150,7 @@ class MethodBodiesTest {
         assertThat(inner.commitGuard()).isEqualTo(GUARD);
     }
 
-    /** A body that was released inside itself commits nothing, whatever way it asks. */
+    /** A body that was released inside itself commits nothing, with either form of the check. */
     @Test
     void aCommitOfAReleasedBodyFailsWithoutAThreadToo() {
         end = new IllegalStateException("it was released");
