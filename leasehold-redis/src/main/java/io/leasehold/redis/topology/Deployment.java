@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Deployment {
 
-    /** How its servers belong together. */
+    /** The relation of the servers to each other. */
     public enum Kind {
         /** One server. */
         SINGLE("redis", 6379),
@@ -285,7 +285,7 @@ public final class Deployment {
         return new Deployment(Kind.SENTINEL, sentinels, data, StoreAddress.decoded(uri, name, "master's name"));
     }
 
-    /** How its servers belong together. */
+    /** The relation of the servers to each other. */
     public Kind kind() {
         return kind;
     }
