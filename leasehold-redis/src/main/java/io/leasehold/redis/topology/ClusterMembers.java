@@ -164,7 +164,7 @@ final class ClusterMembers {
                         Integer.parseInt(address.substring(colon + 1)));
     }
 
-    /** The links that are alive. */
+    /** The live links. */
     List<Link> live() {
         return all().stream().map(Connections::current).filter(Objects::nonNull).toList();
     }
@@ -205,9 +205,9 @@ final class ClusterMembers {
     }
 
     /**
-     * The links that are alive.
+     * The live links.
      *
-     * @throws LockStoreException if there is none
+     * @throws LockStoreException if no link is live
      */
     List<Link> connected() {
         List<Link> live = live();
