@@ -35,7 +35,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A store over independent nodes: the holder is the client for which a quorum of them keeps the lock (Redlock without
+ * A store over independent nodes. The holder is the client for which a quorum of them keeps the lock (Redlock without
  * its known flaws).
  *
  * <p><b>Guarantee.</b> Two holders are never inside their validity at once, and fencing tokens increase, while clocks
@@ -62,8 +62,8 @@ public final class QuorumStore implements LockStore, MemberSet {
     private volatile StoreSignals signals = StoreSignals.NONE;
     private final AtomicLong renewalRounds = new AtomicLong();
     /**
-     * The number of sessions above which those that never ended are swept, because the hold expired or the thread died;
-     * it is twice the number left by the last sweep.
+     * The number of sessions above which abandoned ones are swept: sessions that never ended, because the hold expired
+     * or the thread died. It is twice the number left by the last sweep.
      */
     private volatile int sweepAbove = MIN_SWEEP;
 
@@ -200,7 +200,7 @@ public final class QuorumStore implements LockStore, MemberSet {
 
                 @Override
                 public void lost(OwnerToken owner, LossCause cause) {
-                    // One node can only report on itself: the lock is lost if no quorum is left.
+                    // A node can only report on itself; the lock is lost if no quorum is left.
                     QuorumSession session = sessions.get(owner);
                     if (session != null) {
                         session.takenAt(from, owner, cause);
