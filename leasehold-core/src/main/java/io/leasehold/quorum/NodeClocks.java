@@ -15,9 +15,10 @@ import org.jspecify.annotations.Nullable;
  * each estimate is reduced by the drift since its last answer, so that it is never ahead of a clock that runs slower
  * than this client's. The client's wall clock has no influence.
  *
- * <p>If a node's clock jumps relative to the client's monotonic clock, or is further from the median than half the
- * bound, its votes do not count for at least the largest ttl: a jump forwards ends its keys early. If a quorum jumps by
- * the same span, the client's clock was paused. Two nodes with the same run id are the same server, which has one vote.
+ * <p>A node's votes do not count for at least the largest ttl in two cases: its clock jumps relative to the client's
+ * monotonic clock, or its clock is further from the median than half the bound. A jump forwards ends its keys early. If
+ * a quorum jumps by the same span, the client's clock was paused. Two nodes with the same run id are the same server,
+ * which has one vote.
  */
 final class NodeClocks {
 

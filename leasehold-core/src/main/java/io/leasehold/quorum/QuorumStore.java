@@ -38,9 +38,10 @@ import org.slf4j.LoggerFactory;
  * A store over independent nodes. The holder is the client for which a quorum of them keeps the lock (Redlock without
  * its known flaws).
  *
- * <p><b>Guarantee.</b> Two holders are never inside their validity at once, and fencing tokens increase, while clocks
- * run at the same rate within the drift, no node's clock jumps, and each node that loses its grants detects that: it
- * then grants nothing for one largest ttl. A minority of nodes may be down, slow or cut off without delaying requests.
+ * <p><b>Guarantee.</b> Two holders are never inside their validity at once, and fencing tokens increase, under three
+ * conditions: clocks run at the same rate within the drift; no node's clock jumps; each node that loses its grants
+ * detects that and then grants nothing for one largest ttl. A minority of nodes may be down, slow or cut off without
+ * delaying requests.
  *
  * <p>Each request goes to all nodes at once and is answered at the quorum-th yes, or as soon as a quorum has become
  * impossible. The store has no hand-over and no queue: nodes wake the first waiter, and any client that asks may get

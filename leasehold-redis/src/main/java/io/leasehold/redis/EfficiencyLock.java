@@ -17,8 +17,8 @@ import java.util.function.UnaryOperator;
  * passed.
  *
  * <p>The lock is a plain {@code SET key value NX PX ttl} on the key of the {@code DistributedLock} with the same name.
- * The two therefore exclude each other, and so does every client that sets the key in the same way. The object is
- * stateless, and all threads may use it; interruption and errors are as in {@link Acquirable}.
+ * Therefore the two exclude each other. They also exclude every other client that sets the key in the same way. The
+ * object is stateless, and all threads may use it; interruption and errors are as in {@link Acquirable}.
  */
 public interface EfficiencyLock extends Acquirable<Hold> {
 

@@ -81,7 +81,7 @@ public final class RedisFencingGuard implements FencingGuard {
     /**
      * Reads the value, which is empty if the key does not exist. Reading also registers the token.
      *
-     * @throws StaleTokenException if a newer holder has used this guard
+     * @throws StaleTokenException if a newer holder has used the value
      */
     public Optional<String> read(String key, long token) {
         Answer answer = ask(key, token, "read", "");
@@ -92,7 +92,7 @@ public final class RedisFencingGuard implements FencingGuard {
     /**
      * Replaces the value.
      *
-     * @throws StaleTokenException if a newer holder has used this guard; nothing was changed
+     * @throws StaleTokenException if a newer holder has used the value; nothing was changed
      */
     public void write(String key, long token, String value) {
         ask(key, token, "write", Objects.requireNonNull(value, "value"))
@@ -103,7 +103,7 @@ public final class RedisFencingGuard implements FencingGuard {
     /**
      * Deletes the value and keeps its token.
      *
-     * @throws StaleTokenException if a newer holder has used this guard; nothing was changed
+     * @throws StaleTokenException if a newer holder has used the value; nothing was changed
      */
     public void delete(String key, long token) {
         ask(key, token, "delete", "").admission().orElseThrow();

@@ -14,8 +14,8 @@ import java.util.stream.Stream;
  * @param config the answer to {@code CONFIG GET}; empty if the server does not permit it
  * @param origin whether a restart keeps these settings
  * @param info the answer to {@code INFO}
- * @param skewMillis the server's clock minus the client's; Leasehold does not depend on the difference, but operators
- *     read both clocks
+ * @param skewMillis the server's clock minus the client's; Leasehold does not use the client's clock, but operators
+ *     read both
  * @param subscribed whether a subscription succeeded
  * @param member whether the server is a member of a Redlock set, which applies a quarantine after restarts
  */

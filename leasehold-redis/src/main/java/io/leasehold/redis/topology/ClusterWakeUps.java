@@ -15,10 +15,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * The wake-ups of one client at a Cluster.
  *
- * <p>Servers with sharded channels (Redis 7): the client has one connection to each master with waiters of this client,
- * and on it one channel per slot, since a script may only publish to a channel of the lock's own slot. The client gives
- * up a channel after {@value #IDLE_MINUTES} minutes without use, unless a waiter has a place that lasts longer. If a
- * slot moves, its channel moves too, and the client subscribes at the new master.
+ * <p>Servers with sharded channels (Redis 7): the client has one connection to each master with waiters of this client.
+ * Each connection has one channel per slot, since a script may only publish to a channel of the lock's own slot. The
+ * client gives up a channel after {@value #IDLE_MINUTES} minutes without use, unless a waiter has a place that lasts
+ * longer. If a slot moves, its channel moves too, and the client subscribes at the new master.
  *
  * <p>Older servers: the client has one connection to any master and one plain channel, which the Cluster broadcasts.
  *

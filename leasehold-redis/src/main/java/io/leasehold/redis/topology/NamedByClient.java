@@ -24,8 +24,8 @@ final class NamedByClient implements Naming {
      * Creates the object; it does not poll yet.
      *
      * @param master returns the current master and never blocks
-     * @param onNamed gets the master at every poll and after every {@link #ask}, even if it has not changed, since a
-     *     link to a former master may be made a moment after the change
+     * @param onNamed gets the master at every poll and after every {@link #ask}, even if it has not changed: a link to
+     *     a former master may be made a moment after the change
      */
     NamedByClient(Supplier<RedisUri> master, LockRuntime runtime, Consumer<RedisUri> onNamed) {
         this.master = master;
