@@ -34,7 +34,7 @@ public record DurabilityCheck(
     /**
      * Whether this life of the server began with all acknowledged writes of the previous life: its settings are those
      * of its start. Later settings do not prove what was loaded, even if they were written to the file. If the server
-     * does not permit the request, the result is true.
+     * does not permit the request, the declaration counts.
      */
     boolean keptAtStart() {
         return !readable || (durableNow && origin == SettingsOrigin.START);

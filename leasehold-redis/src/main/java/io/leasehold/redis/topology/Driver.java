@@ -5,7 +5,7 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * A client library, configured to send everything at most once. Its connections never reconnect by themselves, refuse
- * commands while they are not connected, and leave all time limits to the caller.
+ * commands while they are not connected, and leave all time limits to Leasehold.
  *
  * <p>Safe for all threads; only {@link #close} blocks.
  */

@@ -38,7 +38,7 @@ enum Expectation {
                     server + " runs Redis " + facts.version() + "; Leasehold needs 6.2 or newer", null);
         }
         if (this == NAMED_MASTER && facts.replica()) {
-            // The server was demoted, or is not promoted yet; the Sentinels will agree soon.
+            // The server was demoted, or is not promoted yet; the Sentinels will agree.
             throw new StoreUnavailableException(
                     server + " is a replica now, though Sentinels still name it as the master", null);
         }

@@ -30,7 +30,7 @@ import org.slf4j.LoggerFactory;
  * Sends several script calls as one script: all calls that are present when the driver writes the first of them.
  *
  * <p>No call waits for others. The first call hands a command to the driver at once. The connection's I/O thread
- * requests the bytes of that command when it reaches it, and only then the content is fixed. Thus a single caller sends
+ * requests the bytes of that command when it reaches it, and only then is the content fixed. Thus a single caller sends
  * the same bytes as without this class, and the busier the I/O thread is, the more calls share a script.
  *
  * <p>A call that is sent without others is also reduced to its common case, with only the keys and arguments of that
@@ -200,8 +200,8 @@ final class JointCalls implements RedisConnection.Joint {
         }
 
         /**
-         * Adds the call if the batch has room for it; a batch contains a lock at most once. The caller holds the
-         * monitor.
+         * Adds the call if this batch may take it, and returns whether it did; a batch contains a lock at most once.
+         * The caller holds the monitor.
          */
         boolean admits(WaitingCall waiting, int itsSlot) {
             String lock = waiting.lock();

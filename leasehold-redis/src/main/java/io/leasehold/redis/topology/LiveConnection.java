@@ -14,7 +14,7 @@ public interface LiveConnection {
     /** Whether the connection accepts commands. */
     boolean isOpen();
 
-    /** Closes the connection once; further calls have no effect. */
+    /** Closes the connection, at most once. */
     void close();
 
     /** Registers the listener for the end of the connection. */

@@ -7,7 +7,7 @@ package io.leasehold.redis.topology;
 final class Succession {
 
     /**
-     * The time for which no answering node must know the epoch of the table in use before a table of an earlier epoch
+     * How long the epoch of the table in use must be unknown to every answering node before a table of an earlier epoch
      * replaces it.
      */
     private static final long FORGOTTEN_NANOS = 1_000_000_000L;

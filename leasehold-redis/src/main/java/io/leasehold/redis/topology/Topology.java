@@ -54,7 +54,7 @@ public interface Topology extends AutoCloseable {
         return true;
     }
 
-    /** A text that, in braces, has the slot of the key; empty if the deployment has no slots. */
+    /** A text that, in braces, has the same slot as the key; empty if the deployment has no slots. */
     default String slotTag(String key) {
         return "";
     }
