@@ -1,10 +1,10 @@
 /** Locks in Redis or Valkey, over Lettuce. */
 @SuppressWarnings({"requires-automatic", "requires-transitive-automatic", "module"
-}) // leasehold-jedis is not there when this is compiled; Lettuce has a stable automatic module name and no descriptor
+}) // leasehold-jedis does not exist yet when this compiles; Lettuce has a stable automatic module name but no descriptor
 module io.leasehold.redis {
     requires transitive io.leasehold.core;
-    requires transitive lettuce.core; // for applications that bring a client of their own
-    // Lettuce has no descriptor that would bring these in; the rest of Netty comes with them.
+    requires transitive lettuce.core; // for applications that pass their own client
+    // Lettuce has no descriptor that requires these modules; they require the rest of Netty.
     requires io.netty.buffer;
     requires io.netty.handler;
     requires io.netty.resolver.dns;

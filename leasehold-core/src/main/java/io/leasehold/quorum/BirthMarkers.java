@@ -8,12 +8,13 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Decides which nodes receive their birth, that is the age of their memory. This takes two steps, since a request that
- * was in flight while the node lost its state carries an older clock. Pure: the shell reads the clocks of all nodes
- * when this class requires it.
+ * Decides which nodes receive their birth, that is, the time since when they have kept their data. This takes two
+ * steps, since a request that was in flight while the node lost its state carries an older clock. Pure: the shell reads
+ * the clocks of all nodes when this class requires it.
  *
- * <p>The birth is the clock of the set, read at a quorum of nodes <em>after</em> the node had named its life; the node accepts
- * it only for that life. A client does so only if a quorum of nodes knows its configuration or has none yet.
+ * <p>The birth is the clock of the set, read at a quorum of nodes <em>after</em> the node had named its life; the node
+ * accepts it only for that life. A client sends births only if a quorum of nodes knows its configuration or has none
+ * yet.
  */
 final class BirthMarkers {
 
@@ -39,7 +40,7 @@ final class BirthMarkers {
     }
 
     /**
-     * A node has answered a ballot.
+     * Processes a node's answer to a ballot.
      *
      * @return whether to read the clocks of all nodes now
      */
@@ -71,13 +72,13 @@ final class BirthMarkers {
         return !all.contains(Standing.OTHER) && known >= Quorum.majority(standings.length);
     }
 
-    /** The clocks could not be sampled: the next vote starts again. */
+    /** Notes that the clocks could not be sampled; the next vote starts again. */
     void failed() {
         sampling = Map.of();
     }
 
     /**
-     * The nodes have answered with their clocks. If a life receives no birth now, the next ballot finds it unborn.
+     * Processes the nodes' clocks. If a life receives no birth now, the next ballot finds it unborn.
      *
      * @return the births to send
      */

@@ -9,12 +9,12 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Decides when a client retries. After split votes it waits for a random time: 1 to 4 × the measured
- * round, at least 10 ms, doubling to 1 s. A wake-up shortens that pause, since a node wakes the client that was first: it may
- * find the lock free while the others still wait. It shortens it by lot, and less after each split, since the undo of a split
- * round wakes, too. After the wake-ups of several nodes the client retries once, slightly later, so that
- * clients do not all ask at the same moment. A client that releases a lock is always faster than its waiters, so it
- * lets them go first: it waits for 2 to 3 rounds, at most 20 ms. Guarded by itself.
+ * Decides when a client retries. After split votes it waits for a random time: 1 to 4 × the measured round, at least 10
+ * ms, doubling to 1 s. A wake-up shortens that pause, since a node wakes the first waiter, which may find the lock free
+ * while the others still wait. The new pause is random, and its upper bound grows after each split, since the undo of a
+ * split round also wakes clients. After the wake-ups of several nodes the client retries once, slightly later, so that
+ * clients do not all ask at the same moment. A client that releases a lock is always faster than its waiters. Therefore
+ * it lets them go first: it waits for 2 to 3 rounds, at most 20 ms. Guarded by {@code this}.
  */
 final class ContentionBackoff {
 
@@ -43,8 +43,8 @@ final class ContentionBackoff {
     /**
      * The next request for a lock.
      *
-     * @param isWoken whether a wake-up has set its time
-     * @param spreadNanos the lot by which a wake-up sets it: at most so long after the wake-up
+     * @param isWoken whether a wake-up has set the time of the request
+     * @param spreadNanos the upper bound of the random delay after a wake-up
      */
     private record Retry(LockRuntime.Timer timer, long atNanos, boolean isWoken, long spreadNanos) {}
 
@@ -53,7 +53,7 @@ final class ContentionBackoff {
         this.wake = wake;
     }
 
-    /** The votes of an attempt were split. */
+    /** Schedules the next retry after the votes of an attempt were split. */
     synchronized void later(OwnerToken attempt, LockName name, long lostRoundNanos) {
         int lost = losses.merge(attempt, 1, Integer::sum) - 1;
         long base = Repetition.pauseNanos(Math.max(MIN_NANOS, lostRoundNanos), MAX_NANOS / 4, lost);
@@ -64,7 +64,7 @@ final class ContentionBackoff {
         schedule(name, delayNanos, isWoken, spreadNanos);
     }
 
-    /** A client that is woken retries within this time: about a round. */
+    /** The time within which a woken client retries: about a round. */
     private long spreadNanos() {
         return Math.min(MAX_SPREAD_NANOS, roundNanos);
     }
@@ -73,7 +73,7 @@ final class ContentionBackoff {
         return 1 + runtime.randomBelow(spreadNanos);
     }
 
-    /** An attempt received another answer: its delays start over. */
+    /** Notes that an attempt received another answer, so that its delays start over. */
     synchronized void done(OwnerToken attempt) {
         losses.remove(attempt);
     }
@@ -83,7 +83,7 @@ final class ContentionBackoff {
         return losses.size();
     }
 
-    /** A node signals that a lock may be free. */
+    /** Schedules a retry after a node has signalled that a lock may be free. */
     synchronized void woken(LockName name) {
         Retry next = pending.get(name);
         if (next == null) {
@@ -96,11 +96,11 @@ final class ContentionBackoff {
 
     /** Records the duration of a round. */
     synchronized void measured(long nanos) {
-        // It never falls below 1: at most an eighth is subtracted.
+        // The value never falls below 1, since at most an eighth is subtracted.
         roundNanos += (Math.max(1, nanos) - roundNanos) / 8;
     }
 
-    /** This client has released a lock for which other clients wait. */
+    /** Notes that this client has released a lock for which other clients wait. */
     synchronized void awaited(LockName name) {
         if (courtesies.size() >= MAX_COURTESIES) {
             courtesies.clear();
@@ -109,7 +109,7 @@ final class ContentionBackoff {
         courtesies.put(name, runtime.nanoTime() + pauseNanos);
     }
 
-    /** The delay before a request for this lock, so that the woken clients go first; returned once. */
+    /** The delay before a request for this lock, so that the woken clients go first. It is returned only once. */
     synchronized long courtesyNanos(LockName name) {
         Long untilAtNanos = courtesies.isEmpty() ? null : courtesies.remove(name);
         return untilAtNanos == null ? 0 : Math.max(0, untilAtNanos - runtime.nanoTime());

@@ -3,24 +3,24 @@ package io.leasehold.quorum;
 /**
  * The reason why a node's votes do not count at present. Pure.
  *
- * @param text human-readable, to follow the node's name
+ * @param text a human-readable text that follows the node's name
  * @param isSameServer whether the reason is that the node has the run id of another node
  */
 record Distrust(String text, boolean isSameServer) {
 
-    /** The node has the run id of another node, with this name. */
+    /** The reason if the node has the run id of another node, which has this name. */
     static Distrust sameServer(String other) {
         return new Distrust("is the same server as " + other + ": one server has one vote", true);
     }
 
-    /** The node's clock jumped relative to the client's monotonic clock. */
+    /** The reason if the node's clock jumped relative to the client's monotonic clock. */
     static Distrust jumped(long micros, long leftNanos) {
         String text =
                 "its clock jumped by " + seconds(micros) + " relative to this client's, beyond 20 ms + 1 % of the time";
         return new Distrust(text + excluded(leftNanos), false);
     }
 
-    /** The node's clock is too far from the median of all nodes. */
+    /** The reason if the node's clock is too far from the median of all nodes. */
     static Distrust skewed(long micros, long leftNanos) {
         String text = "its clock is " + seconds(micros) + " from the median of all nodes";
         return new Distrust(text + excluded(leftNanos), false);

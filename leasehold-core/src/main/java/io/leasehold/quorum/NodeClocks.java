@@ -15,10 +15,10 @@ import org.jspecify.annotations.Nullable;
  * each estimate is reduced by the drift since its last answer, so that it is never ahead of a clock that runs slower
  * than this client's. The client's wall clock has no influence.
  *
- * <p>If a node's clock jumps relative to the client's monotonic clock, or is further from the median than half the
- * bound, its votes do not count for at least the largest ttl: a jump forwards ends its keys early. If a quorum jumps by
- * the same span, the client's clock was paused. A node with the run id of another one is the same server, and has one
- * vote.
+ * <p>A node's votes do not count for at least the largest ttl in two cases: its clock jumps relative to the client's
+ * monotonic clock, or its clock is further from the median than half the bound. A jump forwards ends its keys early. If
+ * a quorum jumps by the same span, the client's clock was paused. Two nodes with the same run id are the same server,
+ * which has one vote.
  */
 final class NodeClocks {
 
@@ -74,7 +74,7 @@ final class NodeClocks {
         long most = serverMicros - sentAtNanos / 1_000;
         long least = serverMicros - receivedAtNanos / 1_000;
         long sinceNanos = receivedAtNanos - one.sampledAtNanos;
-        // Also across a restart: if a clock was set meanwhile, it has ended keys early, if the node kept them.
+        // Compare across a restart, too: if a clock was set meanwhile, it has ended keys early, if the node kept them.
         if (one.incarnation == null || sinceNanos > 2 * exclusionNanos) {
             one.minMicros = least;
             one.maxMicros = most;
@@ -98,8 +98,8 @@ final class NodeClocks {
             one.maxMicros = most;
             return;
         }
-        // The range that both answers allow. If it is empty, part of the tolerance is used up until the clock has come
-        // back by less than ρ: otherwise a clock that runs too fast would be tolerated a little at each of many
+        // Keep the range that both answers allow. If it is empty, part of the tolerance is used up until the clock has
+        // come back by less than ρ: otherwise a clock that runs too fast would be tolerated a little at each of many
         // answers.
         one.minMicros = Math.min(Math.max(lowest, least), highest);
         one.maxMicros = Math.max(Math.min(highest, most), lowest);
@@ -121,8 +121,8 @@ final class NodeClocks {
     }
 
     /**
-     * The nodes with comparable offsets: measured since the last pause of the client's clock, and without a jump of
-     * their own.
+     * The nodes with comparable offsets. They were measured since the last pause of the client's clock and have no jump
+     * of their own.
      */
     private List<ClockSamples> comparable(long nowNanos) {
         List<ClockSamples> found = new ArrayList<>();

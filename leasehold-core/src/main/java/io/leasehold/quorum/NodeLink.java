@@ -13,22 +13,25 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 
 /**
- * The connection to one node: failures are replies, and the number of unanswered requests is bounded. It knows since when
- * the node owes an answer. Safe for all threads.
+ * The connection to one node: failures are replies, and the number of unanswered requests is bounded. It records the
+ * time since when the node owes an answer. Safe for all threads.
  */
 final class NodeLink {
 
     /** The number of unanswered requests above which further ones fail at once. */
     static final int MAX_UNANSWERED = 1_024;
 
-    /** What a node has owed to a client that asked nothing for this long says nothing about the node now. */
+    /**
+     * The pause of this client's requests after which an answer that the node owes no longer counts as silence of the
+     * node.
+     */
     private static final long FORGOTTEN_NANOS = 10_000_000_000L;
 
     private final LockNode node;
     private final String name;
     private final AtomicInteger unanswered = new AtomicInteger();
     private final AtomicLong askedAtNanos = new AtomicLong();
-    /** When the first request was sent since the node was last heard; zero if there is none. */
+    /** The time of the first request since the last answer of the node; zero if the node owes no answer. */
     private final AtomicLong owedSinceNanos = new AtomicLong();
 
     NodeLink(LockNode node, String name) {
@@ -40,21 +43,21 @@ final class NodeLink {
         return node;
     }
 
-    /** A request is about to be sent. */
+    /** Notes that a request is about to be sent. */
     void asks(long nowNanos) {
         long unaskedNanos = nowNanos - askedAtNanos.getAndSet(nowNanos);
-        // Zero means that nothing is owed.
+        // Zero means that the node owes no answer.
         if (!owedSinceNanos.compareAndSet(0, nowNanos | 1) && unaskedNanos > FORGOTTEN_NANOS) {
             owedSinceNanos.set(nowNanos | 1);
         }
     }
 
-    /** Nothing is owed: the node itself has answered, or it was sent nothing. */
+    /** Notes that the node owes no answer: it has answered, or nothing was sent to it. */
     void heard() {
         owedSinceNanos.set(0);
     }
 
-    /** For how long the node has owed an answer. */
+    /** The time for which the node has owed an answer. */
     long silentNanos(long nowNanos) {
         long sinceNanos = owedSinceNanos.get();
         return sinceNanos == 0 ? 0 : nowNanos - sinceNanos;

@@ -16,12 +16,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The release of one owner token at all nodes: sent to all at once, and repeated for each node until it has answered or
- * the ttl has passed.
+ * The release of one owner token at all nodes. It is sent to all at once and repeated for each node until the node has
+ * answered or the ttl has passed.
  *
  * <p>The outcome is "released" if a quorum has deleted the token. It is "not ours" if enough nodes answered their first
- * copy with that, so that no quorum held it. State is guarded by {@code this}; requests are sent, and futures
- * completed, outside of it.
+ * copy with that, so that no quorum held it. State is guarded by {@code this}; requests are sent and futures completed
+ * outside of it.
  */
 final class NodeRelease {
 
@@ -33,7 +33,7 @@ final class NodeRelease {
     private final ReleaseRequest request;
     private final long untilAtNanos;
     private final @Nullable ReleaseReply[] replies;
-    /** An earlier copy went unanswered: the answer "not ours" proves nothing. */
+    /** Whether an earlier copy went unanswered, so that the answer "not ours" proves nothing. */
     private final boolean[] doubtful;
 
     private final Repetition[] copies;
@@ -88,7 +88,7 @@ final class NodeRelease {
             if (reply instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT) {
                 doubtful[node] |= failed.kind() == FailureKind.UNKNOWN;
                 if (!sendAgain(node)) {
-                    // The hold has expired, or will.
+                    // The hold has expired or will expire.
                     replies[node] = new ReleaseReply.Failed(FailureKind.PERMANENT, failed.error());
                 }
             } else {
@@ -125,7 +125,7 @@ final class NodeRelease {
         }
     }
 
-    /** A node can be reached again: pending copies are sent at once. */
+    /** Sends pending copies at once, after a node has become reachable again. */
     void hurry() {
         for (int node = 0; node < nodes.size(); node++) {
             LockRuntime.Timer timer;
@@ -163,11 +163,12 @@ final class NodeRelease {
         return nodes.size() - notOurs < nodes.quorum() ? new ReleaseReply.NotOurs(votes()) : null;
     }
 
-    /** The outcome once it is decided, or the best known outcome when this time has passed. */
+    /** Completes with the outcome once it is decided, or with the best known outcome when this time has passed. */
     CompletableFuture<ReleaseReply> reply(long timeoutNanos) {
         CompletableFuture<Void> waited = decided.copy();
         LockRuntime.Timer patience = nodes.runtime().schedule(timeoutNanos, () -> waited.complete(null));
-        // Once for each reply, even if both happen at the same moment: the first caller learns that it was released.
+        // This runs once for each reply, even if both happen at the same moment: the first caller learns that it was
+        // released.
         return waited.thenApply(done -> {
             patience.cancel();
             return known();

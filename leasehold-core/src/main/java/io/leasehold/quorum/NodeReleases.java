@@ -10,13 +10,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
-/** The owner tokens that are being ended, each by one release. Guarded by itself. */
+/** The releases in progress, one for each owner token. Guarded by {@code this}. */
 final class NodeReleases {
 
     private static final long ANSWER_NANOS = 3_000_000_000L;
 
     private final NodeSet nodes;
-    /** In the order of their start, so that a replayed simulation repeats them in the same order. */
+    /** The releases in the order of their start, so that a replayed simulation repeats them in the same order. */
     private final Map<OwnerToken, NodeRelease> underWay = new LinkedHashMap<>();
 
     private boolean closed;
@@ -27,8 +27,8 @@ final class NodeReleases {
 
     /**
      * Ends an owner token at all nodes, unless a release is already in progress. A release that keeps the waiter's
-     * place does not cover one that gives it up: the latter replaces the former, and is sent to all nodes, even to
-     * those that have answered the former.
+     * place does not cover one that gives it up. The latter replaces the former and is sent to all nodes, even to those
+     * that have answered the former.
      */
     NodeRelease end(List<LockName> names, OwnerToken owner, long ballot, ReleaseRequest.Kind kind, long ttlNanos) {
         NodeRelease release;
@@ -83,7 +83,7 @@ final class NodeReleases {
         all().forEach(NodeRelease::hurry);
     }
 
-    /** Waits for the nodes that answer promptly, so that their locks are freed; then stops the repetitions. */
+    /** Waits for the nodes that answer promptly, so that their locks are released; then stops the repetitions. */
     void close(long patienceNanos) {
         try {
             awaitFirstAnswers(patienceNanos);

@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The nodes of a set and their recorded state: sends ballots, records every answer, and withholds the ballots that a
- * node must not receive. Safe for all threads; clocks and births are each guarded by themselves.
+ * node must not receive. Safe for all threads; the monitors of the clocks and of the births guard them.
  */
 final class NodeSet {
 
@@ -93,8 +93,8 @@ final class NodeSet {
     }
 
     /**
-     * The nodes from which a round need not expect an answer: they have owed one for longer than a round waits. None if
-     * the others are no quorum, since then this client, or its network, may have stood still.
+     * The nodes from which a round need not expect an answer, since they have owed one for longer than a round waits.
+     * The set is empty if the other nodes are not a quorum, since then this client or its network may have paused.
      */
     BitSet silent(long timeoutNanos) {
         long nowNanos = runtime.nanoTime();
@@ -108,7 +108,7 @@ final class NodeSet {
         return silent;
     }
 
-    /** The configuration of the set: all its clients must have the same. */
+    /** The configuration of the set, which must be the same for all its clients. */
     String configuration() {
         return configuration;
     }
@@ -150,7 +150,7 @@ final class NodeSet {
             clock = clocks.nodeEstimateMicros(node, nowNanos);
         }
         if (why != null) {
-            // Reads its clock again, so that the node can regain trust.
+            // Read its clock again, so that the node can regain trust.
             probe(node, ballot.request().timeoutNanos());
             return refused(why.text(), retryNanos);
         }
@@ -194,7 +194,7 @@ final class NodeSet {
                 }
             });
         } catch (RuntimeException | Error e) {
-            // No timer could be started: the vote counts all the same.
+            // No timer could be started; the vote counts anyway.
             LOG.error("cannot send nodes their birth", e);
             synchronized (births) {
                 births.failed();

@@ -61,7 +61,7 @@ final class NodeStatuses {
     }
 
     /**
-     * A node has answered or failed.
+     * Processes an answer or a failure of a node.
      *
      * @param ballot whether the request was a ballot; an answer to a request for the clock alone shows nothing about
      *     the node's memory

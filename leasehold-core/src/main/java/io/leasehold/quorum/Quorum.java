@@ -13,7 +13,10 @@ final class Quorum {
         return nodes / 2 + 1;
     }
 
-    /** The latest moment of {@code nanoTime} that {@code count} of these have reached: the count-th largest, compared by difference. */
+    /**
+     * The latest moment of {@code nanoTime} that {@code count} of these moments have reached: the count-th largest,
+     * compared by difference.
+     */
     static long latestReachedBy(int count, List<Long> momentsAtNanos) {
         List<Long> sorted = new ArrayList<>(momentsAtNanos);
         sorted.sort((a, b) -> Long.signum(b - a));

@@ -26,7 +26,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Queries every node of a set, and combines the answers: a lock is held if one holder has it at a quorum of nodes. Any
+ * Queries every node of a set, and combines the answers: a lock is held if a quorum of nodes names the same holder. Any
  * other record counts even if only one node has it.
  */
 final class QuorumAdmin implements StoreAdmin, StoreOperations {
@@ -64,7 +64,7 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
         return link.ask(target -> question.apply(target).thenApply(Optional::of), (kind, error) -> Optional.empty());
     }
 
-    /** The record on which a quorum agrees: as many nodes name the same holder. */
+    /** The record of the holder that a quorum of nodes names. */
     private Optional<HeldLock> common(Stream<HeldLock> found) {
         return found.collect(Collectors.groupingBy(one -> one.holder().id())).values().stream()
                 .filter(same -> same.size() >= nodes.quorum())
@@ -114,7 +114,10 @@ final class QuorumAdmin implements StoreAdmin, StoreOperations {
                 .thenApply(answers -> answers.stream().flatMap(Optional::stream).findFirst());
     }
 
-    /** A record at a single node is a normal leftover that its ttl removes; only a record without an end is a leak. */
+    /**
+     * Finds leaks. A record at a single node is a normal leftover that its ttl removes; only a record without a ttl is
+     * a leak.
+     */
     @Override
     public CompletableFuture<List<Leak>> leaks() {
         return gather(node -> node.operations().leaks()).thenApply(answers -> {

@@ -20,15 +20,16 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The decisions of one attempt: the first ballot of a request, the time limit for nodes, and the answer after the verdict of a round. Pure.
+ * The decisions of one attempt: the first ballot of a request, the time limit for nodes, and the answer after the
+ * verdict of a round. Pure.
  *
- * <p>A waiter is answered as queued once enough nodes will wake it that one of them may fail. Until then it retries
- * after 5, 10, 20 … ms, since the subscriptions at the nodes may have only just begun. After split votes only its own
- * client wakes it.
+ * <p>A waiter gets the answer "queued" once enough nodes will wake it that one of them may fail. Until then it retries
+ * after 5, 10, 20 … ms, since the subscriptions at the nodes may have only just started. After split votes, only its
+ * own client wakes it.
  */
 final class QuorumAttempt {
 
-    /** The shortest time for which a round waits for a node: not every pause of a server is a failure. */
+    /** The shortest time for which a round waits for a node, since a short pause of a server is not a failure. */
     private static final long MIN_LIMIT_NANOS = 5_000_000L;
 
     private static final long FIRST_PLACE_NANOS = 5_000_000L;
@@ -39,13 +40,13 @@ final class QuorumAttempt {
     /** The next step. */
     sealed interface Next {}
 
-    /** A round begins with this ballot. */
+    /** Begin a round with this ballot. */
     record Begin(long candidate, int reserve) implements Next {}
 
-    /** The nodes are asked again after a pause. */
+    /** Ask the nodes again after a pause. */
     record AskAgain(long pauseNanos) implements Next {}
 
-    /** The request is answered. */
+    /** Answer the request. */
     record Answer(AcquireReply reply, Delays delays) implements Next {}
 
     /** The effect of an answer on the attempt's delays after split votes. */
@@ -69,7 +70,7 @@ final class QuorumAttempt {
     private long startedAtNanos;
     private long answerByNanos;
     private int placeTries;
-    /** The rounds that a limit has ended since the last answer of another kind. */
+    /** The number of rounds that a limit has ended since the last answer of another kind. */
     private int cutShort;
 
     /** The highest ballot of all rounds and repairs. */
@@ -92,9 +93,9 @@ final class QuorumAttempt {
     }
 
     /**
-     * A request begins.
+     * Starts a request.
      *
-     * @param askedAtNanos the start of its time limit: it may have waited for woken clients
+     * @param askedAtNanos the start of its time limit, which is earlier if the request has waited for woken clients
      */
     void asked(AcquireRequest wanted, long askedAtNanos, long nowNanos) {
         request = wanted;
@@ -131,9 +132,9 @@ final class QuorumAttempt {
     }
 
     /**
-     * The time for which a ballot waits for each node. An attempt without patience has only this round: it gets the
-     * time limit of the answer, unless the lock has its own node timeout. Never longer than the rest of that time
-     * limit.
+     * The time for which a ballot waits for each node. An attempt without patience has only this round, so the ballot
+     * gets the time limit of the answer, unless the lock has its own node timeout. The time is never longer than the
+     * rest of that time limit.
      */
     long nodeTimeoutNanos(long nowNanos) {
         AcquireRequest wanted = request();
@@ -145,8 +146,8 @@ final class QuorumAttempt {
     }
 
     /**
-     * The time after which a node that owes an answer is not waited for; empty if each node is, since an attempt without
-     * patience asks only once.
+     * The time after which the attempt does not wait for a node that owes an answer. Empty if it waits for each node,
+     * since an attempt without patience asks only once.
      */
     OptionalLong silentAfterNanos() {
         AcquireRequest wanted = request();
@@ -156,9 +157,9 @@ final class QuorumAttempt {
     }
 
     /**
-     * The time, from the sending on, that a contended ballot gives the nodes that have not answered when a majority has:
-     * four times as long as the majority took. Two rounds that end so give the next ones twice the time, so that nodes
-     * that are far away are heard if they are needed. Empty if they get the node timeout.
+     * The time limit, counted from the sending, of the remaining nodes of a contended ballot after a majority has
+     * answered: four times the time of the majority. After every two rounds that end at this limit, the limit doubles,
+     * so that distant nodes can answer if they are needed. Empty if the node timeout applies.
      */
     OptionalLong limitNanos(long sentAtNanos, long tookNanos) {
         long limitNanos = Math.max(MIN_LIMIT_NANOS, 4 * tookNanos) << Math.min(cutShort / 2, MAX_CUTS);
@@ -166,7 +167,7 @@ final class QuorumAttempt {
         return isWaiting() && isSooner ? OptionalLong.of(limitNanos) : OptionalLong.empty();
     }
 
-    /** A limit has passed. */
+    /** Notes that a limit has passed. */
     void limitReached() {
         cutShort++;
     }
@@ -174,7 +175,7 @@ final class QuorumAttempt {
     /**
      * Starts a round.
      *
-     * @param clocks the nodes' answers to a sample of their clocks, if there was one
+     * @param clocks the nodes' answers to a sample of their clocks, if one was taken
      */
     Next begin(QuorumRound round, OptionalLong estimateMicros, List<NodeReply> clocks) {
         AcquireRequest wanted = request();
@@ -228,7 +229,7 @@ final class QuorumAttempt {
                 wanted.names(), owner, wanted.holderId(), wanted.ttlNanos(), wanted.timeoutNanos());
     }
 
-    /** A node has answered a ballot. */
+    /** Processes a node's answer to a ballot. */
     void answered(int node, NodeReply reply) {
         if (reply instanceof NodeReply.Stale stale) {
             floors[node] = Math.max(floors[node], stale.floor());
@@ -240,7 +241,7 @@ final class QuorumAttempt {
         return floors[node];
     }
 
-    /** The ballot of a release or undo: the nodes may then grant only above it. */
+    /** The ballot of a release or undo; afterwards the nodes may grant only above it. */
     long highest(QuorumRound round) {
         return Math.max(highest, round.highest());
     }
@@ -250,7 +251,7 @@ final class QuorumAttempt {
         return isWaiting() ? ReleaseRequest.Kind.SUPERSEDED : ReleaseRequest.Kind.UNDO;
     }
 
-    /** A round is over. */
+    /** Decides the next step after a round. */
     Next after(RoundVerdict verdict, QuorumRound round, OwnerToken owner, long nowNanos) {
         highest = highest(round);
         boolean isSplit = verdict instanceof RoundVerdict.Contended contended && !contended.holds();

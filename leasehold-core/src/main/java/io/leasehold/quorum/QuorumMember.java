@@ -17,7 +17,7 @@ import java.util.Objects;
 public record QuorumMember(
         LockNode node, String name, Membership.Persistence persistence, Guarantee.Exclusion exclusion) {
 
-    /** Refuses nulls. */
+    /** Creates a member; refuses null values. */
     public QuorumMember {
         Objects.requireNonNull(node, "node");
         Objects.requireNonNull(name, "name");
@@ -25,7 +25,7 @@ public record QuorumMember(
         Objects.requireNonNull(exclusion, "exclusion");
     }
 
-    /** Creates a member that may lose its state at each restart, and then waits for the end of the quarantine. */
+    /** Creates a member that may lose its state at each restart and then waits for the end of the quarantine. */
     public static QuorumMember of(LockNode node, String name) {
         return new QuorumMember(node, name, Membership.Persistence.VOLATILE, Guarantee.Exclusion.WITHIN_DRIFT);
     }

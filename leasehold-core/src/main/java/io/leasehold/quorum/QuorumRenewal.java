@@ -12,7 +12,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tracks which nodes keep a held lock, and since when. Pure: it receives events and returns actions.
+ * Tracks which nodes keep a held lock and since when. Pure: it receives events and returns actions.
  *
  * <p>Rules. Each confirmation (vote, late vote, renewal, repair) counts from its sending; the lock is kept from the
  * quorum-th latest of them. A renewal needs a quorum. Once it has one, and while the lock is valid, each node that
@@ -48,10 +48,10 @@ final class QuorumRenewal {
     private final boolean[] confirmed;
     private final long[] confirmedAtNanos;
     private final RenewReply.@Nullable Item[] replies;
-    /** The number of ballots of the current repair; zero if there is none. */
+    /** The number of ballots of the current repair; zero without a repair. */
     private final int[] repairBallots;
 
-    /** The nodes that reported the key removed, and have not confirmed it since. */
+    /** The nodes that reported the key removed and have not confirmed it since. */
     private final boolean[] taken;
 
     private final long[] takenAtNanos;
@@ -88,29 +88,29 @@ final class QuorumRenewal {
     }
 
     /**
-     * The lock was granted: its validity counts from the time when a quorum keeps it. A lock that was never granted is
-     * not repaired.
+     * Notes that the lock was granted. Its validity counts from the time when a quorum keeps it. A lock that was never
+     * granted is not repaired.
      */
     void granted(long validity) {
         validityNanos = validity;
     }
 
-    /** A node keeps the key, from this moment on: a vote or a late vote. */
+    /** Notes that a node keeps the key from this moment on: a vote or a late vote. */
     void confirm(int node, long sentAtNanos) {
         if (!confirmed[node] || sentAtNanos - confirmedAtNanos[node] > 0) {
             confirmed[node] = true;
             confirmedAtNanos[node] = sentAtNanos;
         }
         if (taken[node] && sentAtNanos - takenAtNanos[node] >= 0) {
-            // Repaired: an earlier removal there no longer counts.
+            // The node was repaired, so an earlier removal there no longer counts.
             taken[node] = false;
         }
     }
 
     /**
-     * A node reports that the key was removed by force.
+     * Processes a node's report that the key was removed by force.
      *
-     * @return whether enough nodes have reported it that no quorum keeps the lock
+     * @return whether so many nodes have reported it that no quorum keeps the lock
      */
     boolean taken(int node, long nowNanos) {
         taken[node] = true;
@@ -122,7 +122,7 @@ final class QuorumRenewal {
         return !ended && nodes.size() - without < quorum;
     }
 
-    /** A renewal is sent to all nodes; it replaces the previous one. */
+    /** Notes that a renewal is sent to all nodes; it replaces the previous one. */
     void begin(long renewal) {
         round = renewal;
         asking = !ended;
@@ -130,7 +130,7 @@ final class QuorumRenewal {
         Arrays.fill(replies, null);
     }
 
-    /** A node has answered a renewal: returns the actions, in this order. */
+    /** Processes a node's answer to a renewal and returns the actions, in this order. */
     List<Action> answered(int node, long renewal, RenewReply.Item reply, long nowNanos) {
         if (reply instanceof RenewReply.Renewed renewed) {
             confirm(node, renewed.sentAtNanos());
@@ -142,7 +142,7 @@ final class QuorumRenewal {
         return asking ? decide(false, nowNanos) : repair(node, nowNanos);
     }
 
-    /** The time limit has passed: nodes that have not answered count as failed. */
+    /** Processes the end of the time limit: nodes that have not answered count as failed. */
     List<Action> late(long renewal, long nowNanos) {
         return asking && renewal == round ? decide(true, nowNanos) : List.of();
     }
@@ -181,7 +181,7 @@ final class QuorumRenewal {
         return isMissing && repairBallots[node] == 0 ? propose(node, nowNanos) : List.of();
     }
 
-    /** A node has answered its repair: returns the actions, in this order. */
+    /** Processes a node's answer to its repair and returns the actions, in this order. */
     List<Action> repaired(int node, long sentAtNanos, NodeReply reply, long nowNanos) {
         if (reply instanceof NodeReply.Stale && repairBallots[node] > 0) {
             return propose(node, nowNanos);
@@ -203,7 +203,7 @@ final class QuorumRenewal {
         return List.of();
     }
 
-    /** The owner token is ended: no action follows. */
+    /** Ends the owner token: no action follows. */
     void end() {
         ended = true;
         asking = false;

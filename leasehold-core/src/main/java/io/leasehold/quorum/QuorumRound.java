@@ -24,13 +24,13 @@ import org.jspecify.annotations.Nullable;
 final class QuorumRound {
 
     /**
-     * The maximum number of ballots before a round counts as lost. Since the distance doubles, more of them are
+     * The maximum number of ballots before a round counts as lost. Since the distance doubles, more ballots are
      * pointless.
      */
     private static final int MAX_BALLOTS = 12;
 
     /**
-     * A node has answered a ballot.
+     * An answer of a node to a ballot.
      *
      * @param candidate the answered ballot
      * @param sentAtNanos the time when it was sent
@@ -51,10 +51,13 @@ final class QuorumRound {
     /** End the owner token on all nodes; it is not used again. */
     record Undo() implements Action {}
 
-    /** The lock is contended, and a majority has answered this ballot after so long: limit the time for the rest. */
+    /**
+     * The lock is contended, and a majority has answered this ballot after {@code tookNanos}: limit the time for the
+     * rest.
+     */
     record Limit(long candidate, long sentAtNanos, long tookNanos) implements Action {}
 
-    /** A node keeps the key, counted from this moment. */
+    /** A node keeps the key from this moment on. */
     record Confirm(int node, long sentAtNanos) implements Action {}
 
     private enum Phase {
@@ -76,7 +79,7 @@ final class QuorumRound {
     private final boolean[] unknown;
     private final int[] outstanding;
 
-    /** A limit was asked for in the current ballot. */
+    /** Whether a limit was requested in the current ballot. */
     private boolean limited;
 
     private Phase phase = Phase.IDLE;
@@ -93,8 +96,8 @@ final class QuorumRound {
     /**
      * Creates the state of an owner token that was never sent.
      *
-     * @param nodes their names, for messages
-     * @param boundMicros B: a floor further ahead of the clock is refused and never remembered
+     * @param nodes the names of the nodes, for messages
+     * @param boundMicros the bound B: a floor further ahead of the clock is refused and never recorded
      * @param quarantineMillis the time for which a node that may have lost grants does not grant, for messages
      */
     QuorumRound(List<String> nodes, long boundMicros, long quarantineMillis) {
@@ -129,9 +132,9 @@ final class QuorumRound {
     }
 
     /**
-     * A round begins with this ballot, which is higher than all earlier ones. Returns the actions, in this order.
+     * Begins a round with this ballot, which is higher than all earlier ones. Returns the actions, in this order.
      *
-     * @param silentNodes the nodes from which it need not expect an answer; an answer that comes counts
+     * @param silentNodes the nodes from which the round need not expect an answer; an answer that arrives counts
      */
     List<Action> start(long ballot, int tokens, BitSet silentNodes) {
         if (phase != Phase.IDLE || ballot <= highest) {
@@ -144,7 +147,7 @@ final class QuorumRound {
         return List.of(propose(ballot));
     }
 
-    /** The owner token is ended: released or abandoned. */
+    /** Notes that the owner token is ended: released or abandoned. */
     void end() {
         phase = Phase.ENDED;
         held = false;
@@ -162,7 +165,7 @@ final class QuorumRound {
         return new Propose(ballot);
     }
 
-    /** The time limit has passed: nodes that have not answered this ballot count as failed in its round. */
+    /** Processes the end of the time limit: nodes that have not answered this ballot count as failed in its round. */
     List<Action> late(long ballot) {
         if (phase != Phase.ASKING || ballot != candidate) {
             return List.of();
@@ -173,7 +176,7 @@ final class QuorumRound {
         return decide();
     }
 
-    /** A node has answered: returns the actions, in this order. */
+    /** Processes an answer of a node and returns the actions, in this order. */
     List<Action> voted(Vote event) {
         int node = event.node();
         estimateMicros = Math.max(estimateMicros, event.estimateMicros());
@@ -204,7 +207,10 @@ final class QuorumRound {
         return actions;
     }
 
-    /** Without contention the rest gets the node timeout, since a set may need nodes that are far away. */
+    /**
+     * Limits the time of the remaining nodes under contention. Without contention they get the node timeout, since a
+     * set may need distant nodes.
+     */
     private List<Action> limit(Vote last) {
         long answered = Arrays.stream(votes)
                 .filter(vote -> vote != null && !(vote instanceof NodeReply.Failed))
@@ -228,7 +234,8 @@ final class QuorumRound {
         if (tally.isWon()) {
             return won();
         } else if (!tally.isLost() || (tally.isPending() && !silent.isEmpty())) {
-            // Without the silent nodes one answer can end a round; only all of the others tell by whom it is held.
+            // Without the silent nodes one answer can end a round, but only the answers of all other nodes show the
+            // holder.
             return List.of();
         }
         boolean again = stale < MAX_BALLOTS
@@ -242,7 +249,7 @@ final class QuorumRound {
         return List.of(propose(Math.max(highest, Math.max(tally.floor(), estimateMicros)) + lead));
     }
 
-    /** The nodes without an answer from which none is expected any more. */
+    /** The nodes that have not answered and from which no answer is expected any more. */
     private boolean[] absent() {
         boolean[] absent = new boolean[nodes.size()];
         for (int node = 0; node < absent.length; node++) {

@@ -24,10 +24,11 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One owner token of the engine at the nodes: performs the actions of its {@link QuorumAttempt}, {@link QuorumRound} and {@link QuorumRenewal}.
+ * One owner token of the engine at the nodes. It performs the actions of its {@link QuorumAttempt}, {@link QuorumRound}
+ * and {@link QuorumRenewal}.
  *
  * <p>At the nodes a waiting attempt has a separate owner token, and a new one after each undo, since an ended token
- * must not be used again. Even an attempt that was swept here, and asks again, is a new one at the nodes. All code runs
+ * must not be used again. Even an attempt that was swept here and asks again is a new one at the nodes. All code runs
  * in its {@link SerialExecutor}; fields that other threads read are volatile.
  */
 final class QuorumSession {
@@ -62,7 +63,7 @@ final class QuorumSession {
      * The context that all sessions of a store share.
      *
      * @param sessions the sessions by the owner tokens of their requests and grants
-     * @param lost notified when enough nodes have reported the removal of a grant that no quorum keeps it
+     * @param lost notified when so many nodes have reported the removal of a grant that no quorum keeps it
      */
     record Shared(
             NodeSet nodes,
@@ -89,7 +90,7 @@ final class QuorumSession {
         this.attempt = new QuorumAttempt(names, nodes.size(), nodes.configuration(), nodes.settings());
         this.round = newRound(nodes);
         this.renewal = new QuorumRenewal(nodes.names());
-        // Visible to other threads before its first request: it is not abandoned in between.
+        // Other threads see the session before its first request; it must not count as abandoned in between.
         this.touchedAtNanos = nodes.runtime().nanoTime();
     }
 
@@ -102,13 +103,13 @@ final class QuorumSession {
         return nodes.runtime().nanoTime();
     }
 
-    /** Whether its caller has not asked again within the time that it announced. */
+    /** Whether the caller has not asked again within the time that it announced. */
     boolean isAbandoned(long nowNanos) {
         boolean expired = !held || nowNanos - keptUntilAtNanos > silenceNanos;
         return idle && expired && nowNanos - touchedAtNanos > silenceNanos;
     }
 
-    /** Removes the session: it is over or abandoned. */
+    /** Removes the session, which is over or abandoned. */
     void forget() {
         backoff.done(engineOwner);
         shared.sessions().remove(engineOwner, this);
@@ -181,7 +182,7 @@ final class QuorumSession {
 
     private void start(List<NodeReply> clocks) {
         if (asked == null) {
-            // Abandoned meanwhile, and answered.
+            // The request was abandoned and answered meanwhile.
             return;
         }
         OptionalLong estimate = nodes.estimateMicros();
@@ -292,7 +293,7 @@ final class QuorumSession {
         }
     }
 
-    /** Removes an attempt that does not wait and holds nothing at any node: no request follows. */
+    /** Removes an attempt that does not wait and holds nothing at any node, since no request follows. */
     private void forgetIfNothingIsLeft() {
         boolean waits = attempt.isWaiting() && !ended;
         boolean nothingLeft =
@@ -304,7 +305,7 @@ final class QuorumSession {
 
     // ---- renewing
 
-    /** The renewal with this number is about to be sent to all nodes. */
+    /** Notes that the renewal with this number is about to be sent to all nodes. */
     void renewing(long renewalRound, CompletableFuture<RenewReply.Item> reply) {
         serial.run(() -> {
             if (pendingRenewal != null) {
@@ -316,24 +317,24 @@ final class QuorumSession {
         });
     }
 
-    /** A node has answered a renewal. */
+    /** Processes a node's answer to a renewal. */
     void renewed(long renewalRound, int node, RenewReply.Item item) {
         serial.run(() -> performRenewal(renewal.answered(node, renewalRound, item, now())));
     }
 
-    /** The time limit for answers to a renewal has passed. */
+    /** Processes the end of the time limit for answers to a renewal. */
     void renewalLate(long renewalRound) {
         serial.run(() -> {
             performRenewal(renewal.late(renewalRound, now()));
             PendingRenewal waiting = pendingRenewal;
             if (waiting != null && waiting.round() == renewalRound) {
-                // Ended meanwhile: no verdict will come.
+                // The owner token was ended meanwhile, so no verdict will come.
                 waiting.reply().complete(new RenewReply.NotOurs());
             }
         });
     }
 
-    /** A node reports that its key was removed. */
+    /** Processes a node's report that its key was removed. */
     void takenAt(int node, OwnerToken owner, LossCause cause) {
         serial.run(() -> {
             // Reports about an earlier owner token are ignored.

@@ -6,8 +6,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The settings on which all clients of a set of nodes agree, and this client's node timeout. Pure; immutable; start
- * with {@link #standard()} and change it by withers.
+ * The settings on which all clients of a set of nodes agree, and this client's node timeout. Pure and immutable: start
+ * with {@link #standard()}, and change a setting with the method of its name.
  */
 public final class QuorumSettings {
 
@@ -31,12 +31,15 @@ public final class QuorumSettings {
         return STANDARD;
     }
 
-    /** The largest ttl that any client of this set uses; a node that may have lost its state grants nothing for that long. */
+    /**
+     * Sets the largest ttl that any client of this set uses. A node that may have lost its state grants nothing for
+     * that long.
+     */
     public QuorumSettings maxTtl(Duration maxTtl) {
         return new QuorumSettings(Objects.requireNonNull(maxTtl, "maxTtl"), nodeTimeout);
     }
 
-    /** The time for which a round waits for a node that does not answer. */
+    /** Sets the time for which a round waits for a node that does not answer. */
     public QuorumSettings nodeTimeout(Duration nodeTimeout) {
         Duration timeout = Objects.requireNonNull(nodeTimeout, "nodeTimeout");
         return new QuorumSettings(maxTtl, timeout);
@@ -64,17 +67,17 @@ public final class QuorumSettings {
         return ownNanos > 0 ? ownNanos : nodeTimeoutNanos(ttlNanos);
     }
 
-    /** maxTtl (1 + ρ) + 1 s. */
+    /** The quarantine of a node that may have lost its state: maxTtl (1 + ρ) + 1 s. */
     long quarantineNanos() {
         return exclusionNanos() + 1_000_000_000L;
     }
 
-    /** maxTtl (1 + ρ). */
+    /** The minimum time for which a node with a wrong clock is excluded: maxTtl (1 + ρ). */
     long exclusionNanos() {
         return maxTtl.toNanos() + maxTtl.toNanos() / 100;
     }
 
-    /** B = maxTtl / 4, at most 7.5 s. */
+    /** The bound B = maxTtl / 4, at most 7.5 s. */
     long boundMicros() {
         return Math.min(MAX_BOUND.toNanos(), maxTtl.toNanos() / 4) / 1_000;
     }
@@ -83,7 +86,7 @@ public final class QuorumSettings {
         return LockOptions.driftOf(Duration.ofNanos(ttlNanos)).toNanos();
     }
 
-    /** ttl − drift. */
+    /** The validity: ttl − drift. */
     static long validityNanos(long ttlNanos) {
         return ttlNanos - driftNanos(ttlNanos);
     }

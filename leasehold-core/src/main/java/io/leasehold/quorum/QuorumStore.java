@@ -35,12 +35,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A store over independent nodes: the holder is the client for which a quorum of them keeps the lock (Redlock without
+ * A store over independent nodes. The holder is the client for which a quorum of them keeps the lock (Redlock without
  * its known flaws).
  *
- * <p><b>Guarantee.</b> Two holders are never inside their validity at once, and fencing tokens increase, while clocks
- * run at the same rate within the drift, no node's clock jumps, and each node that loses its grants detects that: it
- * then grants nothing for one largest ttl. A minority of nodes may be down, slow or cut off without delaying requests.
+ * <p><b>Guarantee.</b> Two holders are never inside their validity at once, and fencing tokens increase, under three
+ * conditions: clocks run at the same rate within the drift; no node's clock jumps; each node that loses its grants
+ * detects that and then grants nothing for one largest ttl. A minority of nodes may be down, slow or cut off without
+ * delaying requests.
  *
  * <p>Each request goes to all nodes at once and is answered at the quorum-th yes, or as soon as a quorum has become
  * impossible. The store has no hand-over and no queue: nodes wake the first waiter, and any client that asks may get
@@ -62,8 +63,8 @@ public final class QuorumStore implements LockStore, MemberSet {
     private volatile StoreSignals signals = StoreSignals.NONE;
     private final AtomicLong renewalRounds = new AtomicLong();
     /**
-     * The number of sessions above which those that never ended are swept, because the hold expired or the thread died;
-     * it is twice the number left by the last sweep.
+     * The number of sessions above which abandoned ones are swept: sessions that never ended, because the hold expired
+     * or the thread died. It is twice the number left by the last sweep.
      */
     private volatile int sweepAbove = MIN_SWEEP;
 
@@ -200,7 +201,7 @@ public final class QuorumStore implements LockStore, MemberSet {
 
                 @Override
                 public void lost(OwnerToken owner, LossCause cause) {
-                    // One node can only report on itself: the lock is lost if no quorum is left.
+                    // A node can only report on itself; the lock is lost if no quorum is left.
                     QuorumSession session = sessions.get(owner);
                     if (session != null) {
                         session.takenAt(from, owner, cause);

@@ -11,10 +11,10 @@ sealed interface RoundVerdict {
     record Won(TokenRange tokens, long sentAtNanos) implements RoundVerdict {}
 
     /**
-     * Other clients hold too many nodes for a quorum.
+     * Other clients hold too many nodes for a quorum of this client.
      *
      * @param holder the holder of most of them
-     * @param holds whether other clients hold so many nodes that no further client can have a quorum; otherwise the
+     * @param holds whether other clients hold so many nodes that no further client can win a quorum; otherwise the
      *     votes were split
      * @param queued the number of nodes that will wake this client
      */

@@ -6,8 +6,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs tasks one after another, in the order of submission, on the submitting threads. A task that is submitted by a
- * running one follows it. So no lock is held while requests are sent, and they are sent in the order of the decisions.
+ * Runs tasks one after another, in the order of submission, on the submitting threads. A task that a running task
+ * submits follows it. Thus no monitor is held while requests are sent, and requests are sent in the order of the
+ * decisions.
  */
 final class SerialExecutor {
 

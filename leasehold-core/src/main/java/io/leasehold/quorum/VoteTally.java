@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /** The count of the votes on one ballot, and the verdict on its round. Pure. */
 final class VoteTally {
 
-    /** The delay before a retry if no node reports for how long it refuses. */
+    /** The delay before a retry if no node reports the duration of its refusal. */
     private static final long RETRY_NANOS = 10_000_000L;
 
     private final List<String> nodes;
@@ -32,10 +32,10 @@ final class VoteTally {
     /**
      * Counts the votes.
      *
-     * @param votes by node; null for a node that has not answered
+     * @param votes the votes by node; null for a node that has not answered
      * @param late the nodes whose time limit has passed
      * @param estimateMicros the clock of the set, or zero
-     * @param boundMicros B: a floor further ahead of the clock is refused
+     * @param boundMicros the bound B: a floor further ahead of the clock is refused
      */
     VoteTally(
             List<String> nodes,
@@ -142,7 +142,9 @@ final class VoteTally {
         return most;
     }
 
-    /** Prefers, for one holder, the answer with the longest remaining time: until then the holder may have a quorum. */
+    /**
+     * Prefers the answer with the longest remaining time for one holder, since until then the holder may have a quorum.
+     */
     private static boolean later(Holder holder, Holder most) {
         return holder.id().equals(most.id())
                 && holder.remainingTtl() != null

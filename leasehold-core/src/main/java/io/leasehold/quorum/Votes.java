@@ -11,7 +11,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** Nodes' answers as human-readable votes. Pure. */
+/** Converts the nodes' answers to human-readable votes. Pure. */
 final class Votes {
 
     private Votes() {}
@@ -54,7 +54,7 @@ final class Votes {
         return reply instanceof ReleaseReply.Failed failed ? failed(node, failed.error()) : silent(node);
     }
 
-    /** Each node's answer, by its name. */
+    /** Converts the answer of each node. */
     static <R> List<NodeVote> of(
             List<String> nodes, @Nullable R[] replies, BiFunction<String, @Nullable R, NodeVote> vote) {
         return IntStream.range(0, replies.length)
@@ -62,7 +62,7 @@ final class Votes {
                 .toList();
     }
 
-    /** Votes in one line, for messages. */
+    /** Formats votes in one line, for messages. */
     static String line(List<NodeVote> votes) {
         return votes.stream().map(NodeVote::toString).collect(Collectors.joining("; "));
     }

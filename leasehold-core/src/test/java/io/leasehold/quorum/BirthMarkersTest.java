@@ -14,7 +14,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A node that does not know since when it remembers is told, by a client that a quorum knows, whatever failed before. */
+/** Tests that an unborn node receives its birth from a client that a quorum knows, after any earlier failure. */
 @Tag("quick")
 final class BirthMarkersTest {
 

@@ -13,7 +13,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** When a client of a quorum asks again by itself. */
+/** Tests of the times when a client of a quorum retries by itself. */
 @Tag("quick")
 final class ContentionBackoffTest {
 
@@ -30,7 +30,7 @@ final class ContentionBackoffTest {
         return OwnerToken.draw(clock);
     }
 
-    /** The nanoseconds until the wake-up that is armed. */
+    /** The nanoseconds until the armed wake-up. */
     private long untilWoken() {
         int before = wokenAt.size();
         long now = clock.nanoTime();
@@ -84,7 +84,10 @@ final class ContentionBackoffTest {
         assertThat(untilWoken()).isEqualTo(1);
     }
 
-    /** The wake-up may come from the release before the lost round: it is not forgotten, and its lot is drawn again. */
+    /**
+     * The wake-up may come from the release before the lost round. It still counts, and its random delay is drawn
+     * again.
+     */
     @Test
     void aWakeUpThatIsArmedOutlivesASplitVote() {
         clock.lot = bound -> bound - 1;
@@ -95,7 +98,10 @@ final class ContentionBackoffTest {
         assertThat(afterASplit(attempt, MILLI)).as("of twice as many").isEqualTo(2 * FIRST_ROUND);
     }
 
-    /** A node wakes the client that was first: while it waited for the end of its pause, no client would take the lock. */
+    /**
+     * A node wakes the first client. While that client waited for the end of its pause, no client would acquire the
+     * lock.
+     */
     @Test
     void aWakeUpShortensThePauseAfterASplitVote() {
         clock.lot = bound -> bound - 1;
@@ -115,7 +121,7 @@ final class ContentionBackoffTest {
                 .isEqualTo(80 * MILLI - 1);
     }
 
-    /** Undoing a split round wakes, too: two clients that each wake the other must part. */
+    /** The undo of a split round also wakes clients. Two clients that wake each other must diverge. */
     @Test
     void aWakeUpShortensThePauseLessAfterEachSplit() {
         clock.lot = bound -> bound - 1;

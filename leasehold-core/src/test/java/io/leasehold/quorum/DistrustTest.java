@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What is said of a node whose vote does not count. */
+/** Tests of the reasons why a node's vote does not count. */
 @Tag("quick")
 final class DistrustTest {
 

@@ -21,7 +21,10 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** An owner token that was ended at the nodes is never proposed again: a late copy of its end would end the new hold. */
+/**
+ * Tests that an owner token that was ended at the nodes is never proposed again: a late copy of its end would end the
+ * new hold.
+ */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class FreshOwnerTest {
@@ -74,7 +77,7 @@ final class FreshOwnerTest {
                 .join();
     }
 
-    /** The store has forgotten the attempt by then. */
+    /** By then, the store has removed the attempt. */
     @Test
     void anAttemptThatWasEndedAndAsksAgainIsAnotherAtTheNodes() {
         QuorumStore store = store();

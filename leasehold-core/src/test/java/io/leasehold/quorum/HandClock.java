@@ -10,10 +10,10 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.LongUnaryOperator;
 
-/** A runtime for one thread whose time a test moves; what is due runs on the way. */
+/** A runtime for one thread. The test advances its time, and due tasks run on the way. */
 public final class HandClock implements LockRuntime {
 
-    /** Compared by identity. */
+    /** A timer; compared by identity. */
     private static final class Entry {
         private final long atNanos;
         private final Runnable task;
@@ -28,13 +28,13 @@ public final class HandClock implements LockRuntime {
     private long nowNanos = 5_000_000_000L;
     private int drawn;
 
-    /** What is drawn by lot, of the bound. */
+    /** The random number for a bound. */
     public LongUnaryOperator lot = bound -> 0;
 
-    /** Whether no timer can be had, as where no thread can be started. */
+    /** Whether timers fail, as if no thread could be started. */
     boolean noTimers;
 
-    /** Whether timers that are cancelled run all the same, as one does that has begun to run. */
+    /** Whether cancelled timers run anyway, like a timer that has already started. */
     boolean cancelsTooLate;
 
     public void pass(Duration span) {
@@ -78,7 +78,7 @@ public final class HandClock implements LockRuntime {
         };
     }
 
-    /** How many timers are armed. */
+    /** The number of armed timers. */
     public int armed() {
         return entries.size();
     }
@@ -113,7 +113,7 @@ public final class HandClock implements LockRuntime {
         answer(future);
     }
 
-    /** The answer, for which time passes. */
+    /** Advances the time until the answer is there. */
     public <T> T answer(CompletableFuture<T> future) {
         for (int millis = 0; !future.isDone(); millis++) {
             assertThat(millis).as("milliseconds without an answer").isLessThan(100_000);

@@ -7,7 +7,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Where exactly a clock ceases to be believed, and from when it is again. Answers take no time here. */
+/** Tests of the exact limits at which a clock loses and regains trust. Answers take no time here. */
 @Tag("quick")
 final class NodeClocksEdgesTest {
 
@@ -17,7 +17,7 @@ final class NodeClocksEdgesTest {
     private static final long MAX_SKEW_MICROS = 3_750_000;
     /** 20 ms, and 1 % of the second between two answers. */
     private static final long TOLERANCE_MICROS = 30_000;
-    /** Some time after the origin of our clock, so that times and spans differ. */
+    /** Some time after the origin of the client's clock, so that times and durations differ. */
     private static final long START = 100 * SECOND;
 
     private NodeClocks clocks = fresh();
@@ -150,7 +150,10 @@ final class NodeClocksEdgesTest {
         }
     }
 
-    /** Whichever it was that noticed first; 10 s are within 1 % of the jump, and beyond half the bound. */
+    /**
+     * The result does not depend on the node that noticed first; 10 s are within 1 % of the jump and beyond half the
+     * bound.
+     */
     @Test
     void whoAnsweredSinceWeStoodStillIsCompared() {
         allAnswered(0, START);

@@ -8,7 +8,7 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Clocks of nodes: the median, jumps, skew, our own standing still, one server under two names. */
+/** Tests of the clocks of nodes: the median, jumps, skew, a pause of the client's clock, one server under two names. */
 @Tag("quick")
 final class NodeClocksTest {
 
@@ -80,7 +80,7 @@ final class NodeClocksTest {
         assertThat(why(0, 2 * SECOND)).contains("jumped by -0.3 s");
     }
 
-    /** A little at each of many answers is a lot. */
+    /** Small changes at each of many answers add up. */
     @Test
     void aRateBeyondTheDriftExcludesHoweverOftenItAnswers() {
         for (long everyMillis : new long[] {1, 10, 100, 1_000}) {

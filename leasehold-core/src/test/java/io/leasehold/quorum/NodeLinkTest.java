@@ -15,7 +15,7 @@ import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What piles up for a node that does not answer is capped. */
+/** Tests of the limit on requests to a node that does not answer. */
 @Tag("quick")
 final class NodeLinkTest {
 
@@ -89,7 +89,9 @@ final class NodeLinkTest {
         assertThat(thrown).isCompletedWithValue(refused);
     }
 
-    /** A driver that cannot start a thread: that is an answer, and however many there are, none counts as unanswered. */
+    /**
+     * A driver cannot start a thread: this is an answer, and none of any number of such requests counts as unanswered.
+     */
     @Test
     void anErrorThatADriverThrowsIsAnAnswer() {
         NodeLink link = new NodeLink(new ScriptedNode(new HandClock()), "node-1");

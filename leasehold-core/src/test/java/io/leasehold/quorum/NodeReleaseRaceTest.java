@@ -16,11 +16,14 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The answer that decides a release comes, on a thread of its own, in the moment in which the time of its caller ends. */
+/** Tests the race of the answer that decides a release, on its own thread, with the end of the caller's time limit. */
 @Tag("full")
 final class NodeReleaseRaceTest {
 
-    /** Both threads spin without a pause, so that each is put off anywhere: the moment in question is a few instructions long. */
+    /**
+     * Both threads spin without a pause, so that either may be delayed anywhere: the critical moment is a few
+     * instructions long.
+     */
     private static final long SPAN_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     /** Keeps the last timer, for the thread that fires it. */
@@ -69,7 +72,7 @@ final class NodeReleaseRaceTest {
 
     private final LastTimer timers = new LastTimer();
     private CompletableFuture<ReleaseReply> deciding = new CompletableFuture<>();
-    /** By how much the timer fires later than the answer comes: moved towards the moment in which neither is clearly first. */
+    /** The delay of the timer after the answer. It is adjusted towards the moment in which neither is clearly first. */
     private int timerLater;
 
     private final NodeSet nodes = new NodeSet(
@@ -117,7 +120,7 @@ final class NodeReleaseRaceTest {
         }
     }
 
-    /** What the caller learns: in time, or by asking again. */
+    /** The result that the caller gets, in time or by a repeated release. */
     private ReleaseReply decidedAsItsTimeEnds(AtomicReference<Runnable> due) {
         deciding = new CompletableFuture<>();
         NodeRelease release = new NodeRelease(

@@ -21,13 +21,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The end of an owner token is repeated at the node that did not answer, and only there, until it has. */
+/** Tests that the end of an owner token is repeated only at the node that did not answer, until it answers. */
 @Tag("quick")
 final class NodeReleaseTest {
 
     private static final long LONG_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-    /** A node that answers releases from this try on, and can do nothing else. */
+    /** A node that answers only releases, from this try on. */
     private static LockNode node(int answersFrom, AtomicInteger tries) {
         return (LockNode) Proxy.newProxyInstance(
                 NodeReleaseTest.class.getClassLoader(), new Class<?>[] {LockNode.class}, (proxy, method, arguments) -> {
@@ -163,7 +163,10 @@ final class NodeReleaseTest {
                         released -> assertThat(released.awaited()).isFalse());
     }
 
-    /** Of three nodes two did not hold it: no quorum did. A second copy says so only if the first had no effect. */
+    /**
+     * Two of three nodes did not hold the lock, so no quorum did. The answer to a second copy proves that only if the
+     * first copy had no effect.
+     */
     @Test
     void itWasNotOursOnlyIfFirstCopiesSaySo() {
         all(ScriptedNode.SILENCE);

@@ -25,7 +25,7 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What ends at a set of nodes: places, holds that nobody ends, and holds that nodes tell the loss of. */
+/** Tests of ends at a set of nodes: places, holds that never end, and holds whose loss nodes report. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class NodeReleasesTest {
@@ -37,7 +37,7 @@ final class NodeReleasesTest {
 
     // ---- a waiter that leaves
 
-    /** A node that notes which ends it is sent, and answers them or does not. */
+    /** A node that records the ends that it receives, and answers them or does not. */
     private static LockNode noting(List<ReleaseRequest.Kind> kinds, boolean answers) {
         return (LockNode) Proxy.newProxyInstance(
                 NodeReleasesTest.class.getClassLoader(),
@@ -79,7 +79,7 @@ final class NodeReleasesTest {
                 .isSameAs(undo);
     }
 
-    /** The node, which answers nothing from the moment at which it is frozen. */
+    /** A node that does not answer after it is frozen. */
     private LockNode freezable(LockNode node) {
         return (LockNode) Proxy.newProxyInstance(
                 NodeReleasesTest.class.getClassLoader(),
@@ -90,7 +90,7 @@ final class NodeReleasesTest {
                 });
     }
 
-    /** Between two owner tokens, with one node frozen: what leaves is gone from the lines of the others. */
+    /** A waiter leaves between two owner tokens while one node is frozen: it is gone from the queues of the others. */
     @Test
     void aWaiterThatLeavesBetweenTwoOwnerTokensLeavesNoPlaceBehind() {
         QuorumStore store = store();
@@ -111,7 +111,7 @@ final class NodeReleasesTest {
         store.close();
     }
 
-    // ---- holds that nobody ends
+    // ---- holds that never end
 
     private final List<InMemoryNode> nodes = new ArrayList<>();
     private InMemoryNode frozen;
@@ -193,7 +193,7 @@ final class NodeReleasesTest {
         assertThat(acquire(store, "n", 20 * SECOND)).isInstanceOf(AcquireReply.Granted.class);
         nodes.get(0).forceRelease(NAMES.get(0), null).join();
         for (int i = 0; i < 100; i++) {
-            // The one vote that it is given is taken back.
+            // The store undoes the one vote that it gets.
             assertThat(acquire(store, "n", SECOND)).isInstanceOf(AcquireReply.Busy.class);
             clock.pass(Duration.ofMillis(100));
         }
@@ -201,7 +201,7 @@ final class NodeReleasesTest {
         store.close();
     }
 
-    /** It is known to others before its first request: a sweep in between must not forget it. */
+    /** Other threads see the session before its first request; a sweep in between must not remove it. */
     @Test
     void whatHasNotBegunYetIsNotDeserted() {
         clock.pass(Duration.ofHours(1));
@@ -217,7 +217,7 @@ final class NodeReleasesTest {
         assertThat(session.isAbandoned(clock.nanoTime())).isTrue();
     }
 
-    /** A hold that is renewed is remembered, however old it is. */
+    /** A hold that is renewed stays recorded at any age. */
     @Test
     void whatIsRenewedIsNotForgotten() {
         QuorumStore store = store();
@@ -242,7 +242,7 @@ final class NodeReleasesTest {
                 .get(0);
     }
 
-    // ---- what nodes tell
+    // ---- signals of nodes
 
     @Test
     void aLossThatWasRepairedDoesNotCountWithTheNextOne() {

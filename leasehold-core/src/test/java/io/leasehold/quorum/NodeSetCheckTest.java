@@ -8,7 +8,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What makes a set, with the arithmetic in the message where it does not. */
+/** Tests of the conditions of a valid set and of the arithmetic in the messages. */
 @Tag("quick")
 final class NodeSetCheckTest {
 

@@ -27,7 +27,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What may be sent to a node, what of its answers counts, and what is learnt from them. */
+/** Tests of the requests that a node may receive, of the answers that count, and of the state that they change. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class NodeSetTest {
@@ -127,7 +127,7 @@ final class NodeSetTest {
                         told -> assertThat(told.retryNanos()).isEqualTo(30_300 * MILLI - SECOND));
     }
 
-    /** What is further ahead than half of the bound could not be stopped by an undo. */
+    /** An undo could not stop a ballot that is further ahead than half of the bound. */
     @Test
     void nothingIsProposedTooFarAheadOfANodesClock() {
         nodes.get(0).instead.put("acquire", () -> yes("a", 0));
@@ -209,7 +209,7 @@ final class NodeSetTest {
         assertThat(silent).isCompletedWithValueMatching(replies -> replies.size() == 2);
     }
 
-    /** Where all but a minority are silent it may be this client that has stood still: its rounds wait for each node then. */
+    /** If all but a minority are silent, this client itself may have paused, so its rounds wait for each node. */
     @Test
     void aMinorityThatOwesAnAnswerIsSilentUntilItIsHeard() {
         clock.answer(set.sample(SECOND));
@@ -238,7 +238,7 @@ final class NodeSetTest {
                 .isTrue();
     }
 
-    /** Late answers, which were made when the question came. */
+    /** Late answers that were created at the time of the request. */
     @Test
     void aClockIsThatOfTheSending() {
         nodes.forEach(node -> node.delayNanos.put("probe", 20 * MILLI));

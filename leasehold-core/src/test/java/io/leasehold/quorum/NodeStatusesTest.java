@@ -19,7 +19,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What is told of the nodes of a set. */
+/** Tests of the reported standings of the nodes of a set. */
 @Tag("quick")
 final class NodeStatusesTest {
 
@@ -126,7 +126,9 @@ final class NodeStatusesTest {
         return log.toString(StandardCharsets.UTF_8);
     }
 
-    /** A node that is out of reach is ordinary, and is told to listeners alone; what an operator must know is in the log. */
+    /**
+     * An unreachable node is ordinary and is reported only to listeners; the log has only what an operator must know.
+     */
     @Test
     void theLogSaysWhatDoesNotCountAndWhatCountsAgain() {
         assertThat(logged(() -> vote(0, NO_WAY))).isEmpty();

@@ -21,7 +21,7 @@ import java.util.OptionalLong;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a request over a quorum leads to, decided without nodes, timers and threads. */
+/** Tests of the decisions about a request over a quorum, without nodes, timers and threads. */
 @Tag("quick")
 final class QuorumAttemptTest {
 

@@ -14,7 +14,10 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Renewal by quorum: what counts from when, when it is lost, and who is repaired, in every order and in random walks. */
+/**
+ * Tests of renewal by quorum: the start of the validity, the loss of the lock, and the repaired nodes, in every order
+ * and in random walks.
+ */
 @Tag("quick")
 final class QuorumRenewalTest {
 
@@ -111,7 +114,7 @@ final class QuorumRenewalTest {
         }
     }
 
-    /** A repair counts from its own sending, and a lease that ended is repaired no more. */
+    /** A repair counts from its own sending, and a lease that has ended is not repaired. */
     @Test
     void repairsCountFromTheirOwnSending() {
         QuorumRenewal renewal = held(3, 10);
@@ -129,7 +132,7 @@ final class QuorumRenewalTest {
         assertThat(renewal.answered(0, 2, NOT_OURS, 0)).isEmpty();
     }
 
-    /** Whatever comes in whatever order, what is kept never begins later than what a quorum confirmed. */
+    /** In any order of events, the validity never begins later than the confirmations of a quorum. */
     @Test
     void randomWalksNeverCountTooMuch() {
         SplittableRandom random = new SplittableRandom(42);
@@ -215,7 +218,7 @@ final class QuorumRenewalTest {
                         new NodeVote("n2", NodeVote.Answer.FAILED, "has not answered in time"));
     }
 
-    /** What was taken at a node is there again once a repair was sent, in the same moment or later. */
+    /** A key that was removed at a node exists again after a repair that was sent at the same moment or later. */
     @Test
     void aRepairCountsIfItWasSentSinceTheNews() {
         for (long sentAtNanos : new long[] {49, 50, 51}) {
@@ -263,7 +266,7 @@ final class QuorumRenewalTest {
         }
     }
 
-    /** What a quorum keeps from 100 on is valid below 1,100. */
+    /** A lock that a quorum keeps from 100 on is valid below 1,100. */
     @Test
     void aLockIsRepairedWhileItIsValidAndNoLonger() {
         assertThat(keptBySecondAndThird(held(3, 10), 1, 100 + VALIDITY - 1)).hasSize(2);

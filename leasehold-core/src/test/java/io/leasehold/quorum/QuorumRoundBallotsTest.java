@@ -13,7 +13,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Which ballots an owner token proposes, how many, and when nothing of it is left. */
+/** Tests of the ballots that an owner token proposes, of their number, and of the time when nothing of it is left. */
 @Tag("quick")
 final class QuorumRoundBallotsTest {
 
@@ -216,7 +216,7 @@ final class QuorumRoundBallotsTest {
         assertThatThrownBy(() -> round.start(5_000, RESERVE, new BitSet())).hasMessageContaining("ENDED");
     }
 
-    /** A round while the lock is held (a waiter that asks again) leaves what it holds alone if it is lost. */
+    /** A lost round does not touch a lock that the client already holds (a waiter that asks again). */
     @Test
     void aLostRoundOfAHeldLockUndoesNothing() {
         start();

@@ -16,8 +16,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Every order of every kind of answer, with lost ones, late ones and further ballots, for sets of up to five nodes; after
- * each event what the round did is compared with the rules, written down a second time and without its bookkeeping.
+ * Tests every order of every kind of answer, with lost ones, late ones and further ballots, for sets of up to five
+ * nodes. After each event, the test compares the round with a second implementation of the rules without bookkeeping.
  */
 @Tag("full")
 final class QuorumRoundExhaustiveTest {
@@ -45,7 +45,7 @@ final class QuorumRoundExhaustiveTest {
         return new StoreUnavailableException("no answer", null);
     }
 
-    /** What has happened: a vote, or that the time of a ballot is over (node −1). */
+    /** An event: a vote, or the end of the time limit of a ballot (node −1). */
     private record Step(int node, int ballot, Kind kind) {}
 
     private long walks;
@@ -71,7 +71,7 @@ final class QuorumRoundExhaustiveTest {
         assertThat(walks).isGreaterThan(30_000);
     }
 
-    /** Of these nodes no answer is expected: the others decide, and an answer that comes counts all the same. */
+    /** No answer is expected from these nodes: the others decide, but an answer that arrives still counts. */
     @Test
     void silentNodes() {
         silent = Set.of(2);
@@ -90,7 +90,7 @@ final class QuorumRoundExhaustiveTest {
         assertThat(walks).isGreaterThan(500);
     }
 
-    /** Depth first; the round is made anew for each state, so that nothing has to be copied. */
+    /** Walks depth first and creates a new round for each state, so that no state is copied. */
     private void walk(int n, List<Kind> kinds, int ballots, List<Step> steps, int depth) {
         walks++;
         Observed observed = replay(n, silent, steps);
@@ -120,7 +120,7 @@ final class QuorumRoundExhaustiveTest {
         steps.remove(steps.size() - 1);
     }
 
-    /** What came out so far, and what a bystander knows. */
+    /** The results so far, and the knowledge of an observer. */
     private static final class Observed {
         private final int n;
         private final int quorum;
@@ -204,7 +204,7 @@ final class QuorumRoundExhaustiveTest {
         }
     }
 
-    /** Another ballot is worth proposing only above the floors that it was told; a node that told one refuses the rest. */
+    /** Another ballot is useful only above the reported floors; a node with a floor refuses all ballots up to it. */
     private static void isAboveTheFloorsTold(Observed observed, int answered, List<Step> steps, String history) {
         long ballot = observed.candidates.get(observed.candidates.size() - 1);
         for (Step step : steps) {
@@ -259,7 +259,7 @@ final class QuorumRoundExhaustiveTest {
         return observed;
     }
 
-    /** Beside silent nodes a round also waits for the answers that tell by whom the lock is held. */
+    /** With silent nodes, a round also waits for the answers that show the holder. */
     private static boolean isLost(Observed observed, int yes, int pending) {
         return yes + pending < observed.quorum && (observed.silent.isEmpty() || pending == 0);
     }
@@ -306,7 +306,7 @@ final class QuorumRoundExhaustiveTest {
         assertThat(round.voted(vote(2, next, 2, Kind.YES))).containsExactly(new QuorumRound.Confirm(2, 2));
     }
 
-    /** The validity counts from the quorum-th latest vote, also where nanoTime overflows in between. */
+    /** The validity counts from the quorum-th latest vote, even if nanoTime overflows in between. */
     @Test
     void validityCountsFromTheQuorumThLatestVote() {
         QuorumRound round = new QuorumRound(List.of("a", "b", "c", "d", "e"), 1_000_000, 1_000);
@@ -318,7 +318,7 @@ final class QuorumRoundExhaustiveTest {
         assertThat(((RoundVerdict.Won) end.verdict()).sentAtNanos()).isEqualTo(Long.MAX_VALUE - 1);
     }
 
-    /** What the set's clock has reached meanwhile is where the next ballot starts, or it would be stale by its age alone. */
+    /** The next ballot starts at the current clock of the set; otherwise it would be stale because of its age alone. */
     @Test
     void furtherBallotsAreNotBehindTheClock() {
         QuorumRound round = new QuorumRound(List.of("a", "b", "c"), 1_000_000, 1_000);
@@ -329,7 +329,7 @@ final class QuorumRoundExhaustiveTest {
         assertThat(((QuorumRound.Propose) second.get(0)).candidate()).isGreaterThan(FIRST + 700);
     }
 
-    /** A floor that no clock explains is a refusal, and never leads to a higher ballot. */
+    /** A floor that no clock explains counts as a refusal and never leads to a higher ballot. */
     @Test
     void absurdFloorsAreNotBelieved() {
         QuorumRound round = new QuorumRound(List.of("a", "b", "c"), 1_000, 1_000);

@@ -11,7 +11,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** For which nodes a round waits: not for those that have been silent, and under contention not for long. */
+/** Tests of the nodes for which a round waits: not for silent nodes, and under contention only for a short time. */
 @Tag("quick")
 final class QuorumRoundSilenceTest {
 
@@ -140,7 +140,10 @@ final class QuorumRoundSilenceTest {
         assertThat(voted(3, YES)).containsExactly(new QuorumRound.Limit(FIRST, SENT, 1));
     }
 
-    /** A set whose third near node is down needs one that is far: it is waited for, or the lock could never be had. */
+    /**
+     * If the third near node of a set is down, the set needs a distant one. The round waits for it, else the lock could
+     * never be acquired.
+     */
     @Test
     void withoutContentionTheRestGetsTheNodeTimeout() {
         start();

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a caller is told about a round that was lost: by whom, why, and after how long asking again makes sense. */
+/** Tests of the answers for a lost round: the holder, the reason, and the delay before a retry. */
 @Tag("quick")
 final class QuorumRoundVerdictTest {
 
@@ -34,7 +34,7 @@ final class QuorumRoundVerdictTest {
     private static final NodeReply PERMANENT = failed(FailureKind.PERMANENT);
     private static final NodeReply OTHER_SET = new NodeReply.OtherSet("another", LIFE, 0);
     private static final NodeReply UNBORN = new NodeReply.Unborn("nonce", LIFE, 0);
-    /** So high that nothing can be proposed above it, though with no clock known it has to be believed. */
+    /** A floor so high that no ballot is possible above it; without a known clock it must be trusted. */
     private static final NodeReply OVERTAKEN = stale(TokenRange.LIMIT - 1);
 
     private static NodeReply failed(FailureKind kind) {
@@ -57,7 +57,7 @@ final class QuorumRoundVerdictTest {
         return new Holder(id, millisLeft == null ? null : Duration.ofMillis(millisLeft), OptionalLong.empty());
     }
 
-    /** Nodes a, b, … answer in this order; a set clock of zero is one that is not known. */
+    /** Nodes a, b, … answer in this order; a set clock of zero is unknown. */
     private static QuorumRound asked(List<String> nodes, long estimateMicros, NodeReply... replies) {
         QuorumRound round = new QuorumRound(nodes, 1_000, QUARANTINE_MILLIS);
         round.start(CANDIDATE, 1, new BitSet());
@@ -83,7 +83,7 @@ final class QuorumRoundVerdictTest {
         return only(round.voted(vote(last, replies[last], estimateMicros)));
     }
 
-    /** The same, where the nodes that have not answered are waited for no longer. */
+    /** The same after the end of the wait for the nodes that have not answered. */
     private static RoundVerdict verdictWhenLate(List<String> nodes, NodeReply... replies) {
         NodeReply[] andNoMore = java.util.Arrays.copyOf(replies, replies.length + 1);
         return only(asked(nodes, 0, andNoMore).late(CANDIDATE));
@@ -195,7 +195,7 @@ final class QuorumRoundVerdictTest {
                         500 * MS));
     }
 
-    /** It is told its birth meanwhile, and says at the next request for how long it is quarantined. */
+    /** The node receives its birth meanwhile and reports the rest of its quarantine at the next request. */
     @Test
     void aNodeWithoutABirthIsAskedAgainSoonAndToldOfWithAWholeQuarantine() {
         assertThat(verdict(THREE, UNBORN, FAILED))

@@ -26,7 +26,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** How a hold over a quorum is renewed, repaired at single nodes, lost and ended. */
+/** Tests of a hold over a quorum: its renewal, its repair at single nodes, its loss and its end. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class QuorumSessionKeepingTest {
@@ -278,7 +278,7 @@ final class QuorumSessionKeepingTest {
         assertThat(set.nodes.get(2).ballots).isEmpty();
     }
 
-    // ---- what nodes tell
+    // ---- signals of nodes
 
     @Test
     void aLossCountsOnlyOfTheOwnerTokenThatIsHeld() {
@@ -304,7 +304,7 @@ final class QuorumSessionKeepingTest {
         assertThat(set.lost).as("with its cause").contains(LossCause.SESSION_LOST);
     }
 
-    /** The locks of one batch may have time limits of their own: with the answer all of them end. */
+    /** Each lock of a batch may have its own time limit; all limits end with the answer. */
     @Test
     void aBatchThatIsAnsweredLeavesNoTimeLimit() {
         Grant one = set.granted();

@@ -30,7 +30,10 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** How one owner token asks a set of nodes, step by step: what is sent to each, when, and what is answered. */
+/**
+ * Tests of the requests of one owner token to a set of nodes, step by step: the requests to each node, their times, and
+ * the answers.
+ */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class QuorumSessionTest {
@@ -70,7 +73,7 @@ final class QuorumSessionTest {
         return pauses;
     }
 
-    // ---- from when a grant counts
+    // ---- the start of a grant's validity
 
     @Test
     void aGrantCountsFromTheSendingOfTheBallotThatWasAnswered() {
@@ -94,7 +97,7 @@ final class QuorumSessionTest {
         assertThat(set.clock.armed()).as("no time limit is left behind").isZero();
     }
 
-    // ---- for how long a node is waited for
+    // ---- the wait for a node
 
     private long answeredAfter(AcquireRequest request) {
         long before = set.clock.nanoTime();
@@ -116,7 +119,7 @@ final class QuorumSessionTest {
                 .isEqualTo(SECOND);
     }
 
-    /** The time of a request is that of its answer: what it spends on clocks and earlier ballots is gone. */
+    /** The time limit of a request is that of its answer and includes the time for clocks and earlier ballots. */
     @Test
     void theClocksAndEarlierBallotsArePartOfTheTimeOfARequest() {
         all(node -> node.delayNanos.put("probe", 600 * MILLI));
@@ -201,7 +204,7 @@ final class QuorumSessionTest {
         assertThat(set.clock.armed()).isZero();
     }
 
-    /** The first ballot of a client has no clock of the set to go by. */
+    /** The client does not know the clock of the set before its first ballot. */
     @Test
     void theFirstRequestReadsTheClocksAndSaysWhyItCannot() {
         List<QuorumMember> members = set.members;
@@ -288,7 +291,7 @@ final class QuorumSessionTest {
                 .isInstanceOf(AcquireReply.Refused.class);
     }
 
-    /** It told the floor itself, so that an end above it is not cut off there. */
+    /** The node reported the floor itself, so it does not clamp an end above it. */
     @Test
     void aNodeWhoseFenceIsFarAheadIsProposedABallotAboveIt() {
         long ahead = nowMicros() + 5_000_000;
@@ -391,7 +394,7 @@ final class QuorumSessionTest {
         assertThat(set.store.remembered()).as("under neither owner token").isZero();
     }
 
-    /** A vote that comes when its round was given up raises the floor that is known, and does nothing else. */
+    /** A vote that arrives after its round was given up only raises the known floor. */
     @Test
     void aVoteOfARoundThatIsOverChangesNothingInTheNext() {
         set.rival(0, 1);
@@ -436,7 +439,7 @@ final class QuorumSessionTest {
         assertThat(set.store.remembered()).isZero();
     }
 
-    // ---- places among those that the nodes wake
+    // ---- places in the queues of the nodes
 
     @Test
     void aWaiterThatNoNodeWillWakeAsksForAPlaceSixTimes() {
@@ -483,7 +486,10 @@ final class QuorumSessionTest {
         assertThat(set.nodes.get(0).ballots).hasSize(1);
     }
 
-    /** Of five nodes one fails and two are another's: nobody has a quorum, and nobody would wake us. */
+    /**
+     * Of five nodes, one fails and another client holds two. No client has a quorum, and no node would wake this
+     * client.
+     */
     @Test
     void afterSplitVotesAWaiterWakesItselfLaterEachTime() {
         ScriptedSet five = new ScriptedSet(5);
@@ -524,7 +530,7 @@ final class QuorumSessionTest {
                 .isEqualTo(50 * MILLI);
     }
 
-    /** Its client's thread is gone: what was counted for its delays goes with it, also if it was never ended. */
+    /** The client's thread is gone. Its recorded delays are removed too, even if the attempt was never ended. */
     @Test
     void theDelaysOfADesertedAttemptAreForgottenWhenItIsSwept() {
         ScriptedSet five = new ScriptedSet(5);
@@ -553,7 +559,7 @@ final class QuorumSessionTest {
         assertThat(five.woken).as("the first delay").containsExactly(NAME);
     }
 
-    // ---- what must not happen, and what fails unexpectedly
+    // ---- forbidden steps and unexpected failures
 
     @Test
     void oneRequestAtATimeAndNoneAfterTheEnd() {
@@ -640,7 +646,7 @@ final class QuorumSessionTest {
                         reply -> reply instanceof AcquireReply.Failed failed && failed.kind() == FailureKind.UNKNOWN);
     }
 
-    // ---- what nobody ends
+    // ---- attempts that never end
 
     @Test
     void whatIsLeftAloneIsDesertedAfterAMinuteOrThreeRechecks() {
@@ -719,7 +725,7 @@ final class QuorumSessionTest {
         }
     }
 
-    /** Votes are split; then it is answered otherwise, or ended. */
+    /** The votes are split; then the attempt gets another answer or is ended. */
     @Test
     void theDelaysOfAnAttemptAreForgottenWithIt() {
         for (boolean ends : new boolean[] {true, false}) {

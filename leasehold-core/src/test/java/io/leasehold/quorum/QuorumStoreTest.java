@@ -40,7 +40,7 @@ import java.util.function.LongConsumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A set of nodes as one store: what it promises, what it tells operators, how it opens and closes. */
+/** Tests of a set of nodes as one store: its guarantees, its administration, its opening and its close. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class QuorumStoreTest {
@@ -61,7 +61,7 @@ final class QuorumStoreTest {
                 .join();
     }
 
-    // ---- what it is
+    // ---- properties
 
     @Test
     void itPromisesTheLeastOfItsMembers() {
@@ -123,7 +123,7 @@ final class QuorumStoreTest {
                 .satisfies(birth -> assertThat(birth.configuration()).isEqualTo(set.store.configuration()));
     }
 
-    // ---- what it hears
+    // ---- signals of nodes
 
     @Test
     void whatOneNodeTellsIsPassedOn() {
@@ -152,7 +152,7 @@ final class QuorumStoreTest {
         assertThat(set.reconnections).isEqualTo(1);
     }
 
-    // ---- what it tells operators
+    // ---- administration
 
     @Test
     void heldIsWhatAQuorumKeepsForOneHolder() {
@@ -305,7 +305,9 @@ final class QuorumStoreTest {
                         Finding.good("clock", "the clocks of the nodes agree within 1 ms"));
     }
 
-    /** A driver that throws instead of answering keeps no operator from what the others say. */
+    /**
+     * If the driver of one node throws in place of an answer, the operator still gets the answers of the other nodes.
+     */
     @Test
     void aNodeThatThrowsIsAFindingOfItsOwn() {
         List<Operations> each = operations();
@@ -383,7 +385,7 @@ final class QuorumStoreTest {
         assertThat(set.nodes).allSatisfy(node -> assertThat(node.closed).isTrue());
     }
 
-    /** No time can be waited for: what can be closed without it is closed, and nothing is repeated. */
+    /** Timers fail: everything that needs no timer is closed, and nothing is repeated. */
     @Test
     void aCloseThatCannotWaitClosesEveryNodeAllTheSame() {
         Grant grant = set.granted();

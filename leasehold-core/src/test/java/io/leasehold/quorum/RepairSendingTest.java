@@ -23,7 +23,10 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A repair of a member counts from its sending: late answers to two of them do not carry a hold beyond what a quorum keeps. */
+/**
+ * Tests that a repair of a member counts from its sending: late answers to two repairs do not extend a hold beyond the
+ * validity at a quorum.
+ */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class RepairSendingTest {

@@ -25,12 +25,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
 /**
- * A node in memory that notes what it is asked, and answers each verb as a test says: late, not at all, or with something
- * else.
+ * A node in memory that records its requests and answers each verb as the test requires: late, not at all, or with
+ * another answer.
  */
 final class ScriptedNode implements LockNode, StoreAdmin {
 
-    /** Instead of an answer: there is none. */
+    /** Stands for no answer. */
     static final Object SILENCE = new Object();
 
     final InMemoryNode memory;
@@ -42,9 +42,9 @@ final class ScriptedNode implements LockNode, StoreAdmin {
     final List<Birth> births = new ArrayList<>();
     final List<RenewBatch> renewals = new ArrayList<>();
     final List<String> verbs = new ArrayList<>();
-    /** What it answers instead: a reply, {@link #SILENCE}, or a throwable that is thrown. */
+    /** The replacements of answers: a reply, {@link #SILENCE}, or a throwable to throw. */
     final Map<String, Supplier<?>> instead = new HashMap<>();
-    /** How long an answer is on its way. */
+    /** The delay of an answer. */
     final Map<String, Long> delayNanos = new HashMap<>();
 
     String description = "memory:";
@@ -52,7 +52,7 @@ final class ScriptedNode implements LockNode, StoreAdmin {
     StoreSignals ear;
     boolean closed;
     boolean failsToClose;
-    /** What closing it throws as well. */
+    /** The error that its close throws. */
     Error errorAtClose;
 
     private final HandClock clock;

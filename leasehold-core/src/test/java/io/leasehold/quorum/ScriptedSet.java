@@ -23,7 +23,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** A set of scripted nodes, born already, and a client of it that notes what it is told. */
+/** A set of scripted nodes, which are born already, and a client that records its signals. */
 final class ScriptedSet {
 
     static final LockName NAME = LockName.exactly("n");

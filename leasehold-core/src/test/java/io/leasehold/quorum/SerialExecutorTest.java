@@ -22,7 +22,7 @@ final class SerialExecutorTest {
         assertThat(ran).containsExactly("first", "second");
     }
 
-    /** Also an Error: what comes after it would otherwise wait for ever. */
+    /** This applies to an Error, too: otherwise the tasks after it would wait forever. */
     @Test
     void aTaskThatFailsHoldsUpNothing() {
         serial.run(() -> {

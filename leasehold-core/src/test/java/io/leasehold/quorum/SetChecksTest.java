@@ -9,7 +9,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The grades of a set of nodes that three servers on one machine cannot show. */
+/** Tests of the findings about a set that three servers on one machine cannot show. */
 @Tag("quick")
 class SetChecksTest {
 

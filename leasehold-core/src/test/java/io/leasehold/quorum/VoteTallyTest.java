@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Each rule of the count of votes. */
+/** Tests of each rule of the count of votes. */
 @Tag("quick")
 final class VoteTallyTest {
 

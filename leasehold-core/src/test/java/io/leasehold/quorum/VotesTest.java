@@ -16,7 +16,7 @@ import java.util.OptionalLong;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What each answer of a node is called to people. */
+/** Tests of the human-readable form of each answer. */
 @Tag("quick")
 final class VotesTest {
 

@@ -20,8 +20,8 @@ import java.util.Objects;
  * }
  * }</pre>
  *
- * <p>Make one per process and server, and share it: all threads may use it. It owns the timer that renews, so a hold lives
- * only as long as its client.
+ * <p>Create one instance per process and server and share it: all threads may use it. It owns the timer of the
+ * renewals, so a hold lives only as long as this object.
  */
 public final class EfficiencyLocks implements AutoCloseable {
 
@@ -32,10 +32,9 @@ public final class EfficiencyLocks implements AutoCloseable {
     }
 
     /**
-     * Connects to the deployment of a {@code redis…://} URI, with default options, and makes sure that it
-     * answers.
+     * Connects to the deployment of a {@code redis…://} URI with default options and checks that it answers.
      *
-     * @throws IllegalArgumentException if the URI is malformed; secrets are not repeated
+     * @throws IllegalArgumentException if the URI is malformed; the message repeats no secrets
      * @throws io.leasehold.LockStoreException if the server cannot be reached or refuses
      */
     public static EfficiencyLocks connect(String uri) {
@@ -43,7 +42,7 @@ public final class EfficiencyLocks implements AutoCloseable {
     }
 
     /**
-     * Connects to a server, with these options for all locks unless changed with {@link EfficiencyLock#with}.
+     * Connects to a server. All locks have these options unless {@link EfficiencyLock#with} changes them.
      *
      * @throws io.leasehold.LockStoreException if the server cannot be reached or refuses
      */
@@ -61,7 +60,7 @@ public final class EfficiencyLocks implements AutoCloseable {
     /**
      * The lock with exactly this name; no I/O.
      *
-     * @throws IllegalArgumentException if the text is no valid {@link LockName}
+     * @throws IllegalArgumentException if the text is not a valid {@link LockName}
      */
     public EfficiencyLock named(String name) {
         return named(LockName.exactly(name));
@@ -72,18 +71,18 @@ public final class EfficiencyLocks implements AutoCloseable {
         return client.admin();
     }
 
-    /** Closes with a patience of five seconds: see {@link #close(Duration)}. */
+    /** Closes the connection with a patience of five seconds: see {@link #close(Duration)}. */
     @Override
     public void close() {
         client.close();
     }
 
-    /** As {@link LockClient#close(Duration)}. */
+    /** Closes the connection like {@link LockClient#close(Duration)}. */
     public void close(Duration patience) {
         client.close(patience);
     }
 
-    /** The server as people would name it: without user and password. */
+    /** The server for messages, without user and password. */
     @Override
     public String toString() {
         return "EfficiencyLocks[" + client.storeDescription() + "]";

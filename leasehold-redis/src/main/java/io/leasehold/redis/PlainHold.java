@@ -10,7 +10,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 
-/** A lease without its token. */
+/** A lease without its fencing token. */
 final class PlainHold implements Hold {
 
     private final Lease lease;

@@ -13,7 +13,7 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** A lock of the engine whose leases are shown without their token, which means nothing here. */
+/** A lock of the engine that hides the fencing tokens of its leases, since they have no meaning here. */
 final class PlainLock implements EfficiencyLock {
 
     private final DistributedLock lock;

@@ -14,8 +14,8 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
- * Redis values that refuse older holders: the newest fencing token of each is kept in a key beside it, {@code
- * {KEY}:fencing-token} (and {@code {KEY}:own-fencing-token} of the key that is {@code {KEY}} itself).
+ * A guard of Redis values that refuses older holders. It keeps the newest fencing token of each value in a key next to
+ * it, {@code {KEY}:fencing-token}. For a key that is {@code {KEY}} itself, that is {@code {KEY}:own-fencing-token}.
  *
  * <pre>{@code
  * RedisFencingGuard orders = RedisFencingGuard.running((script, keys, arguments) ->          // with Lettuce
@@ -24,12 +24,12 @@ import java.util.function.Consumer;
  * orders.write("order:1001", lease.fencingToken(), changed);
  * }</pre>
  *
- * <p><b>Guarantee.</b> Check and use are one script, so one step: among all who use the value through this class, a token
- * below the largest one seen neither reads nor writes it. <b>Condition.</b> The key with the token lives as long as the value:
- * it is not evicted, and not lost by a fail-over that the value survives.
+ * <p><b>Guarantee.</b> Check and use are one script and therefore one atomic step. Among all clients that use the value
+ * through this class, a token below the largest one seen neither reads nor writes the value. <b>Condition.</b> The key
+ * with the token lives as long as the value: it is not evicted, and no fail-over loses it while the value survives.
  *
- * <p>For any client library: the caller runs the script, on a connection of its own. <b>Threads.</b> As the runner. What it
- * throws is passed on.
+ * <p>The guard works with any client library: the caller runs the script on its own connection. <b>Threads.</b> As the
+ * runner. The guard passes on any exception of the runner.
  */
 public final class RedisFencingGuard implements FencingGuard {
 
@@ -42,7 +42,7 @@ public final class RedisFencingGuard implements FencingGuard {
     @FunctionalInterface
     public interface ScriptRunner {
         /**
-         * {@code EVAL}.
+         * Runs {@code EVAL}.
          *
          * @return the reply, an array of strings
          */
@@ -54,31 +54,34 @@ public final class RedisFencingGuard implements FencingGuard {
         this.observer = observer;
     }
 
-    /** A guard of values at the Redis where these scripts are run. */
+    /** Creates a guard of values at the Redis server where the runner runs its scripts. */
     public static RedisFencingGuard running(ScriptRunner redis) {
         return new RedisFencingGuard(Objects.requireNonNull(redis, "redis"), admission -> {});
     }
 
     /**
-     * The same guard, which tells of each answer: to count rejections, or to log them.
+     * Creates the same guard that also reports each answer, for example to count or log rejections.
      *
-     * @param newObserver called by the asking thread; must not block
+     * @param newObserver called by the thread that uses the guard; must not block
      */
     @Override
     public RedisFencingGuard reportingTo(Consumer<? super Admission> newObserver) {
         return new RedisFencingGuard(redis, Objects.requireNonNull(newObserver, "newObserver"));
     }
 
-    /** Shows a token without using the value; what is done to it afterwards in another command is not one step with this. */
+    /**
+     * Checks and registers a token without using the value. A later command on the value is not in the same atomic
+     * step.
+     */
     @Override
     public Admission admit(String key, long token) {
         return ask(key, token, "admit", "").admission();
     }
 
     /**
-     * The value, or nothing if there is none. The token is registered: reading is contact.
+     * Reads the value, which is empty if the key does not exist. Reading also registers the token.
      *
-     * @throws StaleTokenException if a newer holder has been here
+     * @throws StaleTokenException if a newer holder has used the value
      */
     public Optional<String> read(String key, long token) {
         Answer answer = ask(key, token, "read", "");
@@ -89,7 +92,7 @@ public final class RedisFencingGuard implements FencingGuard {
     /**
      * Replaces the value.
      *
-     * @throws StaleTokenException if a newer holder has been here; nothing was changed
+     * @throws StaleTokenException if a newer holder has used the value; nothing was changed
      */
     public void write(String key, long token, String value) {
         ask(key, token, "write", Objects.requireNonNull(value, "value"))
@@ -98,9 +101,9 @@ public final class RedisFencingGuard implements FencingGuard {
     }
 
     /**
-     * Deletes the value, and keeps its token.
+     * Deletes the value and keeps its token.
      *
-     * @throws StaleTokenException if a newer holder has been here; nothing was changed
+     * @throws StaleTokenException if a newer holder has used the value; nothing was changed
      */
     public void delete(String key, long token) {
         ask(key, token, "delete", "").admission().orElseThrow();
@@ -129,9 +132,9 @@ public final class RedisFencingGuard implements FencingGuard {
     }
 
     /**
-     * In the slot of the key: by the key's own hash tag, or by one that is the whole key. A key with a closing brace and no
-     * hash tag has no such sibling; a Cluster refuses it. A key that is nothing but a hash tag has another ending, since
-     * {@code x} and <code>{x}</code> are two keys.
+     * The key of the token, in the slot of the key: with the key's own hash tag, or with the whole key as the tag. A
+     * key with a closing brace and no hash tag has no such sibling; a Cluster refuses it. A key that consists only of a
+     * hash tag has another ending, since {@code x} and <code>{x}</code> are two keys.
      */
     private static String fence(String key) {
         int tagEnd = key.indexOf('}');

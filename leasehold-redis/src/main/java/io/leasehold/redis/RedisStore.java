@@ -21,15 +21,16 @@ import java.util.Objects;
 import java.util.function.Function;
 
 /**
- * Locks in one Redis or Valkey deployment: the builder behind {@code redis://} URIs, and the way to bring a Lettuce client of
- * one's own. Immutable.
+ * Locks in one Redis or Valkey deployment: the builder behind {@code redis://} URIs. It also accepts your own Lettuce
+ * client. Immutable.
  *
  * <pre>{@code
  * RedisStore redis = RedisStore.over(client, RedisURI.create("redis://localhost:6379"));
  * LockClient locks = Leasehold.builder().store(redis::open).connect();
  * }</pre>
  *
- * <p>A client that is brought along is never closed, and its options are not changed; it has to live longer than the lock client.
+ * <p>The store never closes a client that you pass and does not change its options. That client must live longer than
+ * the lock client.
  */
 public final class RedisStore {
 
@@ -42,10 +43,10 @@ public final class RedisStore {
     }
 
     /**
-     * The deployment of a {@code redis://}, {@code redis-replicated://}, {@code redis-sentinel://} or {@code
-     * redis-cluster://} URI, over connections of its own.
+     * Creates a store for the deployment of a {@code redis://}, {@code redis-replicated://}, {@code redis-sentinel://}
+     * or {@code redis-cluster://} URI. The store opens its own connections.
      *
-     * @throws IllegalArgumentException if the URI is malformed; secrets are not repeated
+     * @throws IllegalArgumentException if the URI is malformed; the message repeats no secrets
      */
     public static RedisStore at(String uri) {
         return at(StoreUri.parse(uri));
@@ -56,8 +57,9 @@ public final class RedisStore {
     }
 
     /**
-     * A server, over a client of one's own: its threads and options (TLS, sockets) are used for connections that are made,
-     * and closed, here. They do not reconnect by themselves and send nothing twice, whatever the client's options say.
+     * Creates a store for one server with your own client. The store uses the client's threads and options (TLS,
+     * sockets) for connections that it opens and closes itself. These connections do not reconnect by themselves and
+     * send nothing twice, whatever the client's options say.
      *
      * @throws IllegalArgumentException if the URI names no host
      */
@@ -69,12 +71,12 @@ public final class RedisStore {
     }
 
     /**
-     * A Redis Cluster, over a client of one's own, in the same way: its threads and options are used for connections that are
-     * made, and closed, here, to each master.
+     * Creates a store for a Redis Cluster with your own client. The store uses the client's threads and options for
+     * connections to each master, which it opens and closes itself.
      *
-     * @param nodes any of its nodes, enough that one of them can be reached; as in Lettuce, the first names the credentials and
-     *     TLS settings of all
-     * @throws IllegalArgumentException if no node is named, or one without a host or with a database
+     * @param nodes some of the Cluster's nodes, enough that at least one can be reached; as in Lettuce, the first one
+     *     names the credentials and TLS settings of all
+     * @throws IllegalArgumentException if no node is named, or if a node has no host or names a database
      */
     public static RedisStore over(RedisClusterClient client, RedisURI... nodes) {
         Objects.requireNonNull(client, "client");
@@ -89,28 +91,28 @@ public final class RedisStore {
     }
 
     /**
-     * Where the locks are: a template in which {@code *} stands for the name, {@code lock:{*}} unless set, down to
-     * {@code *}, the name itself. All clients of a lock must agree.
+     * Sets the key template, in which {@code *} stands for the name of the lock. The default is {@code lock:{*}}; the
+     * shortest template is {@code *}, the name itself. All clients of a lock must use the same template.
      *
-     * @throws IllegalArgumentException if it is no template; the message says why
+     * @throws IllegalArgumentException if the text is not a template; the message gives the reason
      */
     public RedisStore keys(String template) {
         return new RedisStore(server.keys(KeyLayout.of(template)), drivers);
     }
 
     /**
-     * The server tells at once when the key of a held lock is deleted, overwritten or evicted, as with {@code toldAtOnce=true} in a store URI:
-     * over one connection more, and with one more right.
+     * Makes the server notify the client at once when the key of a held lock is deleted, overwritten or evicted, as
+     * {@code toldAtOnce=true} does in a store URI. This needs one more connection and one more right.
      *
-     * @throws IllegalArgumentException if it is a Cluster
+     * @throws IllegalArgumentException if the deployment is a Cluster
      */
     public RedisStore toldAtOnce() {
         return new RedisStore(server.toldAtOnce(), drivers);
     }
 
     /**
-     * With credentials that the provider is asked for at every connection, so that they may change while leases are held. In place of
-     * those that a {@link RedisURI} names; Sentinels keep those of their URI.
+     * Asks the provider for the credentials of every connection, so that they may change while leases are held. They
+     * replace those that a {@link RedisURI} names; Sentinels keep those of their URI.
      *
      * @throws IllegalArgumentException if the store URI names a password itself
      */
@@ -119,9 +121,9 @@ public final class RedisStore {
     }
 
     /**
-     * Opens the store, and makes sure that the server answers.
+     * Opens the store and checks that the server answers.
      *
-     * @throws io.leasehold.LockStoreException if it cannot be reached, refuses, or is none that keeps locks
+     * @throws io.leasehold.LockStoreException if the server cannot be reached, refuses, or cannot keep locks
      */
     public LockStore open(LockRuntime runtime) {
         NodeOpening opening = opening(runtime);
@@ -137,13 +139,13 @@ public final class RedisStore {
         return opening(runtime).openNode();
     }
 
-    /** Opens the server for locks without fence and queue. */
+    /** Opens the server for locks without a fence and without a queue. */
     LockStore openPlain(LockRuntime runtime) {
         NodeOpening opening = opening(runtime);
         return opening.told(opening.openPlain());
     }
 
-    /** The server as people would name it: without user and password. */
+    /** The server for messages, without user and password. */
     @Override
     public String toString() {
         return server.toString();

@@ -11,11 +11,11 @@ import java.util.Set;
 
 /**
  * Opens stores in Redis or Valkey: {@code redis://}, {@code redis-replicated://}, {@code redis-sentinel://}, {@code
- * redis-cluster://} and, over TLS, the same with {@code rediss}.
+ * redis-cluster://} and, with TLS, the same schemes with {@code rediss}.
  */
 public final class RedisStoreProvider implements StoreProvider {
 
-    /** For {@link java.util.ServiceLoader}. */
+    /** Creates a provider, for {@link java.util.ServiceLoader}. */
     public RedisStoreProvider() {}
 
     @Override
@@ -41,7 +41,7 @@ public final class RedisStoreProvider implements StoreProvider {
         }
     }
 
-    /** The failure where the client library is not on the class path, and its cure. */
+    /** Creates the failure for a missing client library, with the remedy. */
     static LockStoreException withoutLettuce(String scheme, NoClassDefFoundError missing) {
         if (!String.valueOf(missing.getMessage()).contains("lettuce")) {
             throw missing;

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * A set of independent Redis servers, of which a quorum decides: the builder behind {@code redlock:} URIs. Immutable.
+ * A set of independent Redis servers that decide by quorum: the builder behind {@code redlock:} URIs. Immutable.
  *
  * <pre>{@code
  * Redlock nodes = Redlock.over("redis://a:6379", "redis://b:6379", "redis://c:6379").maxTtl(Duration.ofSeconds(10));
@@ -29,11 +29,11 @@ public final class Redlock {
     }
 
     /**
-     * A set of these servers, named by their {@code redis://} URIs. With {@code durable=true} in a URI the server is said
-     * to keep every acknowledged write over a restart; with {@code name=…} all clients know it by that name, whichever way
-     * they reach it.
+     * Creates a set of the servers with these {@code redis://} URIs. {@code durable=true} in a URI declares that the
+     * server keeps every acknowledged write over a restart. {@code name=…} gives the server a name that is the same for
+     * all clients, whatever address they use.
      *
-     * @throws IllegalArgumentException if a URI is malformed; secrets are not repeated
+     * @throws IllegalArgumentException if a URI is malformed; the message repeats no secrets
      */
     public static Redlock over(String... uris) {
         List<RedlockUri.Node> nodes = new ArrayList<>();
@@ -48,18 +48,18 @@ public final class Redlock {
         return new Redlock(parsed.nodes(), parsed.settings());
     }
 
-    /** The largest ttl of any client of this set, the same for all: 30 s unless set. */
+    /** Sets the largest ttl of any client of this set, which must be the same for all clients. The default is 30 s. */
     public Redlock maxTtl(Duration maxTtl) {
         return new Redlock(nodes, settings.maxTtl(maxTtl));
     }
 
-    /** How long a round waits for a server that does not answer: clamp(ttl/200, 5 ms, 50 ms) unless set. */
+    /** Sets how long a round waits for a server that does not answer. The default is clamp(ttl/200, 5 ms, 50 ms). */
     public Redlock nodeTimeout(Duration nodeTimeout) {
         return new Redlock(nodes, settings.nodeTimeout(nodeTimeout));
     }
 
     /**
-     * With credentials that the provider is asked for at every connection to any of the servers; it is asked for each server apart.
+     * Asks the provider for the credentials of every connection to any of the servers, for each server separately.
      *
      * @throws IllegalArgumentException if the URI of a server names a password itself
      */
@@ -74,16 +74,17 @@ public final class Redlock {
     }
 
     /**
-     * Opens the store, and makes sure that a quorum of its nodes answers.
+     * Opens the store and checks that a quorum of its nodes answers.
      *
-     * @throws IllegalArgumentException if nodes and spans make no set; the message has the arithmetic
-     * @throws io.leasehold.LockStoreException if no quorum can be reached, or a node refuses or is not what it is said to be
+     * @throws IllegalArgumentException if these nodes and durations cannot form a set; the message shows the arithmetic
+     * @throws io.leasehold.LockStoreException if no quorum can be reached, or if a node refuses or does not have the
+     *     declared properties
      */
     public LockStore open(LockRuntime runtime) {
         return RedlockOpening.open(nodes, settings, runtime);
     }
 
-    /** The servers as people would name them: without users and passwords. */
+    /** The servers for messages, without users and passwords. */
     @Override
     public String toString() {
         return "Redlock" + nodes.stream().map(RedlockUri.Node::name).toList();

@@ -24,7 +24,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
-/** Opens the servers of a set, all at once: a minority that cannot be reached is tried again in the background. */
+/**
+ * Opens the servers of a set, all at once. If a minority cannot be reached, the opening retries them in the background.
+ */
 final class RedlockOpening {
 
     private final LockRuntime runtime;
@@ -35,7 +37,7 @@ final class RedlockOpening {
         this.runtime = runtime;
     }
 
-    /** A node that is being connected to. */
+    /** A node with its opening. */
     private record Opened(RedlockUri.Node node, NodeOpening opening) {}
 
     static LockStore open(List<RedlockUri.Node> nodes, QuorumSettings settings, LockRuntime runtime) {

@@ -10,7 +10,7 @@ import java.util.Set;
 /** Opens sets of independent Redis servers: {@code redlock:?node=<percent-encoded URI>&node=…&maxTtl=30s}. */
 public final class RedlockStoreProvider implements StoreProvider {
 
-    /** For {@link java.util.ServiceLoader}. */
+    /** Creates a provider, for {@link java.util.ServiceLoader}. */
     public RedlockStoreProvider() {}
 
     @Override

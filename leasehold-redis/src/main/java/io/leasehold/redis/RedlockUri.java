@@ -11,10 +11,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * {@code redlock:?node=<percent-encoded URI>&node=…&maxTtl=30s&nodeTimeout=50ms}.
+ * A parsed {@code redlock:?node=<percent-encoded URI>&node=…&maxTtl=30s&nodeTimeout=50ms}.
  *
- * @param nodes the nodes, in the order in which they are named
- * @param settings what else is named
+ * @param nodes the nodes, in the order of the URI
+ * @param settings the other parameters of the URI
  */
 record RedlockUri(List<Node> nodes, QuorumSettings settings) {
 
@@ -25,9 +25,9 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
     /**
      * One node.
      *
-     * @param server where it is
-     * @param name by which all clients know it
-     * @param durable whether it is said to keep every acknowledged write
+     * @param server the deployment of the node
+     * @param name the name by which all clients know the node
+     * @param durable whether the URI says that the node keeps every acknowledged write
      */
     record Node(Deployment server, String name, boolean durable) {}
 
@@ -43,7 +43,7 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
             String key = equals < 0 ? pair : pair.substring(0, equals);
             String value = equals < 0 ? "" : pair.substring(equals + 1);
             if (!key.equals("node") && pair.indexOf('@') >= 0) {
-                // The rest of a node's URI that ended at an & in its password.
+                // The password of a node contained an unescaped &, which cut the node's URI: this is its rest.
                 throw new IllegalArgumentException(
                         "a parameter of a redlock: URI has an @ in it; percent-encode the URI of"
                                 + " each node, so that & in it is %26");
@@ -67,7 +67,7 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
                 settings);
     }
 
-    /** Reads the URI of one node; what is ours in it is taken out. */
+    /** Reads the URI of one node and removes Leasehold's own parameters from it. */
     static Node node(String text) {
         StoreUri whole = StoreUri.parse(text);
         if (!Deployment.schemes().contains(whole.scheme())) {

@@ -1,9 +1,8 @@
 /**
  * Leasehold's stores in Redis and Valkey.
  *
- * <p>One server is named by its URI, and needs nothing of this package: {@code
- * Leasehold.connect("redis://localhost:6379")}, {@code rediss://} with TLS. A quorum of independent servers is {@code
- * redlock:}, or in code:
+ * <p>For a single server the URI is enough, without this package: {@code Leasehold.connect("redis://localhost:6379")},
+ * or {@code rediss://} for TLS. A quorum of independent servers has a {@code redlock:} URI, or in code:
  *
  * <pre>{@code
  * Redlock nodes = Redlock.over("redis://a:6379", "redis://b:6379", "redis://c:6379");
@@ -13,8 +12,8 @@
  *         .connect();
  * }</pre>
  *
- * <p>A lock is a plain key that any client in any language excludes and is excluded by; {@code docs/wire-format.md} is its
- * specification, and {@code docs/stores/redis.md} says what a server has to be set to for which guarantee.
+ * <p>A lock is a plain key, so clients in any language can exclude each other with it; {@code docs/wire-format.md} is
+ * its specification. {@code docs/stores/redis.md} lists the server settings that each guarantee needs.
  */
 @NullMarked
 package io.leasehold.redis;

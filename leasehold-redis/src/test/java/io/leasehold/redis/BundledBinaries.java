@@ -14,7 +14,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Locale;
 
-/** Programs that come as resources of test dependencies; where none fits this machine, the test is skipped visibly. */
+/** Programs from the resources of test dependencies; if none fits this machine, the test is visibly skipped. */
 public final class BundledBinaries {
 
     private static final Path DIRECTORY = Path.of("target", "binaries");
@@ -56,7 +56,7 @@ public final class BundledBinaries {
         try {
             Path link = Files.createDirectories(DIRECTORY).resolve(name).toAbsolutePath();
             try {
-                // The program looks at the name by which it is called.
+                // The behaviour of the program depends on its file name.
                 Files.createSymbolicLink(link, program.toRealPath());
             } catch (FileAlreadyExistsException e) {
                 // made before, or by a test class beside this one

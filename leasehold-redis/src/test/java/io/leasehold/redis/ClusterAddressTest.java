@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Where nodes of a Cluster say that they are, and where they are. */
+/** Tests of the addresses that nodes of a Cluster report, which may differ from the real ones. */
 @Tag("full")
 @Timeout(180)
 final class ClusterAddressTest {
@@ -36,11 +36,11 @@ final class ClusterAddressTest {
                         .toList()) {
                     from.call("MIGRATE", "127.0.0.1", Integer.toString(to.port()), key, "0", "10000");
                 }
-                // While it is being moved: ASK.
+                // While the slot moves: ASK.
                 lease.renew();
                 to.call("CLUSTER", "SETSLOT", number, "NODE", to.call("CLUSTER", "MYID"));
                 from.call("CLUSTER", "SETSLOT", number, "NODE", to.call("CLUSTER", "MYID"));
-                // And after that: MOVED.
+                // Afterwards: MOVED.
                 lease.renew();
                 assertThat(lease.isValid()).isTrue();
                 assertThat(from.call("INFO", "errorstats")).contains("ASK", "MOVED");

@@ -57,7 +57,7 @@ final class ClusterDepartureTest {
                     () -> cluster.nodes().stream()
                             .anyMatch(node -> !node.call("KEYS", "*:queued").isBlank()));
             lease.close();
-            // Nobody would ask again for ten minutes.
+            // No waiter retries within ten minutes.
             assertThat(waiter.get(60, TimeUnit.SECONDS).isValid()).isTrue();
         }
     }

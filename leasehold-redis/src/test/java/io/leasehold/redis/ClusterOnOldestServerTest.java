@@ -54,7 +54,7 @@ final class ClusterOnOldestServerTest {
                     .satisfies(channel -> assertThat(channel).endsWith("~"));
             held.forEach(Lease::close);
             for (CompletableFuture<Lease> one : waiting) {
-                // Nobody would ask again for ten minutes.
+                // No waiter retries within ten minutes.
                 one.get(60, TimeUnit.SECONDS).close();
             }
             nothingIsHeld(cluster.nodes());

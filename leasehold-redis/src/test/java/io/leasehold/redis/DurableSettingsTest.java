@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A server is durable when its settings survive a restart, and what the doctor advises makes it so. */
+/** Tests that a server is durable if its settings survive a restart, and that the doctor's advice makes it durable. */
 @Tag("full")
 @Timeout(120)
 final class DurableSettingsTest {
@@ -47,7 +47,7 @@ final class DurableSettingsTest {
         }
     }
 
-    /** Pastes what is printed into the server, line by line. */
+    /** Pastes the printed commands into the server, line by line. */
     private static void follow(String remedy, RedisServer server) {
         for (String line : remedy.split("; ", -1)) {
             List<String> words = new ArrayList<>();
@@ -67,7 +67,7 @@ final class DurableSettingsTest {
                 .connect();
     }
 
-    /** Whether another client is granted a lock that a holder still believes in, after the server was restarted. */
+    /** Whether another client acquires a lock that a holder still considers valid, after the restart of the server. */
     private static boolean twoHoldAfterARestart(RedisServer server) throws InterruptedException {
         try (LockClient holder = patient(server.uri());
                 Lease lease = holder.named("kept").acquire()) {
@@ -133,7 +133,7 @@ final class DurableSettingsTest {
         }
     }
 
-    /** Other advice does not take the promise away either. */
+    /** Other advice does not remove the guarantee either. */
     @Test
     void adviceOnOtherSettingsKeepsThePromise() {
         try (RedisServer server =

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Tests of efficiency locks: what they do, and leave out. */
+/** Tests of the features of efficiency locks and of their limits. */
 @Tag("full")
 class EfficiencyLockTest {
 
@@ -197,7 +197,7 @@ class EfficiencyLockTest {
         try (TcpProxy proxy = TcpProxy.to(SERVER.server().port());
                 EfficiencyLocks locks = EfficiencyLocks.connect("redis://127.0.0.1:" + proxy.port())) {
             ScheduledLoss loss = proxy.loseNextReplyTo(request -> request.contains(KEY));
-            // For so long that nobody would wait for its end.
+            // The ttl is so long that no test would wait for its end.
             CompletableFuture<Hold> waiting = locks.named(NAME)
                     .with(options -> options.ttl(Duration.ofMinutes(5)))
                     .acquireAsync();

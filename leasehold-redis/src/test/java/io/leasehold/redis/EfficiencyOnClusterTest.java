@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Commands of one key while the slot of the key moves: what has been moved, and what is new, is at the master to be. */
+/** Tests of one-key commands while the slot of the key moves: moved and new keys are at the next master. */
 @Tag("full")
 @Timeout(180)
 final class EfficiencyOnClusterTest {

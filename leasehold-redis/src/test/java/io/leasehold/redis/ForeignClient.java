@@ -13,16 +13,16 @@ import java.util.stream.Stream;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.params.SetParams;
 
-/** A client of others: plain {@code SET NX PX} to lock, compare-and-delete to release. */
+/** A foreign client: plain {@code SET NX PX} to lock, compare-and-delete to release. */
 interface ForeignClient {
 
     String COMPARE_AND_DELETE =
             "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) else return 0 end";
 
-    /** Whether the key was set. */
+    /** Sets the key; returns whether that succeeded. */
     boolean lock(int port, String key, String value, long ttlMillis);
 
-    /** Whether the key had this value and is gone. */
+    /** Deletes the key if it has this value; returns whether it did. */
     boolean unlock(int port, String key, String value);
 
     static Stream<ForeignClient> all() {
@@ -127,7 +127,7 @@ interface ForeignClient {
     final class Programs {
         private Programs() {}
 
-        /** Returns what it prints, without the end of the line; it must succeed. */
+        /** Runs a program, which must succeed, and returns its output without the end of the line. */
         static String run(List<String> line) {
             try {
                 Process process = start(line);

@@ -124,7 +124,7 @@ class ForeignClientsTest {
             CompletableFuture<LossCause> lost = new CompletableFuture<>();
             lease.onLost(lost::complete);
 
-            // As an operator would with DEL; only then can they have it.
+            // Like an operator with DEL; only then can the foreign clients acquire the lock.
             SERVER.redis().del(key(template));
             assertThat(client.lock(port(), key(template), "their-secret", FIVE_MINUTES))
                     .isTrue();

@@ -16,12 +16,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A server that takes no client more is as one that is down for a while: nothing is refused for good. */
+/** Tests that a server without room for more clients counts as temporarily down: nothing is refused permanently. */
 @Timeout(120)
 @Tag("quick")
 final class FullServerTest {
 
-    /** The one client that a server has room for. */
+    /** Connects the one client that the server has room for. */
     private static Socket fill(RedisServer server) throws IOException {
         Socket client = new Socket(InetAddress.getLoopbackAddress(), server.port());
         client.getOutputStream().write("CONFIG SET maxclients 1\r\n".getBytes(StandardCharsets.US_ASCII));
@@ -33,7 +33,7 @@ final class FullServerTest {
     void aFullServerIsUnavailable() throws IOException {
         try (RedisServer server = RedisUnderTest.start(b -> b);
                 Socket only = fill(server)) {
-            // Whether the driver tells the server's words or the end of the connection is a matter of chance.
+            // By chance, the driver reports either the server's error or the end of the connection.
             for (int i = 0; i < 30; i++) {
                 String login = i % 2 == 0 ? "" : ":hunter2@";
                 assertThatThrownBy(() -> Leasehold.connect("redis://" + login + "127.0.0.1:" + server.port())

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Requests of many threads leave as one script where they can. */
+/** Tests that requests of many threads are sent as one script where possible. */
 @Tag("quick")
 @Timeout(60)
 class JointCallsTest {

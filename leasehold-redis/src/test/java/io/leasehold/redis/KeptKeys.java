@@ -6,7 +6,7 @@ import io.leasehold.servers.RedisServer;
 import java.util.List;
 import java.util.Objects;
 
-/** The keys of a lock at Redis servers, beside its fence, which goes by itself. */
+/** The keys of a lock at Redis servers, without its fence, which expires by itself. */
 final class KeptKeys {
 
     private static final KeyLayout KEYS = KeyLayout.of("lock:{*}");

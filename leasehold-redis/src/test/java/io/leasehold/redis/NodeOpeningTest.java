@@ -41,7 +41,7 @@ final class NodeOpeningTest {
         return new NodeOpening.Outcome(open, Map.of(), failure);
     }
 
-    /** A proxy that ends such connections keeps nobody from locks; a server that says something else does. */
+    /** A proxy that closes such connections does not prevent locks; a server that answers with another error does. */
     @Test
     void onlyAQuestionWithoutAnAnswerIsCutOff() {
         assertThat(outcome(true, new StoreUnavailableException("cut", new RedisException("reset")))
@@ -152,7 +152,7 @@ final class NodeOpeningTest {
                 .isEqualTo(good);
     }
 
-    /** A fail-over may lose what was acknowledged, however durable each server is. */
+    /** A fail-over may lose acknowledged writes, however durable each server is. */
     @Test
     void onlyASingleDurableServerPromisesMoreThanItsBest() {
         for (Deployment.Kind kind : Deployment.Kind.values()) {

@@ -144,7 +144,7 @@ final class QuietWhileAllIsWellTest {
                 Clients clients = new Clients()) {
             List<String> addresses = new ArrayList<>();
             group.sentinels().forEach(sentinel -> {
-                // On a busy machine a second is nothing.
+                // On a busy machine a second is too short.
                 sentinel.call("SENTINEL", "SET", RedisSentinelGroup.MASTER_NAME, "down-after-milliseconds", "60000");
                 TcpProxy proxy = TcpProxy.to(sentinel.port());
                 proxies.add(proxy);

@@ -40,7 +40,7 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 
-/** Passwords change at the server while leases are held: nothing is lost, and waiters go on. */
+/** Tests that a change of passwords at the server during leases loses nothing, and that waiters continue. */
 @Tag("full")
 final class RedisCredentialsTest {
 
@@ -49,7 +49,7 @@ final class RedisCredentialsTest {
     private static final String RIGHTS = RedisErrors.RIGHTS + " +cluster|slots +cluster|info +asking +spublish"
             + " +ssubscribe +sunsubscribe +client";
 
-    /** Gives what a test says, and remembers where it was asked. */
+    /** Returns the credentials that the test sets, and records the requests. */
     private static final class Vault implements CredentialsProvider {
         private final AtomicInteger asked = new AtomicInteger();
         private final Set<String> threads = ConcurrentHashMap.newKeySet();
@@ -206,7 +206,7 @@ final class RedisCredentialsTest {
                         .hasMessageContaining("credentials provider")
                         .hasMessageNotContaining("s3cret");
             }
-            // At the start there is no reason to wait.
+            // At the start, the client has no reason to wait.
             assertThatThrownBy(() -> connect("redis://127.0.0.1:" + server.port(), vault))
                     .isInstanceOf(StoreAccessException.class)
                     .hasMessageContaining("WRONGPASS");

@@ -21,7 +21,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Threads that are interrupted anywhere in acquire and release, on locks that pass from client to client. */
+/**
+ * Tests of threads that are interrupted anywhere in acquire and release, with locks that pass from client to client.
+ */
 @Timeout(300)
 @Tag("quick")
 class RedisHandOverInterruptsTest {
@@ -73,7 +75,7 @@ class RedisHandOverInterruptsTest {
                     "every key but fences is gone",
                     () -> SERVER.redis().keys("lock:{*").stream().allMatch(key -> key.endsWith(":fence")));
             int renewed = renewals.get();
-            // Three intervals: whatever were still renewed would show.
+            // Three intervals: any leftover renewal would become visible.
             TimeUnit.SECONDS.sleep(1);
             assertThat(renewals).hasValue(renewed);
         } finally {

@@ -28,8 +28,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * A hundred rounds of interrupts, cancellations, timeouts and closing clients at random moments, over thousands of keys of a
- * real server: afterwards nothing is left of them, by the server's own account.
+ * Tests a hundred rounds of interrupts, cancellations, timeouts and closing clients at random moments, over thousands
+ * of keys of a real server. Afterwards, the server's own statistics show that nothing is left.
  */
 @Tag("full")
 class RedisInterruptsTest {
@@ -49,7 +49,7 @@ class RedisInterruptsTest {
     private final AtomicInteger closed = new AtomicInteger();
 
     private static LockClient client() {
-        // Long, so that nothing that is left behind ends by itself before it is looked for.
+        // The ttl is long, so that no leftover expires before the check.
         return Leasehold.builder()
                 .store(SERVER.server().uri())
                 .defaults(LockOptions.defaults().ttl(Duration.ofMinutes(10)).recheck(Duration.ofMillis(500)))
@@ -135,7 +135,7 @@ class RedisInterruptsTest {
         }
     }
 
-    @SuppressWarnings("LockNotBeforeTry") // Nothing in between can throw but what fails the test.
+    @SuppressWarnings("LockNotBeforeTry") // Only a failure of the test can throw in between.
     private void once(LockClient client, Random random) throws InterruptedException {
         LockName name = key(random);
         Duration brief = Duration.ofNanos(random.nextInt(3_000_000));

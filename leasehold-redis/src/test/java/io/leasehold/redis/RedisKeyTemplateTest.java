@@ -28,7 +28,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Locks under other keys than {@code lock:{name}}: at a real server, with the rights and the count that are documented. */
+/**
+ * Tests of locks with other keys than {@code lock:{name}} at a real server, with the documented rights and number of
+ * keys.
+ */
 @Tag("quick")
 class RedisKeyTemplateTest {
 
@@ -49,7 +52,7 @@ class RedisKeyTemplateTest {
                 "redis://" + user + "127.0.0.1:" + SERVER.server().port() + "?keys=" + template);
     }
 
-    /** Everything that a lock does, and what it leaves: nothing but side keys in its own slot. */
+    /** All operations of a lock, which leaves only side keys in its own slot. */
     @ParameterizedTest
     @CsvSource({
         "bare,     *,        order:1,   order:1",
@@ -116,7 +119,7 @@ class RedisKeyTemplateTest {
             assertThatThrownBy(() -> locks.all(LockName.exactly("y"), LockName.exactly("{x}:fence"))
                             .acquire())
                     .isInstanceOf(LockStoreException.class);
-            // Of several locks the first may have been taken before the other was refused; it was given back.
+            // The first of several locks may have been acquired before the other was refused; it was released.
             assertThat(keysOfLocks())
                     .filteredOn(key -> !key.equals("{y}:fence"))
                     .containsExactlyInAnyOrderElementsOf(before);
@@ -149,7 +152,7 @@ class RedisKeyTemplateTest {
                 .hasMessageContaining("keys=");
     }
 
-    /** The one-liners of the specification, run as they stand there. */
+    /** Runs the one-liners of the specification unchanged. */
     @ParameterizedTest
     @ValueSource(strings = {"lock:{*}", "app:*", "*"})
     void theDocumentedOneLinerCountsWhatTheLibraryCounts(String template) throws Exception {

@@ -32,7 +32,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Several locks of one real server at once, and what can go wrong with that. */
+/** Tests of several locks of one real server at once, and of the failures that can occur. */
 @Tag("quick")
 class RedisMultiLockTest {
 
@@ -132,7 +132,7 @@ class RedisMultiLockTest {
         }
     }
 
-    /** Also where it is the last, after others were released. */
+    /** Even if it is the last one, after others were released. */
     @ParameterizedTest
     @ValueSource(ints = {0, 2, 4})
     void aReleaseIsRepeatedUntilEachPartIsFree(int part) throws InterruptedException {

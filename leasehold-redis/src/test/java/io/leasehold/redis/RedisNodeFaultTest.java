@@ -269,7 +269,7 @@ class RedisNodeFaultTest {
             try {
                 server.call("EVAL", "while true do end", "0");
             } catch (RuntimeException killed) {
-                // That is how it ends.
+                // This is the normal end.
             }
         });
         bench.timeout(Duration.ofMillis(200));

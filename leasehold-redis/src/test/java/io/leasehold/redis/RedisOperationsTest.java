@@ -27,7 +27,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Administrative operations on a real server: records of clients, a message to a holder whose lock was taken, leaks, a diagnosis. */
+/**
+ * Administrative operations on a real server: records of clients, a message to a holder whose lock was removed, leaks,
+ * a diagnosis.
+ */
 @Tag("full")
 class RedisOperationsTest {
 
@@ -199,7 +202,7 @@ class RedisOperationsTest {
     void staysSilentAtADurableServer() {
         try (RedisServer durable = RedisServer.builder().durable().start()) {
             Map<String, Finding> findings = diagnosed(durable.uri());
-            // Just started, so that is said; the load of the machine may make answers slow.
+            // The server has just started, which is a finding; load on the machine may make answers slow.
             findings.remove("restart");
             findings.remove("latency");
             assertThat(findings.values())
@@ -270,7 +273,7 @@ class RedisOperationsTest {
                 .start()) {
             String uri = narrow.uri().replaceFirst("redis://[^/]*@?127", "redis://shop:secret@127");
             try (LockClient locks = Leasehold.connect(uri)) {
-                // The latency check asks with a script as well, which is refused: said by an exception or a finding.
+                // The latency check also runs a script, which is refused; an exception or a finding reports that.
                 assertThat(catchMessage(() -> locks.admin().diagnose().toString()))
                         .contains("evalsha");
             }

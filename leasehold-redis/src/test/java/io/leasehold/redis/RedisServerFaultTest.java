@@ -151,7 +151,7 @@ final class RedisServerFaultTest {
                 try {
                     server.call("EVAL", "while true do end", "0");
                 } catch (RuntimeException killed) {
-                    // That is how it ends.
+                    // This is the normal end.
                 }
             });
             busy.setDaemon(true);

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
-/** A durable Redis server, which promises most and so has most to show, passes the TCK. */
+/** Tests that a durable Redis server, which has the strongest guarantees, passes the TCK. */
 @Tag("quick")
 final class RedisTckTest implements BackendTck, LockNodeTck, HandOverTck {
 

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Queueing and wake-ups through real connections. */
+/** Tests of queueing and wake-ups through real connections. */
 @Tag("quick")
 class RedisWaitingTest {
 

@@ -26,7 +26,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Five real servers whose wall clocks are really moved: excluded and reported, and nobody holds what another one holds. */
+/**
+ * Tests of five real servers whose wall clocks really jump: they are excluded and reported, and no two clients hold the
+ * same lock.
+ */
 @Timeout(180)
 @Tag("quick")
 final class RedlockClockTest {
@@ -126,7 +129,7 @@ final class RedlockClockTest {
         }
     }
 
-    /** On a busy machine an answer may be late: then the lease goes on, and the next renewal comes. */
+    /** On a busy machine an answer may be late; then the lease continues until the next renewal. */
     private static void renew(Lease lease) {
         try {
             lease.renew();
@@ -162,7 +165,7 @@ final class RedlockClockTest {
         Lease lease = held("forwards");
         servers.server(0).clock().step(Duration.ofHours(1));
         servers.server(3).clock().step(Duration.ofHours(1));
-        // The fault has happened: these two would grant it to anybody.
+        // The fault has happened: these two nodes would grant the lock to any client.
         assertThat(keeps(0, "forwards")).isFalse();
         assertThat(keeps(3, "forwards")).isFalse();
         neverHeldByBoth(lease, "forwards", 20);

@@ -25,8 +25,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Several who wait in one client for a lock over a quorum, whose members know clients and not threads: nobody sleeps beside a
- * free lock. Who is not woken asks again after nine seconds only.
+ * Tests of several waiters in one client for a lock over a quorum, whose members know clients and not threads: no
+ * waiter sleeps while the lock is free. A waiter that is not woken retries only after nine seconds.
  */
 @Tag("quick")
 final class RedlockContentionTest {
@@ -43,7 +43,7 @@ final class RedlockContentionTest {
     void start() throws InterruptedException {
         servers = RedlockServers.start(3, "30s");
         servers.declareNew();
-        // A script that a server does not know yet is sent a second time, behind what was sent meanwhile.
+        // A script that a server does not know yet is sent a second time, after the requests of the meantime.
         try (LockClient first = client()) {
             first.named("scripts").acquire().release();
         }
@@ -107,7 +107,7 @@ final class RedlockContentionTest {
         return Duration.ofNanos(longest);
     }
 
-    /** The client that gives the lock back has the next waiter, and another client has one behind it. */
+    /** The releasing client has the next waiter, and another client has one behind it. */
     @Test
     void whoGivesItBackWakesItsOwnWaiter() throws Exception {
         try (LockClient ours = client();
@@ -116,7 +116,7 @@ final class RedlockContentionTest {
         }
     }
 
-    /** Giving a lock back must not cost the waiter of the same client its place. */
+    /** A release must not cost the waiter of the same client its place. */
     @Test
     void whoWaitsBesideAHolderKeepsItsPlace() throws Exception {
         try (LockClient ours = client();
@@ -156,12 +156,15 @@ final class RedlockContentionTest {
         return lease.thenAccept(Lease::release);
     }
 
-    /** All of them, in whatever order the members tell them, and before any asks again unasked. */
+    /** Waits for all of them, in any order of the wake-ups, and before any retry without a wake-up. */
     private static void soon(CompletableFuture<?>... all) throws Exception {
         CompletableFuture.allOf(all).get(RECHECK.toMillis() / 2, TimeUnit.MILLISECONDS);
     }
 
-    /** Until so many clients wait at two of the three members; the third may be asked before it can be heard. */
+    /**
+     * Waits until this number of clients waits at two of the three members; the third may get its request before its
+     * subscription is live.
+     */
     private void awaitWaiters(int count) throws InterruptedException {
         for (int i = 0; i < 500 && membersWith(count) < 2; i++) {
             TimeUnit.MILLISECONDS.sleep(10);
@@ -169,7 +172,7 @@ final class RedlockContentionTest {
         assertThat(membersWith(count)).isGreaterThanOrEqualTo(2);
     }
 
-    /** Until two members have been asked after they had seen the client alive at these times. */
+    /** Waits until two members have received requests after these times. */
     private void awaitAskedAgain(List<Double> before) throws InterruptedException {
         for (int i = 0; i < 500 && membersAskedSince(before) < 2; i++) {
             TimeUnit.MILLISECONDS.sleep(10);

@@ -20,8 +20,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * A yes that arrives after the answer leaves no wrong key: 1,000 times, by delays of a proxy. The ttl is two minutes, so that what
- * is not there soon afterwards was removed, and has not just expired.
+ * Tests 1,000 times, with delays of a proxy, that a yes after the answer leaves no wrong key. The ttl is two minutes,
+ * so that a key that is soon gone was removed and has not expired.
  */
 @Timeout(180)
 @Tag("full")
@@ -85,7 +85,7 @@ final class RedlockLateYesTest {
         return found;
     }
 
-    /** How often the server has deleted a key. */
+    /** The number of keys that the server has deleted. */
     private static long deletions(RedisServer server) {
         return server.call("INFO", "commandstats")
                 .lines()
@@ -94,7 +94,7 @@ final class RedlockLateYesTest {
                 .sum();
     }
 
-    /** One second is enough where nothing else runs; a busy machine has half a minute, a quarter of the ttl. */
+    /** One second is enough on an idle machine; a busy machine has half a minute, a quarter of the ttl. */
     private static void soonNoKey(String glob) {
         long start = System.nanoTime();
         while (keys(glob) > 0) {
@@ -108,7 +108,7 @@ final class RedlockLateYesTest {
         return (System.nanoTime() - startNanos) / 1_000_000;
     }
 
-    /** Won and given back before the two slow nodes have answered; every tenth time two clients ask at once. */
+    /** The lock is won and released before the two slow nodes have answered; every tenth time two clients compete. */
     @Test
     void afterAWonAttempt() throws Exception {
         servers.proxy(1).delay(Duration.ofMillis(15));
@@ -133,7 +133,7 @@ final class RedlockLateYesTest {
         }
     }
 
-    /** Lost, since three nodes are held by another client, before the two slow and free ones say yes. */
+    /** The round is lost, since another client holds three nodes, before the two slow and free ones say yes. */
     @Test
     void afterALostAttempt() throws Exception {
         for (int node = 0; node < 3; node++) {

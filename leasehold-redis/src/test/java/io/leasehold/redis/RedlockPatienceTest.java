@@ -15,11 +15,11 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** How long the nodes of a set are waited for, and what can be asked for beforehand. */
+/** Tests of the wait for the nodes of a set, and of its settings. */
 @Tag("full")
 class RedlockPatienceTest {
 
-    /** Of an attempt that finds two of three nodes frozen. */
+    /** The duration of an attempt with two of three nodes frozen. */
     private static long nanosOfAnAttempt(String setTimeout, UnaryOperator<LockOptions> change) throws Exception {
         try (RedlockServers servers = RedlockServers.start(3, "30s", setTimeout)) {
             servers.declareNew();

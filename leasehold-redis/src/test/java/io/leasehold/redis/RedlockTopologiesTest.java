@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A node may be a whole Cluster, or a Sentinel group that fails over while the lock is held. */
+/** Tests sets whose node is a whole Cluster or a Sentinel group that fails over while the lock is held. */
 @Timeout(240)
 @Tag("full")
 final class RedlockTopologiesTest {
@@ -103,7 +103,7 @@ final class RedlockTopologiesTest {
                 .filter(node -> node.call("KEYS", "lock:{in-some*}").contains("lock:"))
                 .count();
         assertThat(keys).as("masters of one Cluster that keep some of them").isGreaterThan(1);
-        // A quorum is enough for a grant; who was late or had no key is repaired by a renewal.
+        // A quorum is enough for a grant; a renewal repairs nodes that were late or have no key.
         NodeBench.until("all have all", () -> {
             held.forEach(Lease::renew);
             return locksAt(clusters) == 36;
@@ -120,7 +120,7 @@ final class RedlockTopologiesTest {
         }
     }
 
-    /** How many locks the masters of these Clusters have. */
+    /** The number of locks at the masters of these Clusters. */
     private static long locksAt(List<RedisCluster> clusters) {
         return clusters.stream()
                 .flatMap(cluster -> cluster.nodes().stream())
@@ -177,7 +177,7 @@ final class RedlockTopologiesTest {
         }
     }
 
-    /** False if it was granted; a minority that is away makes nobody unavailable. */
+    /** False if the lock was granted; a missing minority does not make the store unavailable. */
     private static boolean busy(LockClient rival) {
         try {
             return rival.named("held").attempt(Duration.ZERO) instanceof Attempt.Busy;

@@ -18,7 +18,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A release that a server refuses for a moment, as while a user is made anew, is repeated: waiters do not wait for the end of the ttl. */
+/**
+ * Tests that a temporarily refused release is repeated, for example while a user is created again: waiters do not wait
+ * for the end of the ttl.
+ */
 @Timeout(180)
 @Tag("quick")
 final class RefusedReleaseTest {

@@ -39,7 +39,7 @@ final class RenamedCommandsTest {
                 "redis-cluster://" + at,
                 "redis-sentinel://127.0.0.1:" + server.port() + "/main?sentinelUser=app&sentinelPassword=hunter2"
             }) {
-                // Whether the driver tells the server's words or the end of the connection is a matter of chance.
+                // By chance, the driver reports either the server's error or the end of the connection.
                 for (int i = 0; i < 5; i++) {
                     Throwable thrown =
                             catchThrowable(() -> Leasehold.connect(uri).close());

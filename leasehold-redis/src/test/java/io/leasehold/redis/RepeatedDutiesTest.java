@@ -108,7 +108,7 @@ final class RepeatedDutiesTest {
             until(
                     "a replica has taken over",
                     () -> replicas.stream().anyMatch(node -> node.call("ROLE").startsWith("master")));
-            // Long enough for several tries.
+            // This is long enough for several tries.
             TimeUnit.SECONDS.sleep(2);
             replicas.forEach(node -> proxies.get(cluster.nodes().indexOf(node)).acceptConnections());
 
@@ -124,7 +124,7 @@ final class RepeatedDutiesTest {
         try (RedisSentinelGroup group = Groups.sentinel(1, member -> member);
                 TopologyBench bench = new TopologyBench()) {
             group.sentinels().forEach(sentinel -> proxies.add(TcpProxy.to(sentinel.port())));
-            // On a busy machine a second is nothing.
+            // On a busy machine a second is too short.
             group.sentinels()
                     .forEach(sentinel -> sentinel.call(
                             "SENTINEL", "SET", RedisSentinelGroup.MASTER_NAME, "down-after-milliseconds", "60000"));
@@ -149,7 +149,7 @@ final class RepeatedDutiesTest {
             proxies.forEach(TcpProxy::refuseConnections);
             proxies.forEach(TcpProxy::resetAll);
             group.primary().call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
-            // Long enough for several tries.
+            // This is long enough for several tries.
             TimeUnit.SECONDS.sleep(3);
             proxies.forEach(TcpProxy::acceptConnections);
 
@@ -205,7 +205,7 @@ final class RepeatedDutiesTest {
             move.begin();
             move.carry(2);
             assertThat(held.release()).isEqualTo(ReleaseOutcome.RELEASED);
-            // Long enough for several tries.
+            // This is long enough for several tries.
             TimeUnit.SECONDS.sleep(1);
             assertThat(waiter).isNotDone();
 

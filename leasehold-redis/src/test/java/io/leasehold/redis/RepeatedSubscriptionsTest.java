@@ -26,12 +26,15 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A subscription is made again each time that it ends, and after several failures in a row, and is pinged for as long as it lasts. */
+/**
+ * Tests that a subscription is made again after each end and after several failures in a row, and is pinged during its
+ * whole life.
+ */
 @Tag("full")
 @Timeout(180)
 final class RepeatedSubscriptionsTest {
 
-    /** Its waiter asks from time to time, so that nobody would miss the subscription. */
+    /** Its waiter retries from time to time, so that the missing subscription would go unnoticed. */
     @Test
     void aSubscriptionIsMadeAgainEachTimeItEnds() {
         try (RedisServer server = RedisUnderTest.start(b -> b);
@@ -62,7 +65,7 @@ final class RepeatedSubscriptionsTest {
             until("it listens", () -> listeners(server) == 1);
             proxy.refuseConnections();
             server.call("CLIENT", "KILL", "TYPE", "pubsub");
-            // Long enough for several tries.
+            // This is long enough for several tries.
             TimeUnit.SECONDS.sleep(2);
             proxy.acceptConnections();
             until("it listens again", () -> listeners(server) == 1);
@@ -103,7 +106,7 @@ final class RepeatedSubscriptionsTest {
         }
     }
 
-    /** A connection whose peer is gone without a word is found at any time, and not only at first. */
+    /** A connection whose peer has silently gone is detected at any time, not only at the start. */
     @Test
     void aSubscriptionIsPingedAgainAndAgain() {
         try (RedisServer server = RedisUnderTest.start(b -> b);

@@ -18,12 +18,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A fixed master that an operator demotes, and makes the master again. */
+/** Tests of a fixed master that an operator demotes and promotes again. */
 @Timeout(120)
 @Tag("full")
 final class ReplicatedFaultTest {
 
-    /** One that is down is no reason to refuse, and one that is frozen is none either. */
+    /** A replica that is down or frozen is no reason to refuse. */
     @Test
     void aFrozenReplicaKeepsNobodyFromOpening() throws InterruptedException {
         try (RedisReplicated group = Groups.replicated(1)) {

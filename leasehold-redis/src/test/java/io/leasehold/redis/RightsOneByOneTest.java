@@ -31,8 +31,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Each right that the documentation lists is taken away: something says so, with the command that lacks it and the rule to paste, and
- * that rule is all that was missing. A right that nothing needs is not listed.
+ * Removes each documented right: a message names the command and the rule to paste, and that rule alone repairs it. The
+ * documentation lists no unnecessary right.
  */
 @Timeout(180)
 @Tag("full")
@@ -102,7 +102,7 @@ class RightsOneByOneTest {
         return objects;
     }
 
-    /** The messages, in errors and in the log, while everything is done. */
+    /** The messages in errors and in the log during all operations. */
     private static List<String> said(RedisServer server, String user, String missing) {
         server.call("FLUSHALL");
         server.call("SCRIPT", "FLUSH");
@@ -153,7 +153,7 @@ class RightsOneByOneTest {
         note(said, () -> NodeBench.answer(bench.node.operations().announce(record, 60_000_000_000L)));
         note(said, () -> bench.release(bench.owner(), bench.candidate()));
         note(said, () -> bench.acquire(bench.owner()));
-        // So many that some stand behind the others, ask again there, leave it, or come forward.
+        // So many waiters that some stand behind the front, retry there, leave, or move to the front.
         List<OwnerToken> many = Stream.generate(bench::owner).limit(16).toList();
         for (OwnerToken owner : many) {
             note(said, () -> waiting(bench, owner, 4_000_000_000L));

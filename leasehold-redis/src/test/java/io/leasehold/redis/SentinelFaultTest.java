@@ -101,7 +101,10 @@ final class SentinelFaultTest {
         obtainsSoon(client, "free");
     }
 
-    /** A split: two Sentinels and the replica on one side, one Sentinel that still names the former master on the other. */
+    /**
+     * A network partition: two Sentinels and the replica on one side, one Sentinel that still names the former master
+     * on the other.
+     */
     @Test
     void ofSentinelsThatDisagreeTheLaterEpochIsBelieved() {
         LockClient client = bench.client(group.uri());
@@ -140,7 +143,10 @@ final class SentinelFaultTest {
         nothingIsHeld(List.of(present));
     }
 
-    /** All connections end, and the master accepts new ones without a word: who tries one hears of the switch all the same. */
+    /**
+     * All connections end, and the master accepts new ones but does not answer: a client that tries one still learns of
+     * the switch.
+     */
     @Test
     void aSwitchIsFollowedAlsoWhileTheFormerMasterIsBeingConnectedTo() throws Exception {
         LockClient client = bench.client(group.uri());

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** How often Sentinels are asked for the master: while they elect one, questions cost them time. */
+/** Tests of the number of questions to Sentinels: during an election, questions cost them time. */
 @Timeout(180)
 @Tag("full")
 final class SentinelPollsTest {
@@ -33,7 +33,7 @@ final class SentinelPollsTest {
                 .orElseThrow();
     }
 
-    /** No replica can take over, so that the master is frozen until all attempts have asked in vain. */
+    /** No replica can take over, so the master stays frozen until all attempts have failed. */
     @Test
     void aThousandAttemptsAtAFrozenMasterAskEachSentinelAFewTimes() {
         try (RedisSentinelGroup group = Groups.sentinel(1, member -> member.config("replica-priority 0"));

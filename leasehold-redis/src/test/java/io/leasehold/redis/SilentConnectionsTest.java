@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Each connection is watched for itself, for as long as it lives: what is heard on another one says nothing of it. */
+/** Tests that each connection is watched separately for its whole life: an answer on another one does not count. */
 @Tag("full")
 @Timeout(180)
 final class SilentConnectionsTest {

@@ -116,7 +116,7 @@ final class StoreOpeningTest {
         leavesNothing();
     }
 
-    /** A proxy that ends such connections keeps nobody from locks; a server that says something else does. */
+    /** A proxy that closes such connections does not prevent locks; a server that answers with another error does. */
     @Test
     void settingsThatCannotBeReadPromiseNothing() throws Exception {
         try (LockStore store = open(server().says("CONFIG", "-NOPERM no\r\n"))) {

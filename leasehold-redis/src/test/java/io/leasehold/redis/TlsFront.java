@@ -39,7 +39,7 @@ final class TlsFront implements AutoCloseable {
                 daemon(() -> copy(server, client));
             }
         } catch (IOException closed) {
-            // That is how it ends.
+            // This is the normal end.
         }
     }
 
@@ -54,7 +54,7 @@ final class TlsFront implements AutoCloseable {
                 out.flush();
             }
         } catch (IOException ended) {
-            // One side has gone; the other is closed with it.
+            // One side has closed; the other is closed, too.
         }
     }
 

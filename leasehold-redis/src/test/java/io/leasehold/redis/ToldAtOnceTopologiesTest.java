@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The master tells at once, whoever it is ({@code toldAtOnce}). */
+/** Tests that the current master notifies the client at once ({@code toldAtOnce}). */
 @Timeout(180)
 @Tag("full")
 final class ToldAtOnceTopologiesTest {

@@ -20,7 +20,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The rights that only groups of servers need, taken away one by one: something says so, with the command and what to paste. */
+/**
+ * Removes the rights that only groups of servers need, one by one: a message names the command and the rule to paste.
+ */
 @Timeout(180)
 @Tag("full")
 final class TopologyRightsOneByOneTest {
@@ -35,7 +37,7 @@ final class TopologyRightsOneByOneTest {
         return command.split(" ");
     }
 
-    /** The messages of errors and the log while a lock is handed over, until one says what is expected. */
+    /** The messages of errors and of the log during a hand-over, until the expected one appears. */
     private static String said(String uri, List<RedisServer> servers, String expected) {
         PrintStream before = System.err;
         ByteArrayOutputStream log = new ByteArrayOutputStream();

@@ -4,7 +4,7 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 
-/** A process that waits for a lock, says with which token it got it, and ends with its standard input. */
+/** A process that waits for a lock, prints its token, and ends with its standard input. */
 public final class WaiterMain {
 
     private WaiterMain() {}
@@ -16,7 +16,7 @@ public final class WaiterMain {
                 Lease lease = client.named(args[1]).acquire()) {
             System.out.println("HELD " + lease.fencingToken());
             while (System.in.read() >= 0) {
-                // Nothing is said to it but that it is over.
+                // The input contains nothing but its end.
             }
         }
     }

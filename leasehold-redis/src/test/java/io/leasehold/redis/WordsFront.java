@@ -8,7 +8,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
-/** In front of a real server, as a proxy that says in its own words that it knows no such command. */
+/** A proxy in front of a real server that rejects unknown commands in its own words. */
 final class WordsFront implements AutoCloseable {
 
     private final ServerSocket socket = new ServerSocket(0, 10, InetAddress.getLoopbackAddress());
@@ -32,7 +32,7 @@ final class WordsFront implements AutoCloseable {
                 daemon(() -> copy(server, client));
             }
         } catch (IOException closed) {
-            // That is how it ends.
+            // This is the normal end.
         }
     }
 
@@ -49,7 +49,7 @@ final class WordsFront implements AutoCloseable {
                 out.flush();
             }
         } catch (IOException ended) {
-            // One side has gone; the other is closed with it.
+            // One side has closed; the other is closed, too.
         }
     }
 

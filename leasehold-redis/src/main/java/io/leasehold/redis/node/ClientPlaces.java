@@ -7,10 +7,11 @@ import java.util.Map;
 import java.util.function.LongSupplier;
 
 /**
- * Which attempts of this client a member may have been asked to wake it for. A member knows clients, not attempts: so a client
- * leaves its place there only when none of its attempts waits any more, and tells itself of a lock that it has given back.
+ * The attempts of this client for which it may have requested wake-ups from a member. A member knows clients, not
+ * attempts. Therefore a client leaves its place there only after the last of its attempts, and it wakes its own
+ * attempts when it releases a lock.
  *
- * <p>What nobody ends is forgotten with the place. Guarded by itself.
+ * <p>An attempt that never ends is dropped when its place expires. Guarded by {@code this}.
  */
 final class ClientPlaces {
 
@@ -20,14 +21,14 @@ final class ClientPlaces {
     private final Map<LockName, Map<OwnerToken, Place>> places = new HashMap<>();
     private int entered;
 
-    /** Superseded: the attempt goes on under another owner token, which it has not told yet. */
+    /** A place. If it is superseded, the attempt continues with another owner token, which it has not used here yet. */
     private record Place(long untilAtNanos, boolean superseded) {}
 
     ClientPlaces(LongSupplier nanoTime) {
         this.nanoTime = nanoTime;
     }
 
-    /** The attempt asks to be woken, for so long. Whether it had not before. */
+    /** Notes that the attempt requests wake-ups for this long. Returns whether it had no place before. */
     synchronized boolean enter(LockName name, OwnerToken owner, long placeNanos) {
         long nowNanos = nanoTime.getAsLong();
         if (++entered % SWEEP_EVERY == 0) {
@@ -38,7 +39,7 @@ final class ClientPlaces {
         return ofOne.put(owner, new Place(nowNanos + placeNanos, false)) == null;
     }
 
-    /** The owner token ends, and its attempt does not. */
+    /** Notes that the owner token ends but its attempt continues. */
     synchronized void supersede(LockName name, OwnerToken owner) {
         Map<OwnerToken, Place> ofOne = places.get(name);
         if (ofOne != null) {
@@ -46,7 +47,7 @@ final class ClientPlaces {
         }
     }
 
-    /** The attempt is over, or was not asked to wait. */
+    /** Notes that the attempt is over or has no place at the member. */
     synchronized void leave(LockName name, OwnerToken owner) {
         places.computeIfPresent(name, (n, ofOne) -> {
             ofOne.remove(owner);

@@ -9,11 +9,11 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The durability of a server by its configuration, where reading it is permitted.
+ * The durability of a server according to its configuration, if reading it is permitted.
  *
- * @param readable whether {@code CONFIG GET} was answered; false only where the server refuses it
- * @param durableNow whether every acknowledged write survives a crash with the settings that hold now: {@code appendonly yes},
- *     {@code appendfsync always}, {@code no-appendfsync-on-rewrite no}, {@code maxmemory-policy noeviction}
+ * @param readable whether {@code CONFIG GET} was answered; false only if the server refuses it
+ * @param durableNow whether every acknowledged write survives a crash with the current settings: {@code appendonly
+ *     yes}, {@code appendfsync always}, {@code no-appendfsync-on-rewrite no}, {@code maxmemory-policy noeviction}
  * @param origin whether a restart keeps these settings
  * @param evicting the policy by which the server may drop held locks when its memory is full, or null if it does not
  */
@@ -23,37 +23,38 @@ public record DurabilityCheck(
         SettingsOrigin origin,
         @Nullable String evicting) {
 
-    /** Of a server that does not say. */
+    /** The durability of a server that does not report it. */
     public static final DurabilityCheck UNREADABLE = new DurabilityCheck(false, false, SettingsOrigin.UNSEEN, null);
 
-    /** Whether every acknowledged write survives a crash, and the restart after it. */
+    /** Whether every acknowledged write survives a crash and the restart after it. */
     public boolean durable() {
         return durableNow && origin.surviveRestart();
     }
 
     /**
-     * Whether this life of the server began with all that the life before had acknowledged: its settings are those that it was started
-     * with. What was set later, also if it was written to the file, says nothing of what was loaded. A server that may not be asked is
-     * believed.
+     * Whether this life of the server began with all acknowledged writes of the previous life: its settings are those
+     * of its start. Later settings do not prove what was loaded, even if they were written to the file. If the server
+     * does not permit the request, the declaration counts.
      */
     boolean keptAtStart() {
         return !readable || (durableNow && origin == SettingsOrigin.START);
     }
 
-    /** Whether it is durable now and nothing proves that a restart keeps it so. */
+    /** Whether the server is durable now, but nothing proves that a restart keeps it so. */
     public boolean durableUntilRestart() {
         return durableNow && !origin.surviveRestart();
     }
 
     /**
-     * Asks the server. A refused right is an answer too; whatever else goes wrong says nothing about the settings.
+     * Reads the durability of a server. A refused right is also an answer; any other failure says nothing of the
+     * settings.
      *
-     * @return fails with what the driver says if the question was not answered
+     * @return fails with the driver's exception if the server did not answer
      */
     public static CompletableFuture<DurabilityCheck> of(Link link) {
         CompletableFuture<Map<String, String>> persistence = link.ask(PlainCommand.configGet("*append*"));
         CompletableFuture<Map<String, String>> memory = link.ask(PlainCommand.configGet("maxmemory*"));
-        // After the settings: what is changed in between is counted.
+        // Request this after the settings, so that it counts changes in between.
         CompletableFuture<SettingsOrigin> origin = origin(link);
         return persistence
                 .thenCombine(memory, DurabilityCheck::union)
@@ -74,7 +75,7 @@ public record DurabilityCheck(
         return commands.thenCombine(files, SettingsOrigin::of);
     }
 
-    /** The durability of two servers together: what one of them lacks, both lack. */
+    /** The common durability of two servers: a property that one of them lacks is missing. */
     public DurabilityCheck weaker(DurabilityCheck other) {
         return new DurabilityCheck(
                 readable && other.readable,
@@ -90,7 +91,7 @@ public record DurabilityCheck(
         return all;
     }
 
-    /** Judges the settings; some services answer with nothing instead of a refusal. */
+    /** Grades the settings. Some services answer with nothing in place of a refusal. */
     static DurabilityCheck read(Map<String, String> settings, SettingsOrigin origin) {
         String policy = settings.get("maxmemory-policy");
         if (policy == null) {

@@ -34,11 +34,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Locks without fence and queue: {@code SET NX PX}, renewal, compare-and-delete; one key for each lock, and
- * nothing left behind.
+ * A store of locks without a fence and without a queue: {@code SET NX PX}, renewal, compare-and-delete. Each lock has
+ * one key, and nothing remains after its release.
  *
- * <p>Its tokens count the grants of this process and mean nothing to a resource; {@code EfficiencyLocks} does not show
- * them. Safe for all threads. Nothing is sent twice, except in another form after the server has refused the first.
+ * <p>Its tokens count the grants of this process and have no meaning for a resource; {@code EfficiencyLocks} does not
+ * show them. Safe for all threads. Nothing is sent twice, except in another form after the server has refused the first
+ * form.
  */
 public final class EfficiencyStore implements LockStore {
 
@@ -61,9 +62,9 @@ public final class EfficiencyStore implements LockStore {
     private volatile String holderId = "";
 
     /**
-     * A store over a topology that is open already, and is closed with it.
+     * Creates a store over an open topology, which the store closes.
      *
-     * @param description the deployment as people would name it
+     * @param description the name of the deployment, for messages
      */
     public EfficiencyStore(
             String description, KeyLayout keys, Topology topology, RedisErrors errors, LockRuntime runtime) {
@@ -78,7 +79,7 @@ public final class EfficiencyStore implements LockStore {
                 requests, decoder, NodeSettings.standard(GUARANTEES).keys(keys), new KeyScan(requests, topology), null);
     }
 
-    /** Finds out how the server compares and deletes; without an answer by script. */
+    /** Detects how the server compares and deletes; without an answer, by script. */
     public CompletableFuture<CompareAndDelete> detect() {
         return requests.<String, CompareAndDelete>send(
                         "read INFO",
@@ -93,12 +94,12 @@ public final class EfficiencyStore implements LockStore {
                 });
     }
 
-    /** As found out; the script after the server has refused a command of its own. */
+    /** The detected way, or the script after the server has refused its own command. */
     CompareAndDelete comparison() {
         return comparison;
     }
 
-    /** Takes another way to compare and delete than the one found out. */
+    /** Sets another way to compare and delete than the detected one. */
     void comparing(CompareAndDelete way) {
         comparison = way;
     }
@@ -130,13 +131,13 @@ public final class EfficiencyStore implements LockStore {
             return CompletableFuture.completedFuture(
                     new AcquireReply.Failed(FailureKind.PERMANENT, new LockStoreException(refusal, null), 0));
         }
-        // One client has one holder id.
+        // A client has only one holder id.
         holderId = request.holderId();
         Requests.Subject subject = new Requests.Subject("acquire", name);
         String key = keys.lock(name);
         String value = value(request.owner());
         long ttlMillis = NodeSettings.ceilMillis(request.ttlNanos());
-        // Taken before the sending, which it must not follow.
+        // Read the time before sending: it must not be later.
         long sentAtNanos = runtime.nanoTime();
         if (request.ballotSoFar() > 0) {
             return requests.run(
@@ -169,7 +170,9 @@ public final class EfficiencyStore implements LockStore {
         return new AcquireReply.Granted(new Grant(request.owner(), tokens, sentAtNanos, link.incarnation()), List.of());
     }
 
-    /** A request whose outcome is unknown is told by its ballot: the next one looks whether the key is its own. */
+    /**
+     * Marks a request with an unknown outcome by its ballot: the next request then checks whether the key is its own.
+     */
     private static AcquireReply failed(Failure failure) {
         return new AcquireReply.Failed(failure.kind(), failure.error(), failure.kind() == FailureKind.UNKNOWN ? 1 : 0);
     }
@@ -189,7 +192,7 @@ public final class EfficiencyStore implements LockStore {
         }
         return first.thenCompose(reply -> {
             if (reply instanceof ReleaseReply.Failed failed && failed.kind() == FailureKind.PERMANENT) {
-                // A proxy or a rule in between that does not know the command: nothing has run yet.
+                // A proxy or an ACL rule does not know the command, so nothing has run yet.
                 comparison = CompareAndDelete.SCRIPT;
                 return release(name, request, CompareAndDelete.SCRIPT);
             }

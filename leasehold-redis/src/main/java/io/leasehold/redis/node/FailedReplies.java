@@ -9,7 +9,7 @@ import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.toolkit.Failure;
 
-/** The answers of a node to requests that failed. */
+/** The replies of a node to failed requests. */
 final class FailedReplies {
 
     private FailedReplies() {}
@@ -19,8 +19,9 @@ final class FailedReplies {
     }
 
     /**
-     * The answer to a release. One that is refused for a password or a right is repeated as well, unlike a request for a lock: it
-     * may be accepted again, as when a user was made anew, long before the lock would end by itself.
+     * The reply to a failed release. Unlike a request for a lock, a release is repeated even after a refusal for a
+     * password or a right. The server may accept it again long before the lock would expire, for example if a user was
+     * created again.
      */
     static ReleaseReply releaseFailed(Failure failure) {
         FailureKind kind = failure.error() instanceof StoreAccessException && failure.kind() == FailureKind.PERMANENT
@@ -29,12 +30,12 @@ final class FailedReplies {
         return new ReleaseReply.Failed(kind, failure.error());
     }
 
-    /** Whether a release failed because its slot is being moved. */
+    /** Whether a release failed because its slot is moving to another master. */
     static boolean isOfMigration(ReleaseReply reply) {
         return reply instanceof ReleaseReply.Failed failed && isOfMigration(failed.error());
     }
 
-    /** Whether a request failed because its slot is being moved. */
+    /** Whether a request failed because its slot is moving to another master. */
     static boolean isOfMigration(LockStoreException error) {
         return error.getCause() instanceof ServerRefusal refusal
                 && RedisErrors.ofCommand(String.valueOf(refusal.getMessage())).startsWith("TRYAGAIN");

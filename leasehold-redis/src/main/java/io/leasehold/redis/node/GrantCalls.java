@@ -9,20 +9,20 @@ import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.ReleaseRequest;
 import org.jspecify.annotations.Nullable;
 
-/** The script calls of a lock at a server that is a store by itself. */
+/** The script calls for a lock at a server that is a store of its own. */
 final class GrantCalls {
 
     private GrantCalls() {}
 
     /**
-     * A place in the queue that is asked for.
+     * A requested place in the queue.
      *
-     * @param millis how long it is kept without being asked for again
-     * @param channel on which the waiter listens
+     * @param millis how long the place is kept without a new request
+     * @param channel the channel on which the waiter listens
      */
     record Place(long millis, String channel) {}
 
-    /** Proposes a ballot; for one token, by what a free lock needs, and jointly with others. */
+    /** Proposes a ballot. A request for one token may use the common case of a free lock, jointly with other calls. */
     static ScriptCall acquire(String lock, Ballot ballot, @Nullable Place place) {
         AcquireRequest request = ballot.request();
         String value = LockValue.of(request.owner(), ballot.candidate(), request.holderId());
@@ -55,7 +55,10 @@ final class GrantCalls {
         return Long.toString(ballot.tokens().last());
     }
 
-    /** Ends an owner token; that of a holder, by what a lock needs that nobody waits for, and jointly with others. */
+    /**
+     * Ends the hold of an owner token. A release by a holder may use the common case of a lock without waiters, jointly
+     * with other calls.
+     */
     static ScriptCall release(String lock, ReleaseRequest request) {
         String[] arguments = {request.owner().hex(), Long.toString(request.ballot())};
         ScriptCall call = new ScriptCall(LuaScript.RELEASE, KeyLayout.allOf(lock), arguments);

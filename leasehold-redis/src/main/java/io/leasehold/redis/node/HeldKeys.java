@@ -12,12 +12,13 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The keys of the locks that a client holds at a server that tells of changes to keys: when to read which, and which hold to doubt. Pure:
- * events and the time come in, actions go out.
+ * The keys of a client's holds at a server that reports changes to keys. Decides which keys to read when, and which
+ * holds to doubt. Pure: events and the time come in, actions go out.
  *
- * <p>A message says only that a key is to be read; what is read says only that a hold is in doubt. The server tells of each reading
- * once, so every key is read again after its message, also after a renewal of our own. At most one reading is under way, and what comes
- * up meanwhile shares the next: however many messages come, a key costs no more than one reading for each round trip.
+ * <p>A message only causes a reading of its key, and a reading only puts a hold in doubt. The server sends one message
+ * per reading of a key, so every key is read again after its message, even after a renewal by this client. At most one
+ * reading is under way, and later messages share the next one. Thus, however many messages arrive, a key costs at most
+ * one reading per round trip.
  */
 final class HeldKeys {
 
@@ -27,21 +28,21 @@ final class HeldKeys {
     /**
      * The store has granted or extended this hold.
      *
-     * @param isNew whether it was granted: an extension adds it only where the key is that of no hold
-     * @param untilAtNanos when the server has dropped it at the latest, unless it is extended
+     * @param isNew whether it was granted; an extension adds the hold only if no hold has this key
+     * @param untilAtNanos the time by which the server has dropped it unless it is extended
      */
     record Held(String key, LockName name, OwnerToken owner, long untilAtNanos, boolean isNew) implements Event {}
 
-    /** The hold is being given back, or the store has answered that it is gone. */
+    /** The client is releasing the hold, or the store has answered that it is gone. */
     record Ended(String key, OwnerToken owner) implements Event {}
 
-    /** The server tells from now on; whatever it told before may not have been heard. */
+    /** The server reports changes from now on; earlier reports may have been lost. */
     record Began() implements Event {}
 
-    /** The server tells nothing for now. */
+    /** The server reports nothing for now. */
     record Paused() implements Event {}
 
-    /** The server tells that this key has changed; null if all may have. */
+    /** The server reports that this key has changed; null if all keys may have changed. */
     record Changed(@Nullable String key) implements Event {}
 
     /** The values of a reading, in its order. */
@@ -50,7 +51,7 @@ final class HeldKeys {
     /** A reading has failed. */
     record Unread(long reading) implements Event {}
 
-    /** The pause after a reading that failed is over. */
+    /** The pause after a failed reading is over. */
     record Again() implements Event {}
 
     /** An action for the shell. */
@@ -68,7 +69,7 @@ final class HeldKeys {
     static final int MAX_IN_ONE = 500;
     private static final int MIN_SWEEP = 64;
 
-    /** A hold; no two are equal, so that a reading counts for the hold alone for which it was made. */
+    /** A hold. No two holds are equal, so that a reading counts only for the hold for which it was made. */
     private static final class Hold {
         private final String key;
         private final LockName name;
@@ -88,13 +89,13 @@ final class HeldKeys {
     }
 
     private final Map<String, Hold> holds = new HashMap<>();
-    /** Keys of holds, in the order in which they came up. */
+    /** The keys to read, in the order of their messages. */
     private final Set<String> unread = new LinkedHashSet<>();
 
     private boolean telling;
     private List<Hold> beingRead = List.of();
     private long readings;
-    /** A reading has failed, and its pause is not over. */
+    /** Whether the pause after a failed reading is not over. */
     private boolean waiting;
 
     private int sweepAt = MIN_SWEEP;
@@ -118,7 +119,7 @@ final class HeldKeys {
         } else if (event instanceof Again) {
             waiting = false;
         } else {
-            // What is under way belongs to a connection that has ended: its answer counts no more.
+            // A reading under way belongs to a connection that has ended, so its answer no longer counts.
             readings++;
             beingRead = List.of();
             telling = event instanceof Began;
@@ -141,7 +142,10 @@ final class HeldKeys {
         }
     }
 
-    /** Drops what no server keeps any more: a hold that was left to end has no other end here while nothing is told. */
+    /**
+     * Drops holds that no server keeps any more: while the server reports nothing, an expired hold has no other end
+     * here.
+     */
     private void sweep(long nowNanos) {
         if (holds.size() >= sweepAt) {
             holds.values().removeIf(hold -> hold.untilAtNanos - nowNanos < 0);
@@ -169,7 +173,7 @@ final class HeldKeys {
             Hold hold = asked.get(i);
             boolean isStill = holds.get(hold.key) == hold;
             if (isStill && !hold.isKept(i < read.values().size() ? read.values().get(i) : null)) {
-                // If the store extends it after all, it comes back.
+                // If the store extends the hold after all, it is added again.
                 forget(hold);
                 doubted.add(new DoubtedHold(hold.owner, hold.name));
             }

@@ -10,7 +10,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
 
-/** Scans the keys of all masters in small steps, one after the other, and tells how far it is. Safe for all threads. */
+/**
+ * Scans the keys of all masters in small steps, one after the other, and reports the progress. Safe for all threads.
+ */
 final class KeyScan {
 
     private final Requests requests;
@@ -31,8 +33,8 @@ final class KeyScan {
      * Scans the keys that match a pattern.
      *
      * @param what the purpose, for messages
-     * @param keysPerStep how many keys a server looks at in one step
-     * @param each takes those of one step; the next step waits for it
+     * @param keysPerStep the number of keys that a server examines in one step
+     * @param each gets the keys of one step; the next step waits for its result
      */
     CompletableFuture<Void> of(
             String what, String pattern, int keysPerStep, Function<List<String>, CompletableFuture<Void>> each) {

@@ -24,8 +24,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * The verbs of a server that is a member of a set of nodes, as scripts of their own: a server that is a store by itself pays
- * nothing for them. Safe for all threads.
+ * The verbs of a server that is a member of a set of nodes. They have separate scripts, so that they cost nothing at a
+ * server that is a store of its own. Safe for all threads.
  */
 final class MemberVerbs {
 
@@ -95,7 +95,7 @@ final class MemberVerbs {
             if (!(reply instanceof NodeReply.Held)) {
                 return CompletableFuture.completedFuture(reply);
             }
-            // The answer must not wait for a subscription: the quorum would wait with it.
+            // The answer must not wait for the subscription, since the quorum would wait too.
             wakeUps.started(lock);
             long leftNanos = request.timeoutNanos() - (runtime.nanoTime() - startAtNanos);
             return wakeUps.isLive(lock) && leftNanos > 0
@@ -137,7 +137,7 @@ final class MemberVerbs {
                 (reply, link) -> ofSlot(slot, decoder.acquire(reply, link.incarnation(), subject.toString())));
     }
 
-    /** A life of a Cluster is the life of one slot: the nonce tells of which. */
+    /** Adds the slot to a nonce, since each slot of a Cluster has its own life. */
     private static NodeReply ofSlot(String slot, NodeReply reply) {
         return !slot.isEmpty() && reply instanceof NodeReply.Unborn unborn
                 ? new NodeReply.Unborn(slot + SLOT_END + unborn.nonce(), unborn.incarnation(), unborn.serverMicros())
@@ -167,7 +167,7 @@ final class MemberVerbs {
                 FailedReplies::failed);
     }
 
-    /** Every slot of a Cluster, some hundreds at a time. */
+    /** Declares every slot of a Cluster, some hundreds at a time. */
     private CompletableFuture<NodeReply> declared(List<String> slots, Birth birth) {
         List<CompletableFuture<NodeReply>> some = slots.stream()
                 .limit(SLOTS_AT_ONCE)
@@ -213,7 +213,7 @@ final class MemberVerbs {
                 (reply, link) -> decoder.release(reply),
                 FailedReplies::releaseFailed);
         return answered.thenApply(reply -> {
-            // A member does not wake the client that asks it, also where that one is the first in line.
+            // A member does not wake the client that sends the release, even if that client is the first in the queue.
             if (!goesOn && reply instanceof ReleaseReply.Released freed && !freed.awaited() && places.isKept(name)) {
                 wake.accept(name);
             }

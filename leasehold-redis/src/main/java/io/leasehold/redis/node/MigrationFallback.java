@@ -12,15 +12,17 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
 /**
- * Releases while a slot is being moved: its keys are at two servers then, and no script may name keys of both.
+ * Releases locks of a slot that moves to another master: its keys are at two servers then, and no script may use keys
+ * of both.
  *
- * <p>So the fence is raised by itself, first, and then the lock is deleted by itself: whatever arrives in between is stale. The queue
- * is left alone; the whole release is repeated in the background until the slot is in one place again, and serves the waiters then.
+ * <p>Therefore one script raises the fence first, and then another script deletes the lock: a request that arrives in
+ * between is stale. These scripts do not touch the queue. The whole release is repeated in the background until the
+ * slot is at one server again, and then serves the waiters.
  */
 final class MigrationFallback {
 
     private static final long AGAIN_NANOS = 50_000_000L;
-    /** By then every waiter has asked again by itself, and found the lock free. */
+    /** The longest time of the repetitions: by then every waiter has retried by itself and found the lock free. */
     private static final long LONGEST_NANOS = 60_000_000_000L;
 
     private final Requests requests;
@@ -37,9 +39,9 @@ final class MigrationFallback {
     }
 
     /**
-     * Releases what one-key scripts can.
+     * Releases the lock with one-key scripts.
      *
-     * @param whole the whole release, once more
+     * @param whole repeats the whole release
      */
     CompletableFuture<ReleaseReply> release(
             LockName name, ReleaseRequest request, Supplier<CompletableFuture<ReleaseReply>> whole) {

@@ -7,17 +7,17 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The spans of the protocol at one node, part of the wire format: all clients of a lock must use the same retention
- * and bound.
+ * The durations of the protocol at one node. They are part of the wire format: all clients of a lock must use the same
+ * retention and bound.
  *
- * @param retentionMicros how long a fence outlives its use: no clock of the node may go back by more than this
+ * @param retentionMicros how long a fence outlives its use; the clock of the node must not go back by more than this
  * @param boundMicros how far ahead of the node's clock a fencing token may run
- * @param graceMillis what a place in the queue is kept for beyond the silence its waiter announced
- * @param windowMicros how long a waiter that is woken may take before its place is lost
- * @param guarantees what the node promises as a store of its own
- * @param member whether it is a member of a set of nodes, so that releases hand nothing over
- * @param keys where locks are
- * @param acknowledgement by how many replicas an acquire has to be acknowledged
+ * @param graceMillis how long a place in the queue is kept beyond the silence that its waiter announced
+ * @param windowMicros how long a woken waiter may take before it loses its place
+ * @param guarantees the guarantees of the node as a store of its own
+ * @param member whether the node is a member of a set, so that releases hand no lock over
+ * @param keys the key layout of the locks
+ * @param acknowledgement the required acknowledgement of an acquire by replicas
  */
 public record NodeSettings(
         long retentionMicros,
@@ -34,7 +34,7 @@ public record NodeSettings(
     private static final Duration GRACE = Duration.ofSeconds(3);
     private static final Duration WINDOW = GRACE;
 
-    /** Retention 60 s, bound 7.5 s, claim and window 3 s. */
+    /** The standard settings: retention 60 s, bound 7.5 s, grace and window 3 s. */
     public static NodeSettings standard(Guarantees guarantees) {
         return new NodeSettings(
                 micros(RETENTION),
@@ -47,7 +47,7 @@ public record NodeSettings(
                 Acknowledgement.NONE);
     }
 
-    /** Those of a member of a set. */
+    /** The settings of a member of a set. */
     public static NodeSettings ofMember(Guarantees guarantees) {
         return new NodeSettings(
                 micros(RETENTION),
@@ -60,24 +60,24 @@ public record NodeSettings(
                 Acknowledgement.NONE);
     }
 
-    /** The same with the locks elsewhere. */
+    /** The same settings with another key layout. */
     public NodeSettings keys(KeyLayout layout) {
         return new NodeSettings(
                 retentionMicros, boundMicros, graceMillis, windowMicros, guarantees, member, layout, acknowledgement);
     }
 
-    /** These, with acquires that replicas acknowledge. */
+    /** The same settings with acquires that replicas acknowledge. */
     public NodeSettings acknowledged(Acknowledgement wanted) {
         return new NodeSettings(
                 retentionMicros, boundMicros, graceMillis, windowMicros, guarantees, member, keys, wanted);
     }
 
-    /** How long a place is kept for a waiter that will ask again after this at the latest. */
+    /** How long a place is kept for a waiter that sends a new request after this time at the latest. */
     long placeMillis(long recheckNanos) {
         return graceMillis + ceilMillis(recheckNanos + recheckNanos / 5);
     }
 
-    /** Rounded up: nothing at the server ends before its ttl. */
+    /** Converts to milliseconds and rounds up, so that nothing at the server ends before its ttl. */
     static long ceilMillis(long nanos) {
         return -Math.floorDiv(-nanos, 1_000_000L);
     }

@@ -18,18 +18,21 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Inspects the locks of one node, and releases one by force.
+ * Inspects the locks of one node and releases a lock by force.
  *
- * <p>Futures fail with {@link io.leasehold.LockStoreException}. Listing walks the whole key space in small steps and
- * keeps no more names than are asked for.
+ * <p>Futures fail with {@link io.leasehold.LockStoreException}. Listing scans the whole key space in small steps and
+ * keeps no more names than requested.
  */
 final class RedisAdmin implements StoreAdmin {
 
     private static final int KEYS_PER_STEP = 100;
     private static final int INSPECTIONS_AT_ONCE = 20;
-    /** A lock that changes hands as often while it is being taken is taken from its holder of that moment, which finds out by itself. */
+    /**
+     * The most changes of the holder during a forced release. After that, the lock is removed from its current holder,
+     * which detects the loss by itself.
+     */
     private static final int MAX_LOOKS = 5;
-    /** A script keeps everybody else waiting. */
+    /** The most waiters in an answer, since a script blocks all other clients. */
     private static final int WAITERS_AT_ONCE = 1_000;
 
     private final Requests requests;
@@ -38,17 +41,18 @@ final class RedisAdmin implements StoreAdmin {
     private final KeyScan scan;
     private final @Nullable TellTaken tellTaken;
 
-    /** Tells a holder that its lock was taken. */
+    /** Notifies a holder that its lock was removed. */
     @FunctionalInterface
     interface TellTaken {
-        /** Completes once the holder was told, or could not be. */
+        /** Notifies the holder. The future completes after the notification succeeded or failed. */
         CompletableFuture<?> tell(LockName lock, String holderId);
     }
 
     /**
-     * Over the servers of this topology.
+     * Creates the administration of a node.
      *
-     * @param tellTaken null of plain locks: holders keep no record by which they could be told, and nobody queues
+     * @param tellTaken null for plain locks, whose holders keep no record for notifications and whose waiters do not
+     *     queue
      */
     RedisAdmin(
             Requests requests,
@@ -106,7 +110,10 @@ final class RedisAdmin implements StoreAdmin {
                         : CompletableFuture.completedFuture(false));
     }
 
-    /** Takes it from who is known to hold it, since who is told must be who has lost it; by then another may have it. */
+    /**
+     * Removes the lock from the holder that it reads, since the notified holder must be the one that lost the lock. If
+     * the holder has changed meanwhile, it reads again.
+     */
     private CompletableFuture<Boolean> takeFromAnybody(LockName name, TellTaken telling, int look) {
         return describe(name).thenCompose(held -> {
             String holderId = held.map(one -> one.holder().id()).orElse("");
@@ -122,7 +129,7 @@ final class RedisAdmin implements StoreAdmin {
 
     private CompletableFuture<Boolean> take(LockName name, @Nullable String holderId) {
         if ((holderId != null && holderId.isEmpty()) || settings.keys().refusal(name) != null) {
-            // On the wire an empty holder id stands for anybody; and a name without a key is held by nobody.
+            // On the wire an empty holder id means any holder. A name without a key has no holder.
             return CompletableFuture.completedFuture(false);
         }
         return requests.runOrThrow(
@@ -147,7 +154,7 @@ final class RedisAdmin implements StoreAdmin {
                 .thenCompose(done -> inspect(List.copyOf(listing.names), 0, new ArrayList<>()));
     }
 
-    /** The names found so far that come first. Touched by one step of the scan at a time. */
+    /** The first of the names found so far. Only one step of the scan uses it at a time. */
     private static final class Listing {
         private final KeyLayout keys;
         private final NameGlob pattern;

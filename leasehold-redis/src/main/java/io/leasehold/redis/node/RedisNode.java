@@ -35,17 +35,20 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One Redis server as a node: each verb is one script.
+ * A Redis deployment as a node: each verb is one script.
  *
- * <p>Waiters are queued only while a subscription is live, so that a waiter that is told to be queued can be woken. The
- * subscription is begun by the first waiter that finds its lock busy, or by the first hold that lasts for a second: a client
- * with neither has one connection.
+ * <p>The node queues waiters only while a subscription is live, so that every queued waiter can be woken. The first
+ * waiter that finds its lock busy starts the subscription, or the first hold that lasts for a second. A client with
+ * neither has one connection.
  *
  * <p>Safe for all threads. Nothing is sent twice, except a script's text after the server has refused its digest.
  */
 public final class RedisNode implements LockNode {
 
-    /** A script keeps everybody else waiting; more locks than this are taken one after the other. */
+    /**
+     * The maximum number of locks in a script, since a script blocks all other clients. More locks than this are
+     * acquired one after the other.
+     */
     private static final int MAX_AT_ONCE = 100;
 
     private final String description;
@@ -65,10 +68,10 @@ public final class RedisNode implements LockNode {
     private volatile @Nullable StoreSignals signals;
 
     /**
-     * A node over a topology that is open already, and is closed with it.
+     * Creates a node over an open topology, which the node closes.
      *
-     * @param description as people would name it
-     * @param settings the spans of the protocol, and what the deployment promises
+     * @param description the name of the node, for messages
+     * @param settings the durations of the protocol and the guarantees of the deployment
      */
     public RedisNode(
             String description, NodeSettings settings, Topology topology, RedisErrors errors, LockRuntime runtime) {
@@ -193,7 +196,7 @@ public final class RedisNode implements LockNode {
         });
     }
 
-    /** The lock is busy and nobody would wake us yet: subscribes, then asks for a place in the queue. */
+    /** Subscribes after the lock was busy, and then requests a place in the queue. */
     private CompletableFuture<NodeReply> queueOnceSubscribed(Ballot ballot, NodeReply held, long startAtNanos) {
         long timeoutNanos = ballot.request().timeoutNanos();
         CompletableFuture<Boolean> subscribed =
@@ -236,7 +239,7 @@ public final class RedisNode implements LockNode {
         return new GrantCalls.Place(millis, wakeUps.channel(keys.lock(name), TimeUnit.MILLISECONDS.toNanos(millis)));
     }
 
-    /** Several locks at once, all or none; such a request has no place in any queue. */
+    /** Requests several locks at once, all or none. Such a request has no place in any queue. */
     private CompletableFuture<NodeReply> proposeForAll(Ballot ballot) {
         AcquireRequest request = ballot.request();
         List<LockName> names = request.names();
@@ -272,7 +275,10 @@ public final class RedisNode implements LockNode {
                 .orElseThrow();
     }
 
-    /** Over several locks: failed if one was, and to be repeated if one of them is; else released if one was. */
+    /**
+     * The common reply of two releases: failed if one failed, and to be repeated if one must be; else released if one
+     * was.
+     */
     private static ReleaseReply worse(ReleaseReply one, ReleaseReply other) {
         if (one instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT) {
             return one;

@@ -26,12 +26,12 @@ import java.util.function.LongConsumer;
 import java.util.stream.Stream;
 
 /**
- * Administrative operations on one server: records of clients as keys that expire, a message to a client whose lock was taken, a search
- * for leaks, a diagnosis.
+ * Administrative operations on one deployment: records of clients as keys that expire, a message to a client whose lock
+ * was removed, a search for leaks, a diagnosis.
  */
 final class RedisOperations implements StoreOperations {
 
-    /** The beginning of every channel of Leasehold; nothing else is published to, whatever a record says. */
+    /** The prefix of every channel of Leasehold. Messages go only to such channels, whatever a record contains. */
     private static final String CHANNELS = "lock:wake:";
 
     private final String node;
@@ -66,15 +66,19 @@ final class RedisOperations implements StoreOperations {
 
     @Override
     public boolean keepsClientRecords() {
-        // Under other keys the users' rights end where their locks do.
+        // With another key layout, the users' rights may cover only the keys of locks.
         return keys.isAlone();
     }
 
-    /** With the first record the client begins to listen, so that it can be told when a lock is taken from it. */
+    /**
+     * Writes the record. With the first record the client subscribes, so that it is notified when an operator removes
+     * its lock.
+     */
     @Override
     public CompletableFuture<Void> announce(ClientRecord record, long keepNanos) {
         String key = KeyLayout.client(record.holderId());
-        // Channels of a Cluster belong to slots: who publishes where the record is would not reach the one of a lock.
+        // Channels of a Cluster belong to slots: a message at the slot of the record would not reach the channel of a
+        // lock.
         boolean reachable = topology.slotTag(key).isEmpty();
         CompletableFuture<Boolean> listening =
                 reachable ? wakeUps.started(key) : CompletableFuture.completedFuture(false);
@@ -98,7 +102,7 @@ final class RedisOperations implements StoreOperations {
         if (!keepsClientRecords()) {
             return CompletableFuture.completedFuture(Optional.empty());
         }
-        // MGET, since a key of another type is no error then.
+        // Use MGET, for which a key of another type is not an error.
         String key = KeyLayout.client(holderId);
         return requests.sendOrThrow("read the record of a client", key, PlainCommand.mget(key))
                 .thenApply(values -> Optional.ofNullable(values.get(0)));
@@ -108,7 +112,7 @@ final class RedisOperations implements StoreOperations {
         return text.substring(text.indexOf('\n') + 1);
     }
 
-    /** Tells the client that this lock was taken from it; whether it could be told does not matter to anything. */
+    /** Notifies the client that its lock was removed, as best effort: nothing depends on the success. */
     CompletableFuture<Void> tellTaken(LockName name, String holderId) {
         return stored(holderId)
                 .thenCompose(text -> {
@@ -167,7 +171,7 @@ final class RedisOperations implements StoreOperations {
                 .thenCombine(configuration(master, "client-output-buffer-limit"), DurabilityCheck::union)
                 .thenCombine(configuration(master, "timeout"), DurabilityCheck::union)
                 .exceptionally(RedisOperations::forbidden);
-        // After the settings: what is changed in between is counted.
+        // Request this after the settings, so that it counts changes in between.
         CompletableFuture<SettingsOrigin> origin = requests.sendOrThrow(
                         "read its statistics", master, PlainCommand.info("commandstats"))
                 .thenCombine(
@@ -186,7 +190,9 @@ final class RedisOperations implements StoreOperations {
                         .findings());
     }
 
-    /** A missing right is a finding; whatever else goes wrong says nothing of the settings. */
+    /**
+     * Converts a missing right to an empty answer, which is a finding. Any other failure says nothing of the settings.
+     */
     private static Map<String, String> forbidden(Throwable error) {
         Throwable cause = Failure.unwrapped(error);
         if (cause instanceof StoreAccessException

@@ -10,10 +10,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 /**
- * The renewals of one batch, in groups that one script can carry out: of one slot, and not too many. All groups are sent before
- * the first is answered; the answers come back in the order of the batch.
+ * The renewals of one batch, in groups that one script can execute: of one slot and not too many. All groups are sent
+ * before the first answer; the answers are in the order of the batch.
  *
- * <p>While a slot is being moved its keys are at two servers, and no script may name keys of both: then each goes by itself.
+ * <p>While a slot moves, its keys are at two servers, and no script may use keys of both. Then each renewal is sent
+ * alone.
  */
 final class RenewalGroups {
 

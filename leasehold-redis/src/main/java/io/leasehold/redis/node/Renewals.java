@@ -12,7 +12,7 @@ import io.leasehold.spi.RenewReply;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** Renews holds, as many with one script as may be. */
+/** Renews holds, as many as possible with one script. */
 final class Renewals {
 
     private static final int MAX_IN_ONE = 500;

@@ -20,24 +20,27 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends requests to the server that serves their key, each once, and completes every answer within its time limit.
+ * Sends each request once to the server that serves its key, and completes every answer within its time limit.
  *
- * <p>A request that a server refused since another one serves its slot goes on to that one: it had no effect. Safe for all
- * threads. Answers complete on the connection's I/O thread or on the timer's.
+ * <p>If a server refuses a request because another one serves its slot, the request had no effect and is sent to that
+ * server. Safe for all threads. Answers complete on the connection's I/O thread or on the timer's.
  *
- * <p>The requests that are not answered are bounded, also those that we have given up, since they are still on their
- * way: with {@value #MAX_IN_FLIGHT} of them nothing more is sent, and with half of them nothing that asks for a lock, so that
- * those who hold one can still keep it and give it back.
+ * <p>The number of unanswered requests is bounded. It includes requests that were given up, since they are still in
+ * flight. At {@value #MAX_IN_FLIGHT} unanswered requests, nothing more is sent. At half of that, no request for a lock
+ * is sent, so that holders can still renew and release their locks.
  */
 final class Requests {
 
-    /** About 10 MB of requests, and at 10 to 20 µs for each what a server does within a ninth of a second. */
+    /**
+     * The most unanswered requests: about 10 MB, which a server executes within a ninth of a second, at 10 to 20 µs
+     * each.
+     */
     static final int MAX_IN_FLIGHT = 8_192;
 
-    /** A slot that is still elsewhere after this is being moved to and fro. */
+    /** The most redirects of a request: a slot that is still elsewhere moves back and forth. */
     private static final int MAX_DETOURS = 5;
 
-    /** The time limit of what operators ask. */
+    /** The time limit of an operator's request. */
     private static final long OPERATOR_NANOS = 5_000_000_000L;
 
     private final Topology topology;
@@ -59,17 +62,19 @@ final class Requests {
         }
     }
 
-    /** Reads an answer; a {@link io.leasehold.LockStoreException} of it goes to admin callers as it is. */
+    /**
+     * Reads an answer. If it throws a {@link io.leasehold.LockStoreException}, administrative callers get it unchanged.
+     */
     interface Decoder<R, T> {
         T decode(R reply, Link link);
     }
 
-    /** How a request is put on a link: its text, where it has one, leaves only if the answer is still wanted. */
+    /** The way to send a request on a link. The text of a script is sent only if the answer is still wanted. */
     private interface Form<R> {
         void send(Link link, BooleanSupplier wanted, BiConsumer<@Nullable R, @Nullable Throwable> then);
     }
 
-    /** Runs a script where its first key is served. */
+    /** Runs a script at the server of its first key. */
     <T> CompletableFuture<T> run(
             Object subject,
             long timeoutNanos,
@@ -84,7 +89,7 @@ final class Requests {
         return call.script().asksForLocks() ? MAX_IN_FLIGHT / 2 : MAX_IN_FLIGHT;
     }
 
-    /** Runs a script, and waits until replicas have what it wrote. */
+    /** Runs a script and waits until replicas have its writes. */
     <T> CompletableFuture<T> runAcknowledged(
             Object subject,
             long timeoutNanos,
@@ -95,7 +100,7 @@ final class Requests {
         return new Request<>(most(call), subject, timeoutNanos, call.keys()[0], form, decoder, failed).begin();
     }
 
-    /** Sends a command that asks for a lock to where its key is served. */
+    /** Sends a command that requests a lock to the server of its key. */
     <R, T> CompletableFuture<T> ask(
             Object subject,
             long timeoutNanos,
@@ -106,7 +111,7 @@ final class Requests {
         return new Request<>(MAX_IN_FLIGHT / 2, subject, timeoutNanos, key, form(command), decoder, failed).begin();
     }
 
-    /** Sends a command to where a key is served. */
+    /** Sends a command to the server of a key. */
     <R, T> CompletableFuture<T> send(
             Object subject,
             long timeoutNanos,
@@ -121,12 +126,12 @@ final class Requests {
         return (link, wanted, then) -> link.send(command, then);
     }
 
-    /** Asks for an operator, where a key is served: the answer, or the error of the failure. */
+    /** Sends an operator's command to the server of a key. The future gets the answer or the error of the failure. */
     <R> CompletableFuture<R> sendOrThrow(Object subject, String key, PlainCommand<R> command) {
         return orThrow(subject, key, command).begin();
     }
 
-    /** The same at this server. */
+    /** Sends an operator's command to this server. */
     <R> CompletableFuture<R> sendOrThrow(Object subject, Link server, PlainCommand<R> command) {
         return orThrow(subject, "", command).begin(server);
     }
@@ -138,14 +143,14 @@ final class Requests {
                 });
     }
 
-    /** The same by a script. */
+    /** Runs an operator's script. */
     <T> CompletableFuture<T> runOrThrow(Object subject, ScriptCall call, Decoder<List<Object>, T> decoder) {
         return run(subject, OPERATOR_NANOS, call, decoder, failure -> {
             throw failure.error();
         });
     }
 
-    /** One request on its way. */
+    /** One request in flight. */
     private final class Request<R, T> {
         private final int most;
         private final Object subject;
@@ -189,7 +194,7 @@ final class Requests {
                 complete(() -> failed.apply(errors.overloaded(subject.toString(), before)));
                 return answer;
             }
-            // Before the timer: a thread may stand still here for longer than the limit.
+            // Set this before the timer starts: the thread may pause here for longer than the limit.
             asked = link;
             patience = runtime.schedule(timeoutNanos, this::timedOut);
             if (!answer.isDone()) {
@@ -209,7 +214,7 @@ final class Requests {
         private void go(Link link, int detours) {
             asked = link;
             unanswered.incrementAndGet();
-            // After the time limit the caller may have begun to undo: then nothing is sent any more.
+            // After the time limit the caller may have started to undo, so nothing more is sent then.
             BiConsumer<@Nullable R, @Nullable Throwable> then = (reply, error) -> {
                 unanswered.decrementAndGet();
                 answered(link, detours, reply, error);
@@ -217,7 +222,7 @@ final class Requests {
             try {
                 form.send(link, () -> !answer.isDone(), then);
             } catch (RuntimeException | Error e) {
-                // A driver that throws tells nothing more.
+                // A driver that throws does not call the callback.
                 then.accept(null, e);
             }
         }
@@ -278,7 +283,7 @@ final class Requests {
             try {
                 answer.complete(result.get());
             } catch (RuntimeException | Error e) {
-                // Its time limit may be called off already: nothing else would tell who asked.
+                // The timer may be cancelled already, so without this the caller would get no answer.
                 answer.completeExceptionally(e);
             }
         }

@@ -8,15 +8,16 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Grades what a server tells of itself. Pure.
+ * Grades the facts that a server reports. Pure.
  *
- * @param node the server, as people would name it
- * @param config of {@code CONFIG GET}; empty if reading it is not allowed
+ * @param node the name of the server, for messages
+ * @param config the answer to {@code CONFIG GET}; empty if the server does not permit it
  * @param origin whether a restart keeps these settings
- * @param info of {@code INFO}
- * @param skewMillis the server's clock against ours; none of ours is used for anything, but people read both
- * @param subscribed whether a subscription could be made
- * @param member whether it is a member of a Redlock set, which keeps a quarantine after restarts
+ * @param info the answer to {@code INFO}
+ * @param skewMillis the server's clock minus the client's; Leasehold does not use the client's clock, but operators
+ *     read both
+ * @param subscribed whether a subscription succeeded
+ * @param member whether the server is a member of a Redlock set, which applies a quarantine after restarts
  */
 record ServerChecks(
         String node,
@@ -63,7 +64,7 @@ record ServerChecks(
         return parsed(info.getOrDefault(key, "0"));
     }
 
-    /** Reads a number; text in place of one counts as zero. */
+    /** Reads a number; any other text counts as zero. */
     private static long parsed(String number) {
         try {
             return Long.parseLong(number);
@@ -130,7 +131,10 @@ record ServerChecks(
                         setting("appendonly yes", "appendfsync always"));
     }
 
-    /** Every acknowledged write survives a crash with the settings that hold now; a restart may read others. */
+    /**
+     * The finding for current settings with which every acknowledged write survives a crash; a restart may read other
+     * settings.
+     */
     private Finding durableNow() {
         return switch (origin) {
             case START, REWRITTEN ->
@@ -160,7 +164,10 @@ record ServerChecks(
         };
     }
 
-    /** Sets and keeps: in an order after which the server's own statistics prove that all of it stands in the file. */
+    /**
+     * The commands that set and keep settings, in an order after which the server's own statistics prove that the file
+     * contains all of them.
+     */
     private String setting(String... settings) {
         if (!hasFile()) {
             return "it was started without a configuration file: start it with --" + String.join(" --", settings)
@@ -176,7 +183,7 @@ record ServerChecks(
                         + " when no lock is held";
     }
 
-    /** Servers that say nothing of a file have one as a rule. */
+    /** Whether the server has a configuration file. Servers that do not report one usually have one. */
     private boolean hasFile() {
         return !info.getOrDefault("config_file", "?").isEmpty();
     }
@@ -199,7 +206,7 @@ record ServerChecks(
                 "replicas", node + " has " + replicas + " replicas and refuses writes with fewer than " + least);
     }
 
-    /** {@code normal 0 0 0 slave … pubsub 33554432 8388608 60}: hard, soft, seconds. */
+    /** Checks a value like {@code normal 0 0 0 slave … pubsub 33554432 8388608 60}: hard limit, soft limit, seconds. */
     private Finding buffers() {
         String[] words = configured("client-output-buffer-limit", "").split(" ", -1);
         for (int i = 0; i + 1 < words.length; i++) {
@@ -249,7 +256,10 @@ record ServerChecks(
         return Finding.good("restart", node + " has been up for " + seconds + " s");
     }
 
-    /** Settings that were made since the start say nothing of what it kept before. */
+    /**
+     * Whether the server was durable at its start. Settings that were changed since the start do not prove what it kept
+     * before.
+     */
     private boolean wasDurableAtItsStart() {
         return origin == SettingsOrigin.START
                 && configured("appendonly", "no").equals("yes")

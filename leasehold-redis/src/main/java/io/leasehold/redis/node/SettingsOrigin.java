@@ -4,32 +4,33 @@ import io.leasehold.redis.wire.InfoText;
 import java.util.Map;
 
 /**
- * Where the settings of a server come from that hold now, as far as its own statistics prove it. Pure.
+ * The origin of a server's current settings, as far as its own statistics prove it. Pure.
  *
- * <p>{@code CONFIG GET} tells what holds now. A restart reads a file that no client can see. What can be seen is whether
- * {@code CONFIG SET} has changed anything since the start, and whether {@code CONFIG REWRITE} came after the last such change.
+ * <p>{@code CONFIG GET} returns the current settings, but a restart reads a file that no client can see. A client can
+ * see whether {@code CONFIG SET} has changed anything since the start, and whether {@code CONFIG REWRITE} came after
+ * the last such change.
  */
 public enum SettingsOrigin {
-    /** Nothing was changed since the start: a restart with the same file and command line gives the same. */
+    /** Nothing was changed since the start: a restart with the same file and command line gives the same settings. */
     START,
-    /** All that was changed was written to the configuration file afterwards. */
+    /** All changes were written to the configuration file afterwards. */
     REWRITTEN,
-    /** The server is only on the way: its first append-only file is not written yet. */
+    /** The server is not durable yet: it is writing its first append-only file. */
     BEING_WRITTEN,
-    /** They were changed since the start; nothing proves that they were written to the file. */
+    /** The settings were changed since the start, and nothing proves that they were written to the file. */
     CHANGED,
-    /** The server does not tell: Redis 6.2, or something that only speaks like Redis. */
+    /** The server does not report it: Redis 6.2, or a server that only imitates the protocol of Redis. */
     UNSEEN;
 
     private static final String COUNTS = "cmdstat_config|";
 
-    /** Whether a restart keeps them, unless the file or the command line is changed by hand. */
+    /** Whether a restart keeps the settings, unless the file or the command line is changed by hand. */
     boolean surviveRestart() {
         return this == START || this == REWRITTEN;
     }
 
     /**
-     * Reads statistics that were asked for after the settings.
+     * Reads statistics that were requested after the settings.
      *
      * @param commands the answer to {@code INFO commandstats}
      * @param persistence the answer to {@code INFO persistence}
@@ -37,7 +38,7 @@ public enum SettingsOrigin {
     static SettingsOrigin of(String commands, String persistence) {
         Map<String, String> counts = InfoText.fields(commands);
         if (!counts.containsKey(COUNTS + "get") && !counts.containsKey(COUNTS + "resetstat")) {
-            // We have just asked for settings: a server that counts commands has counted that.
+            // The client has just requested settings, and a server that counts commands has counted that request.
             return UNSEEN;
         }
         if (succeeded(counts, "set") > 0) {
@@ -52,7 +53,9 @@ public enum SettingsOrigin {
         return isFirstFileMissing(InfoText.fields(persistence)) ? BEING_WRITTEN : REWRITTEN;
     }
 
-    /** {@code CONFIG SET appendonly yes} begins a rewrite in the background; before its end a crash forgets everything. */
+    /**
+     * {@code CONFIG SET appendonly yes} starts a rewrite in the background; a crash before its end loses everything.
+     */
     private static boolean isFirstFileMissing(Map<String, String> persistence) {
         boolean underWay = !persistence
                         .getOrDefault("aof_rewrite_in_progress", "0")

@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Scans the keys of locks, and tells which of them nothing will ever remove, and which waiters have a free lock before them. One
- * search; its steps follow each other.
+ * Scans the keys of locks for keys that never expire and for waiters of a free lock. An object makes one search, whose
+ * steps follow each other.
  */
 final class SideKeySearch {
 
@@ -26,7 +26,7 @@ final class SideKeySearch {
     private final KeyScan scan;
     private final KeyLayout keys;
     private final List<Leak> found = new ArrayList<>();
-    /** Queues whose lock is free, by the key of the queue. */
+    /** The locks of queues that wait for a free lock, by the key of the queue. */
     private final Map<String, String> idle = new LinkedHashMap<>();
 
     SideKeySearch(Requests requests, LockRuntime runtime, KeyScan scan, KeyLayout keys) {
@@ -47,7 +47,7 @@ final class SideKeySearch {
         for (String key : several) {
             String lock = keys.lockBeside(key);
             if (keys.nameOf(key) != null || KeyLayout.isMarker(key) || (lock == null && !keys.isAlone())) {
-                continue; // locks themselves are listed, and judged by their holders
+                continue; // skip locks themselves: they are listed and judged by their holders
             }
             looked.add(pttl(key).thenAccept(left -> judgeSideKey(key, left)));
             if (lock != null && key.equals(KeyLayout.queued(lock))) {
@@ -79,7 +79,7 @@ final class SideKeySearch {
         return requests.sendOrThrow(WHAT, key, PlainCommand.pttl(key));
     }
 
-    /** A lock that was free for a moment is taken by now, or its waiters are gone. */
+    /** Checks the queues again: a lock that was free for a moment is taken by now, or its waiters are gone. */
     private CompletableFuture<Void> secondLook() {
         if (idle.isEmpty()) {
             return CompletableFuture.completedFuture(null);

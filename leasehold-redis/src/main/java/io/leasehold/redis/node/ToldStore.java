@@ -25,10 +25,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A store whose server tells at once when the key of a hold is deleted, overwritten or evicted: performs the actions of {@link HeldKeys},
- * which are guarded by {@code this}, outside of it and in their order.
+ * A store whose server notifies it at once when the key of a hold is deleted, overwritten or evicted. It performs the
+ * actions of {@link HeldKeys} in their order. {@link HeldKeys} is guarded by {@code this}; its actions are performed
+ * outside of the monitor.
  *
- * <p>It changes no request and no answer. While the server tells nothing, all is as without it.
+ * <p>It changes no request and no answer. While the server reports nothing, it has no effect.
  */
 public final class ToldStore extends PassingKeeper implements LockStore {
 
@@ -41,15 +42,15 @@ public final class ToldStore extends PassingKeeper implements LockStore {
     private final Tracking tracking;
     private final HeldKeys held = new HeldKeys();
     private volatile StoreSignals signals = StoreSignals.NONE;
-    /** The actions that are decided and not performed yet. */
+    /** The actions that are decided but not performed yet. */
     private final Queue<HeldKeys.Action> pending = new ArrayDeque<>();
 
     private boolean performing;
 
     /**
-     * Over a store of this topology, which is closed with it.
+     * Wraps a store of this topology and closes it.
      *
-     * @param keys where its locks are
+     * @param keys the key layout of the locks
      */
     public ToldStore(LockStore store, Topology topology, KeyLayout keys, LockRuntime runtime) {
         super(store);
@@ -125,7 +126,7 @@ public final class ToldStore extends PassingKeeper implements LockStore {
         }
     }
 
-    /** From here on its key changes by our own will. */
+    /** Ends the observation of the hold first, since from now on this client itself changes its key. */
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         for (LockName name : request.names()) {
@@ -136,7 +137,7 @@ public final class ToldStore extends PassingKeeper implements LockStore {
         return super.release(request);
     }
 
-    /** Never throws: what waits for an answer of the store must get it. */
+    /** Processes an event. Never throws, since callers that wait for an answer of the store must get it. */
     private void on(HeldKeys.Event event) {
         try {
             synchronized (this) {
@@ -183,7 +184,7 @@ public final class ToldStore extends PassingKeeper implements LockStore {
         }
     }
 
-    /** A driver that throws has failed as one that says so: otherwise nothing else would be read. */
+    /** Reads values, and converts an exception of the driver to a failed future: otherwise the readings would stop. */
     private CompletableFuture<List<@Nullable String>> values(List<String> wanted) {
         try {
             return tracking.values(wanted);

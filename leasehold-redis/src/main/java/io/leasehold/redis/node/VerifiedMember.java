@@ -23,14 +23,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A member of a set that votes only while its server is what the set relies on: durable where it was declared so, and not one that
- * evicts. Looked at in each life of the server, so also where it was down when the client began.
+ * A member of a set that votes only while its server has the properties on which the set relies: it is durable if
+ * declared so, and it does not evict. Each life of the server is checked, so that a server that was down when the
+ * client started is checked, too.
  *
- * <p>A yes of a life that has not been looked at does not count, and is undone. Where the server refuses {@code CONFIG GET} the
- * declaration is believed, with a warning; a question that failed in any other way is asked again. What was declared durable has to
- * be so with the settings that hold now: a restart is another life, which is looked at before it counts. Only a life that was started
- * with these settings has loaded what the life before had acknowledged. Any other one is asked as a member that forgets, so it is
- * quarantined once, whatever was declared. Safe for all threads.
+ * <p>A yes of an unchecked life does not count and is undone. If the server refuses {@code CONFIG GET}, the declaration
+ * counts, with a warning; a check that failed in any other way is repeated.
+ *
+ * <p>A server that is declared durable must be durable with its current settings: a restart begins another life, which
+ * is checked before it counts. Only a life that was started with these settings has loaded all acknowledged writes of
+ * the previous life. Any other life is treated as a member that loses its data, and is therefore quarantined once,
+ * whatever was declared. Safe for all threads.
  */
 public final class VerifiedMember extends PassingNode {
 
@@ -49,8 +52,8 @@ public final class VerifiedMember extends PassingNode {
     /**
      * The facts known of a life.
      *
-     * @param unfit why it does not count, or null if it does
-     * @param kept whether it began with what the life before had acknowledged
+     * @param unfit the reason why the life does not count, or null if it counts
+     * @param kept whether it began with all acknowledged writes of the previous life
      */
     private record Verdict(@Nullable String unfit, boolean kept) {}
 
@@ -59,12 +62,12 @@ public final class VerifiedMember extends PassingNode {
     private long lookedAtNanos;
 
     /**
-     * Around a node, which is closed with it.
+     * Wraps a node, which it closes.
      *
-     * @param durable whether it was declared to keep every acknowledged write
-     * @param mayEvict whether the set promises no more than a server that evicts
-     * @param found the lives that have been looked at already
-     * @param look reads the configuration of the servers that are connected; may fail, and then says nothing of any of them
+     * @param durable whether the node was declared to keep every acknowledged write
+     * @param mayEvict whether the set promises no more than a server that evicts can keep
+     * @param found the lives that are already checked
+     * @param look reads the configuration of the connected servers; if it fails, it says nothing of any of them
      */
     public VerifiedMember(
             LockNode node,
@@ -88,7 +91,7 @@ public final class VerifiedMember extends PassingNode {
     public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
         String why = refusal();
         if (why != null) {
-            // Its life is asked for again, so that a better one is noticed.
+            // Probe the life again, so that a better one is noticed.
             heard(super.probe(ballot.request().timeoutNanos()));
             lookAgain();
             return CompletableFuture.completedFuture(
@@ -139,7 +142,7 @@ public final class VerifiedMember extends PassingNode {
             lookedAtNanos = runtime.nanoTime();
         }
         CompletableFuture<Map<Incarnation, DurabilityCheck>> asked = asked();
-        // What is never answered must not keep the next question back.
+        // An unanswered question must not block the next one.
         LockRuntime.Timer patience = runtime.schedule(
                 ANSWER_NANOS, () -> asked.completeExceptionally(new IllegalStateException("not answered in time")));
         asked.whenComplete((found, error) -> {
@@ -160,15 +163,15 @@ public final class VerifiedMember extends PassingNode {
         try {
             return look.get();
         } catch (RuntimeException | Error e) {
-            // The next question does not depend on this one.
+            // The next question must not depend on this one.
             return CompletableFuture.failedFuture(e);
         }
     }
 
-    /** Warns once in each life of what is believed and not known. */
+    /** Records the result of a check, and warns once per life of declarations that are not proven. */
     private void judge(Incarnation life, DurabilityCheck found) {
         Verdict before = lives.get(life);
-        // How it began is not changed by what is set later.
+        // Later settings do not change how the life began.
         boolean kept = found.keptAtStart() || (before != null && before.kept());
         lives.put(life, new Verdict(unfit(found), kept));
         if (before != null || !durable) {
@@ -208,7 +211,7 @@ public final class VerifiedMember extends PassingNode {
                         + ": it may drop held locks when its memory is full, and this set relies on it not to; set noeviction";
     }
 
-    /** Why a server is not what it was declared to be, or null. */
+    /** The reason why a server does not have its declared properties, or null. */
     public static @Nullable String unfit(String name, boolean durable, DurabilityCheck found) {
         return !durable || !found.readable() || found.durableNow()
                 ? null
@@ -217,7 +220,7 @@ public final class VerifiedMember extends PassingNode {
                         + " noeviction";
     }
 
-    /** Why the present life does not count, or null if it does or nothing is known of it. */
+    /** The reason why the current life does not count, or null if it counts or is unknown. */
     private @Nullable String refusal() {
         Incarnation life = current;
         Verdict verdict = life == null ? null : lives.get(life);
@@ -225,9 +228,9 @@ public final class VerifiedMember extends PassingNode {
     }
 
     /**
-     * The part of a reply that counts.
+     * The reply as it counts.
      *
-     * @param forgets whether the node was asked as one that forgets
+     * @param forgets whether the node was asked as one that loses its data
      */
     private NodeReply judged(NodeReply reply, boolean forgets) {
         if (!(reply instanceof NodeReply.Yes yes)) {

@@ -12,11 +12,15 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Acquires that count only when so many replicas have acknowledged them ({@code WAIT}), if that is wanted.
+ * Runs acquires that count only after enough replicas have acknowledged them ({@code WAIT}), if the settings require
+ * that.
  *
- * <p>What was granted and not acknowledged is no grant: its owner token is spent, so that it is undone and never used again. This does
- * not make a fail-over safe: the replica that acknowledged need not be the one that is promoted, a replica may lose it again in
- * a restart, and what the former primary grants while it is cut off is acknowledged by nobody who matters.
+ * <p>A grant without the acknowledgement does not count: its owner token is spent, so that the grant is undone and the
+ * token never used again.
+ *
+ * <p>The acknowledgement does not make a fail-over safe, for three reasons. The promoted replica need not be one that
+ * acknowledged. A replica may lose the write in a restart. The former primary may grant locks while it is cut off, and
+ * no replica that will be promoted acknowledges them.
  */
 final class WaitAcks {
 
@@ -54,7 +58,7 @@ final class WaitAcks {
         String reason = answer.replicas() + " of " + wanted.replicas() + " replicas acknowledged it within "
                 + wanted.timeoutMillis() + " ms (waitReplicas, waitTimeout)";
         if (settings.member()) {
-            // A vote that is not counted, and is undone with its round.
+            // The vote is not counted and is undone with its round.
             Failure failure = new Failure(
                     FailureKind.UNKNOWN, errors.unavailable("cannot " + subject + ": only " + reason, null));
             return FailedReplies.failed(failure);

@@ -1,4 +1,4 @@
-/** One Redis server as a node that answers ballots. */
+/** A Redis deployment as a node that answers ballots. */
 @NullMarked
 package io.leasehold.redis.node;
 

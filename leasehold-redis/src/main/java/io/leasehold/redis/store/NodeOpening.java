@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One node on its way to being open, whatever its topology: the only place where a node is made from a URI. */
+/** The opening of one node of any topology. Only this class makes a node from a URI. */
 public final class NodeOpening {
 
     private static final Logger LOG = LoggerFactory.getLogger(NodeOpening.class);
@@ -45,31 +45,35 @@ public final class NodeOpening {
     private final CompletableFuture<Outcome> outcome;
 
     /**
-     * How that went.
+     * The result of an opening.
      *
-     * @param open whether there is a connection
-     * @param found what is known of the configuration of each life that is connected to; empty if it could not be asked for
-     * @param failure why there is no connection, or why the configuration is not known
+     * @param open whether the node is connected
+     * @param found the known configuration of each connected server life; empty if it could not be read
+     * @param failure the reason why the node is not connected or why the configuration is unknown
      */
     public record Outcome(
             boolean open,
             Map<Incarnation, DurabilityCheck> found,
             @Nullable Throwable failure) {
 
-        /** Whether the question for the configuration was cut off, as by a proxy that ends such connections. */
+        /**
+         * Whether the request for the configuration was cut off, for example by a proxy that closes such connections.
+         */
         public boolean isCutOff() {
             return open
                     && failure instanceof StoreUnavailableException
                     && !(failure.getCause() instanceof ServerRefusal);
         }
 
-        /** The durability that all of them have in common, or null if nothing is known. */
+        /** The weakest durability of all connected servers, or null if nothing is known. */
         public @Nullable DurabilityCheck weakest() {
             return found.values().stream().reduce(DurabilityCheck::weaker).orElse(null);
         }
     }
 
-    /** Begins to connect, over a driver that is closed with the node; at once where this fails. */
+    /**
+     * Starts to connect with a driver that the node closes. If this constructor fails, it closes the driver at once.
+     */
     public NodeOpening(Deployment where, Driver driver, LockRuntime runtime) {
         this.where = where;
         this.runtime = runtime;
@@ -95,12 +99,15 @@ public final class NodeOpening {
                         : errors.of(unknown, "read its configuration").error()));
     }
 
-    /** Never completes exceptionally. */
+    /** The result of the opening. The future never completes exceptionally. */
     public CompletableFuture<Outcome> outcome() {
         return outcome;
     }
 
-    /** Reads the configuration of each server that is connected and answers; fails if none does. Never throws. */
+    /**
+     * Reads the configuration of each connected server that answers; the future fails if no server answers. Never
+     * throws.
+     */
     public CompletableFuture<Map<Incarnation, DurabilityCheck>> look() {
         List<Link> connected;
         try {
@@ -126,12 +133,12 @@ public final class NodeOpening {
                         : CompletableFuture.completedFuture(Map.copyOf(found)));
     }
 
-    /** Not connected yet: goes on trying. */
+    /** Keeps trying to connect after a failed opening. */
     public void keepTrying() {
         topology.keepTrying();
     }
 
-    /** The node; it is closed instead of this. */
+    /** Creates the node. Close the node in place of this object. */
     public RedisNode node(NodeSettings settings) {
         return new RedisNode(
                 where.toString(),
@@ -141,7 +148,7 @@ public final class NodeOpening {
                 runtime);
     }
 
-    /** The node, connected. Blocks; what could not be opened is closed. */
+    /** Waits for the connection and creates the node. Blocks; if the opening fails, it is closed. */
     public RedisNode openNode() {
         try {
             DurabilityCheck durability = await(outcome.thenCompose(NodeOpening::known));
@@ -153,7 +160,10 @@ public final class NodeOpening {
         }
     }
 
-    /** The same place for locks without fence and queue, connected. Blocks; what could not be opened is closed. */
+    /**
+     * Waits for the connection and creates a store for locks without a fence and without a queue. Blocks; if the
+     * opening fails, it is closed.
+     */
     public EfficiencyStore openPlain() {
         try {
             warnOfEviction(where.toString(), await(outcome.thenCompose(NodeOpening::known)));
@@ -166,7 +176,10 @@ public final class NodeOpening {
         }
     }
 
-    /** The store over what was opened here, which is told of changes to its holds where the deployment asks for that. */
+    /**
+     * Wraps a store of this opening so that the server notifies it of changes to its holds, if the deployment requests
+     * that.
+     */
     public LockStore told(LockStore store) {
         return where.isToldAtOnce() ? new ToldStore(store, topology, where.keys(), runtime) : store;
     }
@@ -186,7 +199,7 @@ public final class NodeOpening {
         return CompletableFuture.failedFuture(failure == null ? new IllegalStateException("no outcome") : failure);
     }
 
-    /** Warns where locks that are held may be dropped. */
+    /** Warns if the server may evict held locks. */
     public static void warnOfEviction(String server, @Nullable DurabilityCheck durability) {
         if (durability != null && durability.evicting() != null) {
             LOG.warn(
@@ -208,7 +221,7 @@ public final class NodeOpening {
     /**
      * Waits for a step of an opening.
      *
-     * @param place where we connect to
+     * @param place the server or servers of the opening, for messages
      * @param late ends the step if it takes longer than an opening may
      */
     public static <T> T await(
@@ -231,7 +244,7 @@ public final class NodeOpening {
         }
     }
 
-    /** Ends the connections, of an opening that came to nothing. */
+    /** Closes the connections of an opening that failed. */
     public void close() {
         topology.close();
     }

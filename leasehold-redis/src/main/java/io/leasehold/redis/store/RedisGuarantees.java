@@ -10,17 +10,17 @@ public final class RedisGuarantees {
     private RedisGuarantees() {}
 
     /**
-     * Of a deployment.
+     * The guarantees of a deployment.
      *
      * @param durable whether every acknowledged write is known to survive the crash of a server
      */
     public static Guarantees of(Deployment.Kind kind, boolean durable) {
-        // A fail-over may lose what was acknowledged, however durable each server is.
+        // A fail-over may lose acknowledged writes, however durable each server is.
         return single(durable && kind == Deployment.Kind.SINGLE);
     }
 
     /**
-     * Of a single server.
+     * The guarantees of a single server.
      *
      * @param durable whether every acknowledged write is known to survive its crash
      */

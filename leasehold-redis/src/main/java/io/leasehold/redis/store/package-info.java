@@ -1,4 +1,4 @@
-/** The guarantees of stores made of such nodes. */
+/** The opening of Redis nodes, and the guarantees of stores that consist of them. */
 @NullMarked
 package io.leasehold.redis.store;
 

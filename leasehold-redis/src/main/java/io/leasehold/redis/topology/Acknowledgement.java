@@ -6,12 +6,14 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How many replicas have to acknowledge an acquire before it counts ({@code WAIT}), and for how long they are waited for.
+ * The number of replicas that must acknowledge an acquire before it counts ({@code WAIT}), and the longest wait for
+ * them.
  *
- * <p>It makes losses rarer, and none impossible: the replica that acknowledged need not be the one that takes over.
+ * <p>An acknowledgement makes losses rarer but not impossible: the replica that takes over need not be one that
+ * acknowledged.
  *
- * @param replicas zero: none
- * @param timeoutMillis positive if replicas are waited for
+ * @param replicas the number of replicas, zero for no wait
+ * @param timeoutMillis the longest wait, positive if the number of replicas is
  */
 public record Acknowledgement(int replicas, long timeoutMillis) {
 
@@ -22,7 +24,7 @@ public record Acknowledgement(int replicas, long timeoutMillis) {
     private static final long MAX_MILLIS = TimeUnit.MINUTES.toMillis(1);
     private static final Pattern SPAN = Pattern.compile("([0-9]{1,6})(ms|s)");
 
-    /** Whether replicas are waited for. */
+    /** Whether an acquire waits for replicas. */
     public boolean isWanted() {
         return replicas > 0;
     }
@@ -30,7 +32,7 @@ public record Acknowledgement(int replicas, long timeoutMillis) {
     /**
      * Reads the two parameters of a store URI.
      *
-     * @throws IllegalArgumentException with the rule, without the URI
+     * @throws IllegalArgumentException if a parameter is invalid; the message has the rule but not the URI
      */
     static Acknowledgement parse(@Nullable String replicas, @Nullable String timeout) {
         if (replicas == null) {
@@ -48,7 +50,7 @@ public record Acknowledgement(int replicas, long timeoutMillis) {
             millis = span.matches()
                     ? Long.parseLong(span.group(1)) * (span.group(2).equals("s") ? 1_000 : 1)
                     : 0;
-            // WAIT 0 would wait for ever.
+            // WAIT 0 would wait forever.
             if (millis < 1 || millis > MAX_MILLIS) {
                 throw new IllegalArgumentException(
                         "waitTimeout=" + timeout + " must be a span from 1ms to 60s, for example 100ms");

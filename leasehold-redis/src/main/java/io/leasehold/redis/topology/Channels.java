@@ -4,9 +4,9 @@ import io.leasehold.spi.LockRuntime;
 import java.util.HexFormat;
 
 /**
- * The names of channels: {@code lock:wake:} and an id that the client has drawn. On a Cluster the scripts must see from the
- * name how to publish, so it begins with a slot's tag in braces ({@code SPUBLISH}), or ends with {@code ~} ({@code PUBLISH},
- * whose count tells nothing of the listeners at other nodes).
+ * The names of channels: {@code lock:wake:} and a random id of the client. On a Cluster the name tells the scripts how
+ * to publish. With {@code SPUBLISH}, the tag of a slot in braces precedes the id. With {@code PUBLISH}, the name ends
+ * with {@code ~}; its count says nothing of listeners at other nodes.
  */
 final class Channels {
 
@@ -20,17 +20,17 @@ final class Channels {
         return HexFormat.of().formatHex(id);
     }
 
-    /** Of a client at one master. */
+    /** The channel of a client at one master. */
     static String ofClient(LockRuntime runtime) {
         return PREFIX + newId(runtime);
     }
 
-    /** Of a client, for the locks of one slot of a Cluster. */
+    /** The channel of a client for the locks of one slot of a Cluster. */
     static String ofSlot(String tag, String id) {
         return PREFIX + "{" + tag + "}" + id;
     }
 
-    /** Of a client at a Cluster without sharded channels. */
+    /** The channel of a client at a Cluster without sharded channels. */
     static String ofCluster(String id) {
         return PREFIX + id + "~";
     }

@@ -18,16 +18,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The nodes of a Cluster that we are connected to, and the table of who serves which slot.
+ * The connected nodes of a Cluster, and the slot table.
  *
- * <p>A table of an earlier epoch counts only when no node that can be asked knows of the later one any more: the Cluster was
- * made anew. State is guarded by {@code this}; listeners and connections are called outside of it.
+ * <p>A table of an earlier epoch counts only if no reachable node knows the later epoch any more: the Cluster was
+ * created anew. State is guarded by {@code this}; listeners and connections are called outside of it.
  */
 final class ClusterMembers {
 
     private static final Logger LOG = LoggerFactory.getLogger(ClusterMembers.class);
 
-    /** How long a node that has no slots yet is kept after an ASK has led to it. */
+    /** The time for which a node without slots is kept after an ASK has led to it. */
     private static final long GUEST_NANOS = 60_000_000_000L;
 
     private final Deployment where;
@@ -36,7 +36,7 @@ final class ClusterMembers {
     private final LockRuntime runtime;
     private final Runnable onLost;
     private final Map<String, Connections> members = new HashMap<>();
-    /** Nodes to which an ASK has led, and when last: they may have no slot yet. */
+    /** The nodes to which an ASK has led, with the time of the last one. They may have no slot yet. */
     private final Map<String, Long> guestsAtNanos = new HashMap<>();
 
     private final Succession succession = new Succession();
@@ -46,9 +46,9 @@ final class ClusterMembers {
     private boolean closed;
 
     /**
-     * No member yet.
+     * Creates the object without members.
      *
-     * @param onLost told of the end of each link
+     * @param onLost called at the end of each link
      */
     ClusterMembers(Deployment where, Driver driver, RedisErrors errors, LockRuntime runtime, Runnable onLost) {
         this.where = where;
@@ -63,7 +63,7 @@ final class ClusterMembers {
         return table;
     }
 
-    /** Why the table could not be read the last time, or null. */
+    /** The reason why the last reading of the table failed, or null. */
     @Nullable
     LockStoreException failure() {
         return failure;
@@ -73,7 +73,7 @@ final class ClusterMembers {
         failure = reason;
     }
 
-    /** Whether no node that answered last knew the epoch of the table in use: it has to be read again. */
+    /** Whether no node of the last reading knew the epoch of the table in use, so that it must be read again. */
     synchronized boolean isInDoubt() {
         return succession.isInDoubt();
     }
@@ -86,12 +86,15 @@ final class ClusterMembers {
         return List.copyOf(members.values());
     }
 
-    /** Takes over a table that was read, if it replaces ours; returns the masters that are new: they are not connected yet. */
+    /** Adopts a table if it replaces the one in use. Returns the new masters, which are not connected yet. */
     Set<String> adopt(SlotTable found) {
         return adopt(found, this::counts);
     }
 
-    /** Believes a node that says who serves a slot, unless we know better; returns the master, if it is new. */
+    /**
+     * Adopts the master of a slot that a node has named, unless this client has newer knowledge. Returns the master if
+     * it is new.
+     */
     Set<String> adopt(int slot, String master) {
         return adopt(table.with(slot, master), told -> told.isAsNewAs(table));
     }
@@ -125,7 +128,7 @@ final class ClusterMembers {
         return fresh;
     }
 
-    /** Whether a table that was read replaces ours. The caller holds {@code this}. */
+    /** Whether a table replaces the one in use. The caller holds the monitor. */
     private boolean counts(SlotTable found) {
         return switch (succession.of(table, found, runtime.nanoTime())) {
             case STAYS -> false;
@@ -137,7 +140,7 @@ final class ClusterMembers {
         };
     }
 
-    /** Connections to the node at this address; nothing is connected yet. */
+    /** Creates the connections to the node at this address; nothing is connected yet. */
     private Connections member(String address) {
         Connections made = new Connections(
                 driver,
@@ -161,18 +164,18 @@ final class ClusterMembers {
                         Integer.parseInt(address.substring(colon + 1)));
     }
 
-    /** The links that are alive. */
+    /** The live links. */
     List<Link> live() {
         return all().stream().map(Connections::current).filter(Objects::nonNull).toList();
     }
 
-    /** The nodes that can be asked besides. */
+    /** All known nodes, linked or not. */
     List<RedisUri> others() {
         return Stream.concat(table.everybody().stream().map(this::at), where.servers().stream())
                 .toList();
     }
 
-    /** Begins to connect to a master, in the background: the link is told of as one that can be used again. */
+    /** Starts to connect to a master in the background. The link is then reported like a reconnected one. */
     void connect(String master) {
         Connections member;
         synchronized (this) {
@@ -202,9 +205,9 @@ final class ClusterMembers {
     }
 
     /**
-     * The links that are alive.
+     * The live links.
      *
-     * @throws LockStoreException if there is none
+     * @throws LockStoreException if no link is live
      */
     List<Link> connected() {
         List<Link> live = live();
@@ -214,7 +217,7 @@ final class ClusterMembers {
         return live;
     }
 
-    /** Any master whose link is alive, rather than a guest; fails if there is none. */
+    /** Any node with a live link, preferably a master and not a guest; fails if no link is live. */
     RedisUri anyMaster() {
         Set<String> masters = table.masters();
         List<RedisUri> all = connected().stream().map(Link::address).toList();
@@ -224,12 +227,15 @@ final class ClusterMembers {
                 .orElse(all.get(0));
     }
 
-    /** Whether a node belongs to the Cluster, as master or replica. */
+    /** Whether a node belongs to the Cluster as a master or replica. */
     boolean isMember(RedisUri server) {
         return table.everybody().contains(server.address());
     }
 
-    /** All masters, and those guests that answer: a guest may have locks of a slot that is being moved to it. */
+    /**
+     * The links to all masters and to the guests with a live link: a guest may have locks of a slot that is moving to
+     * it.
+     */
     List<Link> everywhere() {
         List<Link> links = new ArrayList<>();
         synchronized (this) {
@@ -256,7 +262,7 @@ final class ClusterMembers {
                 .anyMatch(member -> member == null || member.current() == null);
     }
 
-    /** The link to a node; a guest is one that may only have begun to take over slots. */
+    /** The link to a node. A guest is a node that may only have started to take over slots. */
     CompletableFuture<Link> linkTo(String address, boolean guest) {
         Connections member;
         boolean fresh = false;
@@ -281,7 +287,7 @@ final class ClusterMembers {
         return member.next();
     }
 
-    /** Whether the servers have sharded channels: Redis 7 and what came after it. */
+    /** Whether the servers have sharded channels: Redis 7 and newer. */
     boolean hasShardedChannels() {
         for (Connections member : all()) {
             Link link = member.current();

@@ -15,24 +15,31 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Redis Cluster: one link to each master, and the table of who serves which slot.
+ * The topology of a Redis Cluster: one link to each master, and the slot table.
  *
- * <p>The table is read anew when a server says that it is wrong, when a link ends or a request is not answered, and, while a master
- * is missing, again and again. Links are never reused by the driver: what was in flight when one ended is not sent again. State is
- * guarded by {@code this}; listeners and connections are called outside of it.
+ * <p>The table is read again when a server reports that it is wrong, when a link ends, and when a request is not
+ * answered. While a master is missing, it is read repeatedly. The driver never reuses links: requests in flight at the
+ * end of a link are not sent again. State is guarded by {@code this}; listeners and connections are called outside of
+ * it.
  */
 final class ClusterTopology implements Topology {
 
-    /** The table is read less often than links are made: the first time again after some 40 ms. */
+    /**
+     * The first delay between readings, as a number of failed tries: some 40 ms. The table is read less often than
+     * links are made.
+     */
     private static final int FIRST_DELAY = 2;
 
-    /** Also without a sign: a slot without traffic may have moved, and its waiters listen at the former place. */
+    /**
+     * The time between readings without a reason: a slot without traffic may have moved, and its waiters listen at the
+     * former master.
+     */
     private static final long ANYWAY_NANOS = 10_000_000_000L;
 
-    /** The time that a healthy node gets to answer at the start. */
+    /** The time limit of a node's answer at the opening. */
     private static final long OPEN_NANOS = 1_500_000_000L;
 
-    /** A redirect; an answer of another form leads nowhere, since a proxy may have given it. */
+    /** A redirect. An answer of another form is not followed, since a proxy may have given it. */
     private static final Pattern ELSEWHERE = Pattern.compile("(MOVED|ASK) ([0-9]{1,5}) (.*):([0-9]{1,5})\\s*");
 
     private final Deployment where;
@@ -72,7 +79,10 @@ final class ClusterTopology implements Topology {
         });
     }
 
-    /** Done when every master has answered, or some have and the others have had their time. */
+    /**
+     * Connects to the masters. Completes when every master has answered, or some have and the time for the others is
+     * over.
+     */
     private CompletableFuture<Void> linked() {
         List<Connections> all = members.all();
         CompletableFuture<?>[] links = all.stream()
@@ -84,7 +94,7 @@ final class ClusterTopology implements Topology {
             patience.cancel();
             List<Connections> missing =
                     all.stream().filter(member -> member.current() == null).toList();
-            // Also those whose first try is still under way, since it may hang.
+            // Include members whose first try is still under way, since it may hang.
             missing.forEach(Connections::keepTrying);
             if (missing.size() == all.size()) {
                 throw all.stream()
@@ -94,7 +104,7 @@ final class ClusterTopology implements Topology {
                         .orElseGet(() -> new StoreUnavailableException("no master of " + where + " answers", null));
             }
             if (!missing.isEmpty()) {
-                // The node that told us may not have heard of its successor yet.
+                // The node that gave the table may not know the successor of a missing master yet.
                 look();
             }
             return null;
@@ -107,7 +117,7 @@ final class ClusterTopology implements Topology {
         look();
     }
 
-    /** Reads the table once more; if that is going on, after it. */
+    /** Reads the table again; if a reading is under way, after it. */
     void look() {
         synchronized (this) {
             if (closed || reading) {
@@ -120,7 +130,7 @@ final class ClusterTopology implements Topology {
         try {
             read = reader.latest(members.live(), members.others(), members.table());
         } catch (RuntimeException | Error e) {
-            // The next look does not depend on this one.
+            // The next reading must not depend on this one.
             read = CompletableFuture.failedFuture(e);
         }
         read.whenComplete(this::looked);
@@ -139,7 +149,7 @@ final class ClusterTopology implements Topology {
                 members.failure(reason);
             }
         } finally {
-            // Whatever happens here, the next reading does not depend on it.
+            // The next reading must not depend on the success of this step.
             lookAgain(found);
         }
     }
@@ -166,7 +176,7 @@ final class ClusterTopology implements Topology {
         }
     }
 
-    /** One line of looks, however often it is begun. */
+    /** Starts the regular readings; further calls do not start a second series. */
     private void lookAnyway() {
         synchronized (this) {
             if (closed || looksAnyway) {
@@ -260,13 +270,13 @@ final class ClusterTopology implements Topology {
         return null;
     }
 
-    /** Believes a node that says who serves a slot, at once, and reads the whole table to be sure. */
+    /** Adopts the master of a slot that a node has named, and reads the whole table to verify it. */
     private void moved(int slot, String master) {
         members.adopt(slot, master).forEach(members::connect);
         look();
     }
 
-    /** Its nodes. */
+    /** The nodes of the Cluster. */
     ClusterMembers members() {
         return members;
     }

@@ -13,14 +13,14 @@ import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The pushes of a Cluster to one client.
+ * The wake-ups of one client at a Cluster.
  *
- * <p>Servers with sharded channels (Redis 7): one connection to each master that has waiters of ours, and on it one channel for
- * each slot, since a script may only publish to a channel of the lock's own slot. A channel is given up when nobody has asked about
- * it for {@value #IDLE_MINUTES} minutes and no waiter has a place that lasts longer. A slot that moves takes its channel along: we
- * subscribe where it is served then.
+ * <p>Servers with sharded channels (Redis 7): the client has one connection to each master with waiters of this client.
+ * Each connection has one channel per slot, since a script may only publish to a channel of the lock's own slot. The
+ * client gives up a channel after {@value #IDLE_MINUTES} minutes without use, unless a waiter has a place that lasts
+ * longer. If a slot moves, its channel moves too, and the client subscribes at the new master.
  *
- * <p>Older servers: one connection to any master, and one plain channel, which the Cluster broadcasts.
+ * <p>Older servers: the client has one connection to any master and one plain channel, which the Cluster broadcasts.
  *
  * <p>State is guarded by {@code this}; listeners are called outside of it.
  */
@@ -29,7 +29,10 @@ final class ClusterWakeUps implements WakeUps {
     private static final long IDLE_MINUTES = 10;
     private static final long IDLE_NANOS = IDLE_MINUTES * 60_000_000_000L;
 
-    /** A missing right is not granted within a second; meanwhile the servers' ACL logs stay short. */
+    /**
+     * The pause after a refusal: an operator does not grant a missing right within a second, and the pause keeps the
+     * servers' ACL logs short.
+     */
     private static final long REFUSED_NANOS = 60_000_000_000L;
 
     private final ClusterMembers members;
@@ -68,11 +71,11 @@ final class ClusterWakeUps implements WakeUps {
     private static final class SlotChannel {
         private final CompletableFuture<Boolean> firstTry = new CompletableFuture<>();
         private long keptUntilAtNanos;
-        /** Where messages come from now, or null. */
+        /** The address of the master that sends messages now, or null. */
         private @Nullable String liveAt;
 
         private boolean trying;
-        /** A try is put off, and nobody else begins one. */
+        /** Whether a try is scheduled; no other one starts meanwhile. */
         private boolean waiting;
 
         private int failures;
@@ -149,7 +152,7 @@ final class ClusterWakeUps implements WakeUps {
         return channel.firstTry.isDone() ? CompletableFuture.completedFuture(isLive(lockKey)) : channel.firstTry.copy();
     }
 
-    /** Any master, for as long as it belongs to the Cluster. */
+    /** Locates any master, which is right as long as it belongs to the Cluster. */
     private final class AnyMaster implements Connections.Locator {
         @Override
         public CompletableFuture<RedisUri> locate() {
@@ -166,7 +169,7 @@ final class ClusterWakeUps implements WakeUps {
         }
     }
 
-    /** Subscribes to the channel of a slot where the slot is served now, unless that is done, going on or put off. */
+    /** Subscribes to the channel of a slot at its current master, unless that is done, under way or scheduled. */
     private void subscribe(int slot) {
         String master = members.masterOf(slot);
         NodePushes node;
@@ -224,8 +227,7 @@ final class ClusterWakeUps implements WakeUps {
         CompletableFuture<Boolean> firstTry = null;
         boolean gone;
         synchronized (this) {
-            // Its end may have been told between the answer and this look at it, when the slot was not yet counted as
-            // live there.
+            // The connection may have ended between the answer and this check, when the slot was not yet live there.
             gone = nodes.get(address) != node;
             SlotChannel channel = slots.get(slot);
             if (channel != null && !gone) {
@@ -239,7 +241,7 @@ final class ClusterWakeUps implements WakeUps {
             failed(slot, null);
             return;
         }
-        // Outside of the lock: those that wait go on with their request.
+        // Outside of the monitor, since the callers that wait continue with their requests.
         if (firstTry != null && !firstTry.complete(true)) {
             onResubscribed.run();
         }
@@ -248,7 +250,7 @@ final class ClusterWakeUps implements WakeUps {
         }
     }
 
-    /** Not subscribed: tries again later, once for all that ask meanwhile. */
+    /** Handles a failed subscription: retries later, once for all requests of the meantime. */
     private void failed(int slot, @Nullable Throwable error) {
         boolean refused =
                 error != null && errors.of(error, "subscribe to wake-ups").kind() == FailureKind.PERMANENT;
@@ -284,7 +286,7 @@ final class ClusterWakeUps implements WakeUps {
         subscribe(slot);
     }
 
-    /** The server has ended the subscription: the slot is served elsewhere. */
+    /** Handles the end of a subscription by the server: another node serves the slot. */
     private void unsubscribed(String address, String name) {
         List<Integer> affected;
         synchronized (this) {
@@ -296,13 +298,13 @@ final class ClusterWakeUps implements WakeUps {
     private void lost(String address, NodePushes all) {
         List<Integer> affected;
         synchronized (this) {
-            // Else another has its place, and what is live there.
+            // Otherwise a new connection has taken its place, and the slots are live there.
             affected = nodes.remove(address, all) ? noLongerLive(address, any -> true) : List.of();
         }
         affected.forEach(slot -> failed(slot, null));
     }
 
-    /** Called with the lock. */
+    /** Marks slots as not live and returns them. The caller holds the monitor. */
     private List<Integer> noLongerLive(String address, IntPredicate which) {
         List<Integer> affected = new ArrayList<>();
         slots.forEach((slot, channel) -> {
@@ -314,7 +316,7 @@ final class ClusterWakeUps implements WakeUps {
         return affected;
     }
 
-    /** The table of slots was read: subscribes where slots are served now. */
+    /** Subscribes at the current masters of the slots, after the slot table was read. */
     void follow() {
         plain.leaveUnlessStillThere();
         List<Integer> moved = new ArrayList<>();
@@ -378,7 +380,7 @@ final class ClusterWakeUps implements WakeUps {
         }
     }
 
-    /** Makes no more subscriptions; the connections end with the driver. */
+    /** Makes no more subscriptions; the driver closes the connections. */
     @Override
     public void close() {
         List<SlotChannel> all;

@@ -11,7 +11,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps one {@link Link} to a server: makes it, and, when it ends, the next one.
+ * Keeps one {@link Link} to a server: makes a link and, when it ends, the next one.
  *
  * <p>State is guarded by {@code this}; listeners are called outside of it.
  */
@@ -20,9 +20,9 @@ final class Connections implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Connections.class);
 
     /**
-     * A try to connect again that takes longer gets company, and whichever succeeds first counts: a connection may be slow, or
-     * have been begun a moment too early. With the longest pause between tries it is less than 2 s, so that soon after the
-     * server answers again one is under way that succeeds.
+     * After this time a second try starts next to a try to reconnect, and the first success counts: a connection may be
+     * slow, or may have started a moment too early. Together with the longest pause between tries, this is less than 2
+     * s. Thus soon after the server answers again, a try is under way that succeeds.
      */
     static final long PATIENCE_NANOS = 1_000_000_000L;
 
@@ -38,24 +38,30 @@ final class Connections implements AutoCloseable {
     private volatile Runnable onLost = () -> {};
     private CompletableFuture<Link> next = new CompletableFuture<>();
     private int failures;
-    /** Numbers the links that are tried for: what else comes of tries for one that was made or given up is dropped. */
+    /**
+     * The number of the link that tries are for. Results of tries for an earlier link, which was made or given up, are
+     * dropped.
+     */
     private int wanted;
 
     private int tries;
-    /** Numbers the tries, and what comes after one that failed: only the latest goes on, so that tries do not multiply. */
+    /**
+     * The number of the latest try or of the step after its failure. Only the latest one continues, so that tries do
+     * not multiply.
+     */
     private int turn;
 
-    /** Where the latest of them leads. */
+    /** The server of the latest try. */
     private @Nullable RedisUri trying;
 
     private boolean closed;
 
     /**
-     * Connections to one server; none is made yet.
+     * Creates the connections to one server; none is made yet.
      *
-     * @param locator says where the server is, each time anew
-     * @param expectation what it has to be
-     * @param name as people would name it
+     * @param locator finds the address of the server before each connection
+     * @param expectation the required role of the server
+     * @param name the name of the server, for messages
      */
     Connections(
             Driver driver,
@@ -72,46 +78,46 @@ final class Connections implements AutoCloseable {
         this.runtime = runtime;
     }
 
-    /** Finds the server to connect to. */
+    /** Locates the server to connect to. */
     interface Locator {
-        /** Fails with a {@link LockStoreException} that says why it is not known. */
+        /** Locates the server; fails with a {@link LockStoreException} that says why the address is unknown. */
         CompletableFuture<RedisUri> locate();
 
-        /** Whether what was located once is still a place to be. */
+        /** Whether a server that was located earlier is still a right one. */
         default boolean isStill(RedisUri server) {
             return true;
         }
 
-        /** Always there. */
+        /** A locator that always returns this server. */
         static Locator fixed(RedisUri server) {
             return () -> CompletableFuture.completedFuture(server);
         }
     }
 
-    /** Registers the listener for every link but the one that {@link #open} makes. */
+    /** Registers the listener for every link except the one that {@link #open} makes. */
     void onReconnected(Runnable listener) {
         onReconnected = listener;
     }
 
-    /** Registers the listener for the end of each link, until these are closed. */
+    /** Registers the listener for the end of each link before the close of this object. */
     void onLost(Runnable listener) {
         onLost = listener;
     }
 
-    /** The live link, or null while there is none. */
+    /** The live link, or null while none exists. */
     @Nullable
     Link current() {
         Link link = current;
         return link != null && link.isOpen() ? link : null;
     }
 
-    /** The live link, or the next one that is made; fails if the next try to make it fails. */
+    /** The live link, or the next one that is made; fails if the next try fails. */
     synchronized CompletableFuture<Link> next() {
         Link link = current();
         return link != null ? CompletableFuture.completedFuture(link) : next.copy();
     }
 
-    /** Why there is no link, if that is known. */
+    /** The reason why no link exists, or null if it is unknown. */
     @Nullable
     LockStoreException failure() {
         return failure;
@@ -120,7 +126,7 @@ final class Connections implements AutoCloseable {
     /**
      * Makes the first link.
      *
-     * @return fails with a {@link LockStoreException} that says why there is none
+     * @return fails with a {@link LockStoreException} that gives the reason
      */
     CompletableFuture<Link> open() {
         return connect()
@@ -144,7 +150,7 @@ final class Connections implements AutoCloseable {
                 });
     }
 
-    /** No link could be made; those that wait for it are told. */
+    /** Notes that no link could be made, and fails the callers that wait for it. */
     private LockStoreException failedTo(Throwable cause) {
         LockStoreException reason = cause instanceof LockStoreException known ? known : errors.unreachable(cause);
         CompletableFuture<Link> waited;
@@ -157,12 +163,14 @@ final class Connections implements AutoCloseable {
         return reason;
     }
 
-    /** After a first link was not made, or not in time: goes on trying, beside it. */
+    /** Keeps trying after the first try has failed or is late; a late first try may still succeed. */
     void keepTrying() {
         reconnectLater();
     }
 
-    /** Begins to make the first link in the background, and goes on until there is one: {@link #onReconnected} tells of it. */
+    /**
+     * Starts to make the first link in the background and retries until it exists; {@link #onReconnected} reports it.
+     */
     void begin() {
         reconnect();
     }
@@ -182,7 +190,7 @@ final class Connections implements AutoCloseable {
         synchronized (this) {
             failures = 0;
             failure = null;
-            // Another try, beside the first one, may have made it meanwhile.
+            // A concurrent try may have made the link meanwhile.
             present = current();
             if (!closed && present == null) {
                 current = link;
@@ -194,7 +202,7 @@ final class Connections implements AutoCloseable {
         if (present != null || isClosed()) {
             link.close();
         } else if (!link.isOpen()) {
-            // It ended before its end could be noticed.
+            // The link ended before the listener for its end could notice.
             lost(link);
         }
     }
@@ -236,7 +244,10 @@ final class Connections implements AutoCloseable {
         tryFor(number, after);
     }
 
-    /** One more try for this link, unless it has been made or given up meanwhile, or another comes after this turn. */
+    /**
+     * Starts one more try for this link, unless the link was made or given up meanwhile or another try follows this
+     * turn.
+     */
     private void tryFor(int number, int after) {
         int mine;
         synchronized (this) {
@@ -278,7 +289,7 @@ final class Connections implements AutoCloseable {
                     failedTo(error == null ? new IllegalStateException("no link") : Failure.unwrapped(error));
             LOG.debug("still not connected: {}", reason.getMessage());
             if (latest) {
-                // The others may hang for ever: their time limits are those of the user's client.
+                // The other tries may hang forever: they have the time limits of the application's client.
                 int next = after;
                 runtime.schedule(Retry.delayNanos(before, runtime), () -> tryFor(number, next));
             }
@@ -291,13 +302,16 @@ final class Connections implements AutoCloseable {
         }
     }
 
-    /** Called with {@code this} held. */
+    /** Gives up the current tries. The caller holds the monitor. */
     private void giveUpTries() {
         wanted++;
         tries = 0;
     }
 
-    /** The server is here now: a link to another place is ended, and a try to make one is given up for a new one. */
+    /**
+     * Closes a link to any other address than this one, where the server is now. Replaces a try to reach another
+     * address with a new try.
+     */
     void leaveUnlessAt(RedisUri server) {
         Link link = current();
         if (link != null) {
@@ -320,14 +334,14 @@ final class Connections implements AutoCloseable {
         return closed;
     }
 
-    /** Makes no more links; the last one ends with the driver. */
+    /** Makes no more links; the driver closes the last one. */
     @Override
     public synchronized void close() {
         closed = true;
         current = null;
     }
 
-    /** Ends the present link too: the server is not asked any more. */
+    /** Makes no more links and closes the present one: the server is no longer needed. */
     void retire() {
         Link link = current;
         close();

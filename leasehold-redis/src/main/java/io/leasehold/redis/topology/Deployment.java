@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A deployment, as a store URI names it: one server, or several that are one store.
+ * A deployment, as a store URI names it: one server, or several servers that form one store.
  *
  * <pre>
  * redis://[[user]:password@]host[:port][/database]
@@ -22,16 +22,17 @@ import org.jspecify.annotations.Nullable;
  * redis-cluster://[[user]:password@]node[:port],…
  * </pre>
  *
- * each with {@code rediss…} or {@code ?tls=true} for TLS. User and password are those of the data servers; Sentinels have
- * {@code sentinelUser}, {@code sentinelPassword} and {@code sentinelTls} of their own. Immutable; nothing of it shows a secret.
+ * each with {@code rediss…} or {@code ?tls=true} for TLS. User and password are for the data servers; for Sentinels set
+ * {@code sentinelUser}, {@code sentinelPassword} and {@code sentinelTls}. Immutable; no method shows a secret in a
+ * text.
  */
 public final class Deployment {
 
-    /** How its servers belong together. */
+    /** The relation of the servers to each other. */
     public enum Kind {
         /** One server. */
         SINGLE("redis", 6379),
-        /** A master that is always the same, and its replicas. */
+        /** A fixed master and its replicas. */
         REPLICATED("redis-replicated", 6379),
         /** A master that Sentinels name. */
         SENTINEL("redis-sentinel", 26_379),
@@ -67,11 +68,11 @@ public final class Deployment {
         }
     }
 
-    /** The rights that a Cluster needs besides. */
+    /** The additional rights for a Cluster. */
     public static final String RIGHTS_IN_CLUSTER =
             " +cluster|slots +cluster|info +asking +spublish +ssubscribe +sunsubscribe";
 
-    /** The rights that {@code toldAtOnce} needs besides. */
+    /** The additional rights for {@code toldAtOnce}. */
     public static final String RIGHTS_TO_BE_TOLD = " +client|tracking";
 
     private static final String TOLD_BY_ONE_MASTER = "toldAtOnce is for deployments with one master";
@@ -112,7 +113,7 @@ public final class Deployment {
     /**
      * Reads a URI.
      *
-     * @throws IllegalArgumentException if it is malformed or has an unknown option; secrets are not repeated
+     * @throws IllegalArgumentException if the URI is malformed or has an unknown option; the message repeats no secrets
      */
     public static Deployment parse(StoreUri uri) {
         for (Kind kind : Kind.values()) {
@@ -128,14 +129,14 @@ public final class Deployment {
                 + schemes().stream().sorted().collect(Collectors.joining(", ")));
     }
 
-    /** One server that is named in another form than by a store URI. */
+    /** A deployment of one server that is not named by a store URI. */
     public static Deployment of(RedisUri server) {
         return new Deployment(Kind.SINGLE, List.of(server), server, null);
     }
 
     /**
-     * A Cluster whose nodes are named in the driver's own form; as in the driver, the first names the credentials and settings
-     * of all.
+     * A Cluster whose nodes are named in the driver's own form. As in the driver, the first node names the credentials
+     * and settings of all.
      */
     public static Deployment ofCluster(List<RedisUri> nodes) {
         for (RedisUri node : nodes) {
@@ -151,22 +152,22 @@ public final class Deployment {
     }
 
     /**
-     * A master that a client library names, since that hears of it from Sentinels.
+     * A master that a client library names, since the library learns it from Sentinels.
      *
-     * @param client names the master of this moment, and never blocks
+     * @param client returns the current master and never blocks
      */
     public static Deployment named(Supplier<RedisUri> client) {
         RedisUri first = client.get();
         return new Deployment(Kind.SENTINEL, List.of(first), first, null, null, client);
     }
 
-    /** The naming of the master in place of the Sentinels of this deployment, or null. */
+    /** The function that names the master in place of the Sentinels, or null. */
     @Nullable
     Supplier<RedisUri> namingClient() {
         return namingClient;
     }
 
-    /** The same with the locks elsewhere. */
+    /** The same deployment with another key layout. */
     public Deployment keys(KeyLayout layout) {
         return new Deployment(
                 kind,
@@ -180,9 +181,9 @@ public final class Deployment {
     }
 
     /**
-     * The same, whose server is to tell when the key of a hold changes.
+     * The same deployment, whose server notifies the client when the key of a hold changes.
      *
-     * @throws IllegalArgumentException if it is a Cluster
+     * @throws IllegalArgumentException if the deployment is a Cluster
      */
     public Deployment toldAtOnce() {
         if (kind == Kind.CLUSTER) {
@@ -200,9 +201,10 @@ public final class Deployment {
     }
 
     /**
-     * The same with credentials that the provider is asked for, at each connection to a data server; Sentinels keep those of their URI.
+     * The same deployment, which asks the provider for the credentials of each connection to a data server. Sentinels
+     * keep those of their URI.
      *
-     * @throws IllegalArgumentException if the URI names some itself
+     * @throws IllegalArgumentException if the URI itself names credentials
      */
     public Deployment credentials(CredentialsProvider provider) {
         if (data.hasPassword()) {
@@ -220,19 +222,19 @@ public final class Deployment {
                 namingClient);
     }
 
-    /** The provider of the data servers' credentials, or null if their URI names them, or there are none. */
+    /** The provider of the data servers' credentials, or null if the URI names the credentials or none are needed. */
     @Nullable
     CredentialsProvider credentials() {
         return credentials;
     }
 
-    /** The errors of its data servers. */
+    /** Creates the errors of its data servers. */
     public RedisErrors errors() {
         RedisErrors errors = new RedisErrors(toString(), rights(), keys());
         return credentials == null ? errors : errors.withProvider();
     }
 
-    /** Where the locks are. */
+    /** The key layout of the locks. */
     public KeyLayout keys() {
         return data.keys();
     }
@@ -240,8 +242,8 @@ public final class Deployment {
     private static Deployment read(StoreUri uri, Kind kind) {
         String text = uri.text();
         int hash = kind == Kind.SENTINEL ? text.lastIndexOf('#') : -1;
-        // An @ behind the # belongs to a password with a # in it: what stands there is no name, and must not be shown
-        // as one.
+        // If an @ follows the #, the # is part of a password. The text after it is not a name and must not be shown as
+        // one.
         String fragment = hash < 0 || text.indexOf('@', hash) >= 0 ? null : text.substring(hash + 1);
         StoreAddress address =
                 StoreAddress.parse(fragment == null ? uri : StoreUri.parse(text.substring(0, hash)), kind.form());
@@ -283,27 +285,27 @@ public final class Deployment {
         return new Deployment(Kind.SENTINEL, sentinels, data, StoreAddress.decoded(uri, name, "master's name"));
     }
 
-    /** How its servers belong together. */
+    /** The relation of the servers to each other. */
     public Kind kind() {
         return kind;
     }
 
-    /** The servers that are named, Sentinels where there are some. */
+    /** The named servers: the Sentinels, if the deployment has Sentinels. */
     List<RedisUri> servers() {
         return servers;
     }
 
-    /** Credentials and settings of the data servers. */
+    /** The credentials and settings of the data servers. */
     RedisUri data() {
         return data;
     }
 
-    /** By which name the Sentinels know the master; empty where there are none. */
+    /** The name by which the Sentinels know the master; empty without Sentinels. */
     String masterName() {
         return masterName == null ? "" : masterName;
     }
 
-    /** The rights that Leasehold needs at the data servers, to be pasted after {@code ACL SETUSER name}. */
+    /** The rights that Leasehold needs at the data servers, to paste after {@code ACL SETUSER name}. */
     public String rights() {
         return RedisErrors.rights(keys())
                 + (kind == Kind.CLUSTER ? RIGHTS_IN_CLUSTER : "")
@@ -311,17 +313,17 @@ public final class Deployment {
                 + (isToldAtOnce() ? RIGHTS_TO_BE_TOLD : "");
     }
 
-    /** By how many replicas an acquire is to be acknowledged. */
+    /** The required acknowledgement of an acquire by replicas. */
     public Acknowledgement acknowledgement() {
         return data.acknowledgement();
     }
 
-    /** Whether the server is to tell when the key of a hold changes. */
+    /** Whether the server notifies the client when the key of a hold changes. */
     public boolean isToldAtOnce() {
         return data.isToldAtOnce();
     }
 
-    /** As people would name it: without user and password. */
+    /** The deployment for messages, without user and password. */
     @Override
     public String toString() {
         return (data.tls() ? kind.secureScheme() : kind.scheme)

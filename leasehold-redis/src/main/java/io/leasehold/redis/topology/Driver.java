@@ -4,32 +4,35 @@ import io.leasehold.spi.toolkit.CredentialsDesk;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A client library, set up so that it sends everything at most once: its connections never reconnect by themselves, refuse what is
- * sent while they are not connected, and leave all time limits to us.
+ * A client library, configured to send everything at most once. Its connections never reconnect by themselves, refuse
+ * commands while they are not connected, and leave all time limits to Leasehold.
  *
- * <p>Safe for all threads; nothing here blocks but {@link #close}.
+ * <p>Safe for all threads; only {@link #close} blocks.
  */
 public interface Driver extends AutoCloseable {
 
-    /** Sets the provider of the logins that no URI names; before the first connection. */
+    /** Sets the provider of the logins that no URI names. Call this before the first connection. */
     void logInWith(CredentialsDesk desk);
 
     /**
-     * Makes a connection for commands, also to a Sentinel.
+     * Opens a connection for commands to a server or a Sentinel.
      *
      * @return fails with a {@link io.leasehold.redis.wire.ServerRefusal} if the server refuses the login
      */
     CompletableFuture<RedisConnection> connect(RedisUri server);
 
-    /** Makes a connection for subscriptions, in the same way. */
+    /** Opens a connection for subscriptions, in the same way. */
     CompletableFuture<PushConnection> connectForPushes(RedisUri server);
 
-    /** Makes a connection that tells of changes to keys, in the same way; fails where the client library has none. */
+    /**
+     * Opens a connection that reports changes to keys, in the same way; fails if the client library does not support
+     * that.
+     */
     default CompletableFuture<TrackingConnection> connectForTracking(RedisUri server) {
         return CompletableFuture.failedFuture(new UnsupportedOperationException("toldAtOnce needs Lettuce"));
     }
 
-    /** Ends all connections and threads, also on a thread that is interrupted, which it stays. */
+    /** Ends all connections and threads. Works on an interrupted thread, too, which stays interrupted. */
     @Override
     void close();
 }

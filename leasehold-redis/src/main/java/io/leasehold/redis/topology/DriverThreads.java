@@ -10,8 +10,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The threads of one or several {@link Driver}s, which end with the last of them: the nodes of a set share theirs. Guarded by
- * itself.
+ * The threads of one or several {@link Driver}s. They end with the last driver; the nodes of a set share them. Guarded
+ * by {@code this}.
  */
 public final class DriverThreads {
 
@@ -22,12 +22,12 @@ public final class DriverThreads {
     private final boolean borrowed;
     private int users;
 
-    /** No thread has begun yet. */
+    /** Creates the threads; none has started yet. */
     public DriverThreads() {
         this(resources(), false);
     }
 
-    /** Netty's timer forgets that the thread which starts it was interrupted. */
+    /** Creates the resources and keeps the interrupt status, which Netty's timer clears when it starts. */
     private static ClientResources resources() {
         boolean interrupted = Thread.interrupted();
         try {
@@ -48,18 +48,18 @@ public final class DriverThreads {
         this.borrowed = borrowed;
     }
 
-    /** Borrowed threads, which are never ended. */
+    /** Creates borrowed threads, which this object never ends. */
     static DriverThreads borrowed(ClientResources resources) {
         return new DriverThreads(resources, true);
     }
 
-    /** For one driver more, which {@link #release}s them once. */
+    /** Registers one more driver, which calls {@link #release} once. */
     synchronized ClientResources use() {
         users++;
         return resources;
     }
 
-    /** A driver has ended its connections; the last one ends the threads, and waits for them. */
+    /** Notes that a driver has closed its connections. After the last driver, ends the threads and waits for them. */
     void release() {
         synchronized (this) {
             users--;
@@ -73,8 +73,8 @@ public final class DriverThreads {
     }
 
     /**
-     * Waits for an end, also on a thread that is interrupted, and stays so: connections whose threads have ended before them
-     * are never closed. An interrupt begins the wait anew, since no clock is read here.
+     * Waits for an end, even on an interrupted thread, which stays interrupted: if the threads ended before their
+     * connections, these would never be closed. An interrupt restarts the wait, since no clock is read here.
      */
     static boolean isDoneWithin(Future<?> end, long seconds) {
         boolean interrupted = false;

@@ -6,14 +6,14 @@ import org.jspecify.annotations.Nullable;
 
 /** The role that a server must have in a deployment; the messages name the URI that would fit. */
 enum Expectation {
-    /** A server of its own, or the named master of a replicated group. */
+    /** A single server, or the named master of a replicated group. */
     SERVER,
     /** A master that Sentinels have named. */
     NAMED_MASTER,
     /** A node of a Cluster. */
     CLUSTER_NODE;
 
-    /** Refuses what can never fit. */
+    /** Throws if the server can never fit, or does not fit now. */
     void refuseUnfit(RedisUri server, ServerFacts facts) {
         if (facts.mode().equals("sentinel")) {
             throw new UnsafeStoreException(
@@ -38,13 +38,13 @@ enum Expectation {
                     server + " runs Redis " + facts.version() + "; Leasehold needs 6.2 or newer", null);
         }
         if (this == NAMED_MASTER && facts.replica()) {
-            // It was demoted, or is not promoted yet; the Sentinels will agree.
+            // The server was demoted, or is not promoted yet; the Sentinels will agree.
             throw new StoreUnavailableException(
                     server + " is a replica now, though Sentinels still name it as the master", null);
         }
     }
 
-    /** Why the server cannot be used from the start, or null. */
+    /** The reason why the store cannot open with this server, or null. */
     @Nullable
     String refusalOfRole(RedisUri server, ServerFacts facts) {
         if (this == SERVER && facts.replica()) {

@@ -20,11 +20,11 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Scripts that are to be acknowledged by replicas, on a connection of their own, since {@code WAIT} keeps whatever is behind it
- * on its connection waiting too.
+ * Runs scripts that replicas must acknowledge. It uses a separate connection, since {@code WAIT} blocks all later
+ * commands on its connection.
  *
- * <p>A script and its {@code WAIT} leave together. While one {@code WAIT} is out, later scripts gather, and then leave with one
- * {@code WAIT} for all of them: it covers everything that was written before it. State is guarded by {@code this}.
+ * <p>A script and its {@code WAIT} are sent together. During a {@code WAIT}, later scripts gather; then they are sent
+ * with one {@code WAIT} for all of them, since it covers all earlier writes. State is guarded by {@code this}.
  */
 final class GroupCommit implements RedisConnection.Acknowledging {
 
@@ -43,7 +43,7 @@ final class GroupCommit implements RedisConnection.Acknowledging {
         this.wanted = wanted;
     }
 
-    /** One script and who hears of it. */
+    /** One script and the callback for its answer. */
     private record Call(
             ScriptCall script,
             boolean byText,
@@ -92,7 +92,7 @@ final class GroupCommit implements RedisConnection.Acknowledging {
         try {
             connection.dispatch(all);
         } catch (RuntimeException | Error e) {
-            // Those that gather behind it would wait for ever.
+            // Without this, the scripts that gather behind it would wait forever.
             scripts.forEach(script -> script.completeExceptionally(e));
             wait.completeExceptionally(e);
         }
@@ -116,7 +116,7 @@ final class GroupCommit implements RedisConnection.Acknowledging {
         synchronized (this) {
             again.addAll(gathered);
             gathered = new ArrayList<>();
-            // Of what was given up meanwhile the undo may have left before.
+            // Do not send calls that were given up meanwhile: their undo may have been sent before.
             again.forEach(call -> (call.wanted.getAsBoolean() ? batch : givenUp).add(call));
             waiting = !batch.isEmpty();
         }

@@ -12,19 +12,19 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes a {@link Link} to a server, once.
+ * Makes one {@link Link} to a server.
  *
- * <p>Every link begins with {@code INFO}, so that its run id is known before its first request. A process life
- * has one run id, and a connection leads to one process, so the run id of a link cannot change; reading it in every
- * script instead would cost each acquire 3 µs of the server's time. (A proxy that changes servers under an open
- * connection breaks this; nothing on which exclusion depends is derived from it at a single node.)
+ * <p>Every link begins with {@code INFO}, so that its run id is known before its first request. A server process has
+ * one run id, and a connection leads to one process, so the run id of a link cannot change. Reading it in every script
+ * instead would cost each acquire 3 µs of the server's time. A proxy that changes servers under an open connection
+ * breaks this rule; at a single node, exclusion does not depend on it.
  */
 final class Handshake {
 
     private static final int FIRST_TRIES = 20;
     private static final long FIRST_PAUSE_NANOS = 5_000_000L;
     private static final long ANSWER_NANOS = 3_000_000_000L;
-    /** Longer than credentials may take, whose own failure says more. */
+    /** The time limit of a connection. It is longer than that of the credentials, whose own failure says more. */
     private static final long CONNECT_NANOS = 15_000_000_000L;
 
     private final Driver driver;
@@ -34,10 +34,10 @@ final class Handshake {
     private final Consumer<Link> onEnd;
 
     /**
-     * Makes nothing yet.
+     * Creates the handshake; nothing is connected yet.
      *
-     * @param expectation what the server has to be
-     * @param onEnd told of the end of each link
+     * @param expectation the required role of the server
+     * @param onEnd called at the end of each link
      */
     Handshake(Driver driver, Expectation expectation, RedisErrors errors, LockRuntime runtime, Consumer<Link> onEnd) {
         this.driver = driver;
@@ -47,7 +47,7 @@ final class Handshake {
         this.onEnd = onEnd;
     }
 
-    /** Makes a link; fails with a {@link LockStoreException} that says why there is none, in time. */
+    /** Makes a link within a time limit; fails with a {@link LockStoreException} that gives the reason. */
     CompletableFuture<Link> with(RedisUri server) {
         List<RedisConnection> made = new CopyOnWriteArrayList<>();
         return connected(server, made)
@@ -77,7 +77,10 @@ final class Handshake {
                 });
     }
 
-    /** Limits the time of an answer: a server that accepts a connection and then says nothing is tried again. */
+    /**
+     * Limits the time of an answer, so that the client retries a server that accepts a connection and then does not
+     * answer.
+     */
     private <T> CompletableFuture<T> answered(Supplier<CompletableFuture<T>> question, String what) {
         return StepLimit.of(
                         question,
@@ -93,8 +96,8 @@ final class Handshake {
     }
 
     /**
-     * The first command of a connection. Where the handshake has a password it may end on a thread of its own, and the driver
-     * then tells of the connection a moment before it takes commands.
+     * Sends the first command of a connection, with retries. A handshake with a password may end on another thread; the
+     * driver then reports the connection a moment before it accepts commands.
      */
     private CompletableFuture<String> info(RedisConnection connection, int tries) {
         return connection
@@ -112,7 +115,7 @@ final class Handshake {
                 .thenCompose(next -> next);
     }
 
-    /** Where replicas are waited for, a second connection belongs to the link; else null. */
+    /** Makes the second connection of a link that waits for replicas; null if the link does not wait for replicas. */
     private CompletableFuture<RedisConnection.@Nullable Acknowledging> acknowledging(
             RedisUri server, RedisConnection first, List<RedisConnection> made) {
         if (!server.acknowledgement().isWanted()) {

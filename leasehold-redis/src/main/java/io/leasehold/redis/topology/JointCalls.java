@@ -27,28 +27,32 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Script calls that leave as one script: those that are there when the driver writes the first of them.
+ * Sends several script calls as one script: all calls that are present when the driver writes the first of them.
  *
- * <p>No call waits for others. The first one hands a command to the driver at once; the connection's I/O thread asks that command for
- * its bytes as soon as it gets to it, and only then is it decided what it carries. So one caller alone sends what it would send
- * anyway, and the busier the I/O thread is, the more leaves together.
+ * <p>No call waits for others. The first call hands a command to the driver at once. The connection's I/O thread
+ * requests the bytes of that command when it reaches it, and only then is the content fixed. Thus a single caller sends
+ * the same bytes as without this class, and the busier the I/O thread is, the more calls share a script.
  *
- * <p>A call that leaves without others is its common case, too, with only the keys and arguments that this needs; whole, where the lock
- * was lately in another case ({@link UnusualLocks}).
+ * <p>A call that is sent without others is also reduced to its common case, with only the keys and arguments of that
+ * case. If the lock was recently in another case ({@link UnusualLocks}), the call is sent whole.
  *
- * <p>Each call gets its own answer. The joint script answers 0 for a call of which it did nothing; that one is then run alone, as are
- * all where the server refuses a joint script; but not what is given up by then, since its undo may have left before. What is lost with
- * the connection is lost for each of them.
+ * <p>Each call gets its own answer. The joint script answers 0 for a call that it did not execute; that call then runs
+ * alone. If the server refuses a joint script, all its calls run alone. A call that was given up meanwhile does not
+ * run, since its undo may have been sent before. If the connection ends, every call of the script fails.
  *
- * <p>What is asked about one lock reaches the server in the order in which it was asked: a call joins a script only where that has its
- * place on the connection already, and no later call about the same lock has left since. State is guarded by {@code this}.
+ * <p>Calls for one lock reach the server in the order in which they were made. A call joins a script only if that
+ * script already has its place on the connection and no later call for the same lock was sent since. State is guarded
+ * by {@code this}.
  */
 final class JointCalls implements RedisConnection.Joint {
 
-    /** With some 4 µs for each, no script keeps the server for longer than a sixth of a millisecond. */
+    /**
+     * The maximum number of calls in a script. At some 4 µs for each, no script occupies the server for longer than a
+     * sixth of a millisecond.
+     */
     static final int MAX_CALLS = 32;
 
-    /** The answer of a script for one caller that did nothing. */
+    /** The answer of a script for one caller that executed nothing. */
     private static final List<Object> DECLINED = List.of(0L);
 
     private static final Logger LOG = LoggerFactory.getLogger(JointCalls.class);
@@ -58,13 +62,13 @@ final class JointCalls implements RedisConnection.Joint {
     private final boolean bySlot;
     private final UnusualLocks unusual = new UnusualLocks();
     private final Map<LuaScript, Batch> open = new HashMap<>();
-    /** Those whose bytes are not made yet, also before they are open. */
+    /** The batches whose bytes are not made yet, including those that are not open yet. */
     private final List<Batch> unwritten = new ArrayList<>();
 
     /**
-     * Joins calls on one connection.
+     * Creates the joint calls of one connection.
      *
-     * @param bySlot only those of one slot, since the server is of a Cluster
+     * @param bySlot whether only calls of the same slot may join, since the server is part of a Cluster
      */
     JointCalls(StatefulRedisConnection<String, String> connection, boolean bySlot, RedisConnection.Alone alone) {
         this.connection = connection;
@@ -72,7 +76,7 @@ final class JointCalls implements RedisConnection.Joint {
         this.alone = alone;
     }
 
-    /** A call whose answer is waited for. */
+    /** A call that waits for its answer. */
     private final class WaitingCall {
         private final ScriptCall call;
         private final ScriptCall.CommonCase common;
@@ -94,7 +98,7 @@ final class JointCalls implements RedisConnection.Joint {
             return call.keys()[0];
         }
 
-        /** Whether it may be sent again, once the server has answered; if not, it has been told. */
+        /** Whether the call may be sent again after an answer of the server; if not, this method has failed it. */
         boolean isWanted() {
             boolean still = wanted.getAsBoolean();
             if (!still) {
@@ -121,7 +125,7 @@ final class JointCalls implements RedisConnection.Joint {
             try {
                 then.accept(reply, error);
             } catch (RuntimeException | Error e) {
-                // The others are still to be told.
+                // The other calls still need their answers.
                 LOG.error("an answer of {} could not be taken in", call.script(), e);
             }
         }
@@ -147,7 +151,8 @@ final class JointCalls implements RedisConnection.Joint {
         }
         batch.leave();
         synchronized (this) {
-            // Not before: until then calls that leave later could have an earlier place on the connection.
+            // Do not open the batch earlier: until now a call that is sent later could get an earlier place on the
+            // connection.
             if (!batch.left) {
                 open.put(common.several(), batch);
             }
@@ -162,7 +167,10 @@ final class JointCalls implements RedisConnection.Joint {
         }
     }
 
-    /** Keeps later calls about this lock out of the other scripts, which may stand before it. Called with the lock. */
+    /**
+     * Keeps later calls for this lock out of the other scripts, which may precede it on the connection. The caller
+     * holds the monitor.
+     */
     private void overtaking(@Nullable Batch with, String lock) {
         for (Batch other : unwritten) {
             if (other != with) {
@@ -177,11 +185,11 @@ final class JointCalls implements RedisConnection.Joint {
         private final LuaScript together;
         private final int slot;
         private final List<WaitingCall> calls = new ArrayList<>();
-        /** The locks of calls that have left since this one was made. */
+        /** The locks of calls that were sent after this batch was made. */
         private final Set<String> overtaken = new HashSet<>();
 
         private boolean left;
-        /** Whether its one call leaves whole. Set when the bytes are made, before anything is answered. */
+        /** Whether its one call is sent whole. Set when the bytes are made, before any answer. */
         private volatile boolean whole;
 
         Batch(LuaScript together, WaitingCall first, int slot) {
@@ -191,7 +199,10 @@ final class JointCalls implements RedisConnection.Joint {
             calls.add(first);
         }
 
-        /** Whether it takes this one too; a lock occurs in it once. Called with the lock. */
+        /**
+         * Adds the call if this batch may take it, and returns whether it did; a batch contains a lock at most once.
+         * The caller holds the monitor.
+         */
         boolean admits(WaitingCall waiting, int itsSlot) {
             String lock = waiting.lock();
             if (slot != itsSlot || calls.size() >= MAX_CALLS || overtaken.contains(lock)) {
@@ -222,7 +233,7 @@ final class JointCalls implements RedisConnection.Joint {
             }
         }
 
-        /** Lets nothing more in from now on; the calls that are in. */
+        /** Closes the batch to further calls and returns its calls. */
         private List<WaitingCall> closed() {
             synchronized (JointCalls.this) {
                 if (!left) {
@@ -241,7 +252,7 @@ final class JointCalls implements RedisConnection.Joint {
             command(all, false).encode(buffer);
         }
 
-        /** The command for these calls, once nothing more gets in. */
+        /** The command for these calls of a closed batch. */
         private Command<String, String, List<Object>> command(List<WaitingCall> all, boolean byText) {
             WaitingCall first = all.get(0);
             if (whole) {
@@ -313,7 +324,7 @@ final class JointCalls implements RedisConnection.Joint {
                     }
                 }
             } else if (error != null && Failure.unwrapped(error) instanceof RedisCommandExecutionException) {
-                // The server has refused it whole, perhaps for the sake of one of them.
+                // The server has refused the whole script, perhaps because of one call.
                 all.forEach(WaitingCall::runAlone);
             } else {
                 all.forEach(waiting -> waiting.hear(null, error));

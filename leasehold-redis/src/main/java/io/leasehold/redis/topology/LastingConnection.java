@@ -12,16 +12,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one connection on which a server tells a client something: made when it is first needed, and again whenever it ends.
+ * The one connection on which a server sends notifications to a client. It is made at the first use and again after
+ * each end.
  *
- * <p>What the server would have told meanwhile is lost. A connection whose peer is gone without a word is found by {@link SignsOfLife}.
- * State is guarded by {@code this}; listeners are called outside of it.
+ * <p>Notifications of the time in between are lost. {@link SignsOfLife} detects a connection whose peer has silently
+ * gone. State is guarded by {@code this}; listeners are called outside of it.
  */
 final class LastingConnection<C extends LiveConnection> {
 
     private static final Logger LOG = LoggerFactory.getLogger(LastingConnection.class);
 
-    /** A missing right is not granted within a second; meanwhile the server's ACL log stays short. */
+    /**
+     * The pause after a refusal: an operator does not grant a missing right within a second, and the pause keeps the
+     * server's ACL log short.
+     */
     private static final long REFUSED_NANOS = 60_000_000_000L;
 
     private final Making<C> making;
@@ -41,20 +45,20 @@ final class LastingConnection<C extends LiveConnection> {
     private int failures;
     private boolean closed;
 
-    /** How such a connection is made. */
+    /** Makes such connections. */
     interface Making<C> {
-        /** Connects. */
+        /** Connects to the server. */
         CompletableFuture<C> connect(RedisUri server);
 
-        /** Asks the server to tell what this is for. */
+        /** Requests the notifications from the server. */
         CompletableFuture<Void> begin(C connection);
     }
 
     /**
-     * A connection that is not made yet.
+     * Creates the object; the connection is not made yet.
      *
-     * @param locator says where the server is, each time anew
-     * @param purpose what the server tells, for messages
+     * @param locator finds the address of the server before each connection
+     * @param purpose the subject of the notifications, for messages
      */
     LastingConnection(
             Making<C> making, Connections.Locator locator, String purpose, RedisErrors errors, LockRuntime runtime) {
@@ -66,29 +70,31 @@ final class LastingConnection<C extends LiveConnection> {
         this.runtime = runtime;
     }
 
-    /** Registers the listener for each beginning. */
+    /** Registers the listener for each start of the notifications. */
     void onBegun(Runnable listener) {
         onBegun = listener;
     }
 
-    /** Registers the listener for each beginning but the first try's. */
+    /** Registers the listener for each start of the notifications, except a success of the first try. */
     void onBegunAgain(Runnable listener) {
         onBegunAgain = listener;
     }
 
-    /** Registers the listener for each end that follows a beginning. */
+    /** Registers the listener for each end of the notifications. */
     void onEnded(Runnable listener) {
         onEnded = listener;
     }
 
-    /** The connection on which the server tells, or null while there is none. */
+    /** The connection with notifications, or null while none exists. */
     @Nullable
     C current() {
         C connection = current;
         return connection != null && connection.isOpen() ? connection : null;
     }
 
-    /** Begins to connect; completes with whether the server tells, after the first try at the latest. */
+    /**
+     * Starts to connect. The future completes after the first try at the latest, and says whether notifications arrive.
+     */
     CompletableFuture<Boolean> started() {
         synchronized (this) {
             if (started || closed) {
@@ -118,11 +124,11 @@ final class LastingConnection<C extends LiveConnection> {
         if (connection == null) {
             Failure failure = refusals.of(error == null ? new IllegalStateException("no connection") : error);
             firstTry.complete(false);
-            // A login that is refused is tried again soon: the password may be about to change.
+            // Retry a refused login soon: the password may be about to change.
             retryLater(isForGood(failure.error()) ? failure : null);
             return;
         }
-        // Who accepts a connection and then says nothing is tried again.
+        // If a server accepts a connection and then does not answer, try again.
         LockRuntime.Timer patience = runtime.schedule(Connections.PATIENCE_NANOS, connection::close);
         begun(connection).whenComplete((done, refusal) -> {
             patience.cancel();
@@ -141,7 +147,7 @@ final class LastingConnection<C extends LiveConnection> {
         return !(refusal instanceof StoreAccessException);
     }
 
-    /** A driver that throws has failed as one that says so. */
+    /** Requests the notifications, and converts an exception of the driver to a failed future. */
     private CompletableFuture<Void> begun(C connection) {
         try {
             return making.begin(connection);
@@ -169,7 +175,7 @@ final class LastingConnection<C extends LiveConnection> {
             LOG.info("subscribed to {} again", purpose);
             onBegunAgain.run();
         }
-        // It may have moved while this was under way.
+        // The server may have moved meanwhile.
         leaveUnlessStillThere();
     }
 
@@ -188,7 +194,7 @@ final class LastingConnection<C extends LiveConnection> {
         }
     }
 
-    /** The server may be elsewhere now: what it tells is not heard at the former place. */
+    /** Closes the connection if the server has moved: its notifications do not arrive at the former address. */
     void leaveUnlessStillThere() {
         C connection = current;
         if (connection != null && !isStillThere()) {
@@ -220,7 +226,7 @@ final class LastingConnection<C extends LiveConnection> {
         return closed;
     }
 
-    /** Makes no more connections; the last one ends with the driver. */
+    /** Makes no more connections; the driver closes the last one. */
     void close() {
         synchronized (this) {
             closed = true;

@@ -27,7 +27,7 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A connection of Lettuce. */
+/** A Lettuce connection. */
 final class LettuceConnection implements RedisConnection {
 
     private static final Map<String, CommandName> NAMES = new ConcurrentHashMap<>();
@@ -40,7 +40,7 @@ final class LettuceConnection implements RedisConnection {
         this.end = end;
     }
 
-    /** A command by its name, whether the library knows it or not. */
+    /** The name of a command, which the library need not know. */
     @SuppressWarnings("ArrayRecordComponent") // compared by none
     private record CommandName(String word, byte[] bytes) implements ProtocolKeyword {
         CommandName(String word) {
@@ -99,7 +99,7 @@ final class LettuceConnection implements RedisConnection {
             BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
         AsyncCommand<String, String, List<Object>> sent = new AsyncCommand<>(command);
         if (asking) {
-            // It counts for the next command only.
+            // ASKING applies to the next command only.
             AsyncCommand<String, String, String> first =
                     new AsyncCommand<>(new Command<>(CommandType.ASKING, new StatusOutput<>(StringCodec.UTF8)));
             connection.dispatch(List.of(first, sent));
@@ -128,7 +128,7 @@ final class LettuceConnection implements RedisConnection {
                 : cause;
     }
 
-    /** The same of what no connection could be made for: the refusal of a login stands below other exceptions. */
+    /** Converts the failure of a connection attempt: the refusal of a login is below other exceptions. */
     static Throwable meaningOfNoConnection(Throwable thrown) {
         for (Throwable t = thrown; t != null; t = t.getCause()) {
             if (t instanceof RedisCommandExecutionException) {

@@ -34,9 +34,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Lettuce, set up so that it sends everything at most once.
+ * The driver for Lettuce, configured to send everything at most once.
  *
- * <p>RESP2, since its handshake needs no rights and every proxy speaks it; but RESP3 for tracking.
+ * <p>It uses RESP2, since the handshake of RESP2 needs no rights and every proxy supports it. Tracking uses RESP3.
  */
 public final class LettuceDriver implements Driver {
 
@@ -47,21 +47,24 @@ public final class LettuceDriver implements Driver {
     private final RedisUri uri;
     private final DriverThreads threads;
     private final RedisClient client;
-    /** Of another kind only where the options make the driver refuse RESP2 for subscriptions: where it logs in again. */
+    /**
+     * The client for subscriptions. It differs from the first only if the options request a new login on open
+     * connections: with them, Lettuce refuses RESP2 for subscriptions.
+     */
     private final RedisClient forPushes;
-    /** Of another kind only where keys are tracked: it speaks RESP3. */
+    /** The client for tracking. It differs from the first only if keys are tracked: it uses RESP3. */
     private final RedisClient forTracking;
 
     private final Set<StatefulConnection<?, ?>> ended =
             Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
     private final Map<StatefulConnection<?, ?>, CompletableFuture<Void>> endings = new ConcurrentHashMap<>();
-    /** The connections that are being made: the threads must not end before them. */
+    /** The connections that are being opened: the threads must not end before them. */
     private final Map<Object, CompletableFuture<Void>> making = new ConcurrentHashMap<>();
 
     private volatile boolean closing;
     private volatile @Nullable CredentialsDesk credentials;
 
-    /** A driver for one server, or for several with the same settings; nothing is connected yet. */
+    /** Creates a driver for one server, or for several with the same settings; nothing is connected yet. */
     public LettuceDriver(RedisUri uri, DriverThreads threads) {
         this(uri, threads, options(uri));
     }
@@ -89,18 +92,21 @@ public final class LettuceDriver implements Driver {
         }
     }
 
-    /** A driver for the servers of a deployment. */
+    /** Creates a driver for the servers of a deployment. */
     public static LettuceDriver of(Deployment where, DriverThreads threads) {
         return new LettuceDriver(where.data(), threads);
     }
 
-    /** With the threads and options of the user's client, of one server or of a Cluster, which stays as it is. */
+    /**
+     * Creates a driver with the threads and options of the application's client for one server or a Cluster. That
+     * client is not changed.
+     */
     public static LettuceDriver over(AbstractRedisClient client, Deployment where) {
         return new LettuceDriver(
                 where.data(), DriverThreads.borrowed(client.getResources()), atMostOnce(client.getOptions()));
     }
 
-    /** The options of a client that is brought along, but for what would send something twice. */
+    /** The options of the application's client, without those that could send something twice. */
     static ClientOptions atMostOnce(ClientOptions options) {
         return atMostOnce(options.mutate()).build();
     }
@@ -135,8 +141,9 @@ public final class LettuceDriver implements Driver {
     }
 
     /**
-     * A connection. Where a handshake with a password is refused, the driver closes the connection on one thread and tells the
-     * reason on another, and may tell the end in place of the reason: then it is asked once more.
+     * Opens a connection. If the server refuses a handshake with a password, Lettuce closes the connection on one
+     * thread and reports the reason on another. It may then report the end in place of the reason; in that case, the
+     * driver tries once more.
      */
     @Override
     public CompletableFuture<RedisConnection> connect(RedisUri server) {
@@ -175,7 +182,10 @@ public final class LettuceDriver implements Driver {
         return connected(server, uri -> client.connectAsync(StringCodec.UTF8, uri));
     }
 
-    /** None is begun after the close, and one that comes after it is ended: on borrowed threads it would stay. */
+    /**
+     * Opens a connection. After the close none is started, and one that arrives late is closed: on borrowed threads it
+     * would stay open.
+     */
     private <C extends StatefulConnection<?, ?>> CompletableFuture<C> connected(
             RedisUri server, Function<RedisURI, CompletionStage<C>> connecting) {
         if (closing) {
@@ -184,7 +194,10 @@ public final class LettuceDriver implements Driver {
         return handshake(server).thenCompose(uri -> made(() -> connecting.apply(uri)));
     }
 
-    /** It is noted before it is looked whether the driver closes: either the close waits for it, or it is not begun. */
+    /**
+     * Registers the attempt before it checks whether the driver is closing. Thus either the close waits for the
+     * attempt, or the attempt does not start.
+     */
     private <C extends StatefulConnection<?, ?>> CompletableFuture<C> made(Supplier<CompletionStage<C>> connecting) {
         Object one = new Object();
         CompletableFuture<Void> over = new CompletableFuture<>();
@@ -209,7 +222,7 @@ public final class LettuceDriver implements Driver {
     }
 
     private static <C> CompletableFuture<C> refusedByClose() {
-        // On threads that have ended it could not even fail.
+        // Refuse here: on threads that have ended, the attempt could not even fail.
         return CompletableFuture.failedFuture(new RedisException("Connection is closed"));
     }
 
@@ -221,12 +234,12 @@ public final class LettuceDriver implements Driver {
     }
 
     /**
-     * Ends a connection that was made here, once: the driver warns of a second time, and keeps a connection that ended by
-     * itself until it is told.
+     * Closes a connection of this driver once. Lettuce warns about a second close, and it keeps a connection that ended
+     * by itself until it is closed.
      */
     void end(StatefulConnection<?, ?> connection) {
         if (closing && !connection.isOpen()) {
-            // It is ended with all the others.
+            // The close of the driver ends it with all the others.
             return;
         }
         if (ended.add(connection)) {
@@ -240,7 +253,9 @@ public final class LettuceDriver implements Driver {
         return client.shutdownAsync(0, SHUTDOWN_SECONDS, TimeUnit.SECONDS);
     }
 
-    /** Ends all connections and threads, in this order, also on a thread that is interrupted, which it stays. */
+    /**
+     * Ends all connections and threads, in this order. Works on an interrupted thread, too, which stays interrupted.
+     */
     @Override
     public void close() {
         closing = true;

@@ -10,7 +10,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
-/** A connection of Lettuce for subscriptions. */
+/** A Lettuce connection for subscriptions. */
 final class LettucePushes implements PushConnection {
 
     private final StatefulRedisPubSubConnection<String, String> connection;

@@ -11,7 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A connection of Lettuce that speaks RESP3, so that answers and what the server tells by itself come over one. */
+/** A Lettuce connection that uses RESP3, so that answers and notifications arrive on the same connection. */
 final class LettuceTracking implements TrackingConnection {
 
     private final StatefulRedisConnection<String, String> connection;
@@ -32,7 +32,7 @@ final class LettuceTracking implements TrackingConnection {
         return commands.ask(PlainCommand.TRACK).thenApply(on -> null);
     }
 
-    /** After its type, the message has the list of the keys, or nothing in its place. */
+    /** Reports the keys of a message: after its type, a message has the list of keys, or a null in its place. */
     private static void tell(List<Object> content, Consumer<@Nullable String> onChange) {
         if (content.size() > 1 && content.get(1) instanceof List<?> keys) {
             for (Object key : keys) {

@@ -6,15 +6,15 @@ import io.lettuce.core.RedisURI;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** Servers in Lettuce's own form, and ours in that. */
+/** Converts between Lettuce's {@link RedisURI} and {@link RedisUri}. */
 public final class LettuceUris {
 
     private LettuceUris() {}
 
     /**
-     * The server that is named in Lettuce's own form.
+     * Reads a server in Lettuce's own form.
      *
-     * @throws IllegalArgumentException if that names no host
+     * @throws IllegalArgumentException if the URI names no host
      */
     public static RedisUri read(RedisURI given, KeyLayout keys) {
         if (given.getHost() == null || given.getHost().isEmpty()) {
@@ -26,11 +26,11 @@ public final class LettuceUris {
     }
 
     /**
-     * For the driver.
+     * Converts a server for the driver.
      *
-     * @param handshakeTimeout also in place of what was given: it is meant for requests, a minute unless set, and each try that a
-     *     frozen server does not answer would stay as long
-     * @param login in place of what the URI names, unless null
+     * @param handshakeTimeout replaces the timeout of the given URI, which is meant for requests and is a minute by
+     *     default: a try at a frozen server would last as long
+     * @param login replaces the login of the URI, unless null
      */
     static RedisURI of(RedisUri server, Duration handshakeTimeout, @Nullable Credentials login) {
         if (server.given() instanceof RedisURI given) {

@@ -16,12 +16,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * One life of one connection to one life of one server.
  *
- * <p>It never reconnects: what was in flight when it ends fails, and is never sent again. {@link Connections} makes
+ * <p>A link never reconnects. When it ends, requests in flight fail and are never sent again. {@link Connections} makes
  * the next one. Safe for all threads; callbacks run on the connection's thread.
  */
 public final class Link {
 
-    /** An unanswered connection is given up after this: its peer may be gone without a word. */
+    /** The silence after which an unanswered connection is closed: its peer may have silently gone. */
     private static final long SILENCE_NANOS = 3_000_000_000L;
 
     private final RedisConnection connection;
@@ -31,7 +31,10 @@ public final class Link {
     private final RedisUri address;
     private final ServerFacts facts;
     private final Silence silence;
-    /** The silence of the second connection, which waits for replicas: what is heard on one of them says nothing of the other. */
+    /**
+     * The silence of the second connection, which waits for replicas. An answer on one connection says nothing of the
+     * other.
+     */
     private final Silence acknowledging;
 
     Link(
@@ -61,32 +64,33 @@ public final class Link {
         this.acknowledging = link.acknowledging;
     }
 
-    /** The same link, over which {@code ASKING} leaves before each request: for a server that has the slot only in part. */
+    /** The same link, which sends {@code ASKING} before each request: for a server that has the slot only in part. */
     public Link asking() {
         return new Link(this);
     }
 
-    /** The life of the server's memory behind this link. */
+    /** The incarnation of the server behind this link. */
     public Incarnation incarnation() {
         return facts.incarnation();
     }
 
-    /** Where the server is. */
+    /** The address of the server. */
     RedisUri address() {
         return address;
     }
 
-    /** The facts of the server, from when the link was made. */
+    /** The facts of the server at the time when the link was made. */
     ServerFacts facts() {
         return facts;
     }
 
     /**
-     * Runs a script, by its digest; a server that does not know it yet gets its text. It may leave together with other calls.
+     * Runs a script by its digest, or by its text if the server does not know the script yet. The call may be sent
+     * together with others.
      *
-     * @param wanted whether the answer still matters: what did not get one by its digest, or together with others, is sent again only
-     *     then
-     * @param then takes the answer or the exception, exactly one of them not null
+     * @param wanted whether the answer still matters; if not, a call without an answer by its digest or together with
+     *     others is not sent again
+     * @param then gets the answer or the exception, exactly one of them not null
      */
     public void run(
             ScriptCall call, BooleanSupplier wanted, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
@@ -122,19 +126,20 @@ public final class Link {
         }
     }
 
-    /** Notes that the server has answered; else the meaning of the failure. */
+    /** Notes an answer of the server, and returns the meaning of a failure. */
     private @Nullable Throwable heard(Silence of, @Nullable Throwable thrown) {
         Throwable error = connection.plain(thrown);
-        // What was given up was answered before.
+        // A call is given up only after an earlier answer.
         of.heard(error instanceof CancellationException ? null : error);
         return error;
     }
 
     /**
-     * Runs a script whole and waits for replicas; only on a link that was made for it. Of one that is {@link #asking} none is waited
-     * for: while its slot is being moved nobody is asked to acknowledge.
+     * Runs a whole script and waits for replicas; only on a link that was made for this. An {@link #asking} link does
+     * not wait for replicas: while a slot moves, no replica is asked to acknowledge.
      *
-     * @param wanted whether the answer still matters: what has not left yet, or not by its text, leaves only then
+     * @param wanted whether the answer still matters; if not, a script that was not sent yet, or not by its text, is
+     *     not sent
      */
     public void runAcknowledged(
             ScriptCall call, BooleanSupplier wanted, BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
@@ -154,7 +159,7 @@ public final class Link {
         commit.run(call, wanted, (reply, thrown) -> then.accept(reply, heard(acknowledging, thrown)));
     }
 
-    /** Sends another command. */
+    /** Sends a command that is not a script. */
     public <T> void send(PlainCommand<T> command, BiConsumer<@Nullable T, @Nullable Throwable> then) {
         silence.asked();
         connection.send(command, asking, (items, thrown) -> {
@@ -164,7 +169,7 @@ public final class Link {
                 try {
                     reply = command.reading().apply(items);
                 } catch (RuntimeException | Error e) {
-                    // Nothing else would tell who asked.
+                    // Without this the caller would get no answer.
                     error = e;
                 }
             }
@@ -172,7 +177,7 @@ public final class Link {
         });
     }
 
-    /** The same, for a question beside the requests. */
+    /** Sends a command outside of the requests. */
     public <T> CompletableFuture<T> ask(PlainCommand<T> command) {
         CompletableFuture<T> answer = new CompletableFuture<>();
         try {
@@ -189,7 +194,7 @@ public final class Link {
         return answer;
     }
 
-    /** Since when nothing has been heard on a connection that was asked something. */
+    /** The time since when a connection with an unanswered request has been silent. */
     private static final class Silence {
         private final LockRuntime runtime;
         private volatile boolean lasts;
@@ -218,11 +223,11 @@ public final class Link {
     }
 
     /**
-     * A request was not answered in time. If nothing at all has been heard for long on one of the connections, both are ended, so
-     * that others can be made. A race between answers here costs at most one more time limit.
+     * Handles a request without an answer in time. If one of the connections has been silent for long, both are closed,
+     * so that new ones can be made. A race with an answer costs at most one more time limit.
      */
     public void unanswered() {
-        // A request may wait for the WAIT before it, and then for its own.
+        // A request may wait for the WAIT of earlier requests and then for its own.
         long waits = 2 * TimeUnit.MILLISECONDS.toNanos(address.acknowledgement().timeoutMillis());
         if (silence.isAtLeast(SILENCE_NANOS) || acknowledging.isAtLeast(SILENCE_NANOS + waits)) {
             close();

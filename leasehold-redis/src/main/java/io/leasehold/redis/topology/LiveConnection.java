@@ -3,20 +3,20 @@ package io.leasehold.redis.topology;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * A connection on which a server tells something by itself, in whatever client library, for one life of it. Its futures fail with what the
- * server has refused in its own words. Safe for all threads; no method blocks.
+ * One life of a connection on which a server sends notifications, in any client library. If the server refuses a
+ * request, the future fails with the server's own words. Safe for all threads; no method blocks.
  */
 public interface LiveConnection {
 
-    /** A sign of life. */
+    /** Requests a sign of life. */
     CompletableFuture<Void> ping();
 
-    /** Whether it takes commands. */
+    /** Whether the connection accepts commands. */
     boolean isOpen();
 
-    /** Ends it, once. */
+    /** Closes the connection, at most once. */
     void close();
 
-    /** Registers the listener for its end. */
+    /** Registers the listener for the end of the connection. */
     void onEnd(Runnable listener);
 }

@@ -15,14 +15,16 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One master for all keys: a single server, the first of a replicated group, or whom the Sentinels name.
+ * A topology with one master for all keys: a single server, the first of a replicated group, or the master that
+ * Sentinels name.
  *
- * <p>A replicated group has no fail-over: its master is always the first that is named. Where Sentinels name the master, the
- * links to a former one are ended as soon as one of them says so, a request was not answered, or it answers READONLY.
+ * <p>A replicated group has no fail-over: its master is always the first server in the URI. If Sentinels name the
+ * master, the link to a former master is closed after one of three events: a Sentinel reports the switch, a request was
+ * not answered, or the server answers READONLY.
  */
 final class MasterTopology implements Topology {
 
-    /** Less than an opening may take. */
+    /** The time limit of a question to a replica, which is less than that of an opening. */
     private static final long REPLICA_NANOS = 2_000_000_000L;
 
     private final Deployment where;
@@ -75,7 +77,10 @@ final class MasterTopology implements Topology {
         });
     }
 
-    /** Checks the named replicas: one that is none would be a second master; one that is down is no reason to refuse. */
+    /**
+     * Checks the named replicas. A server that is not a replica would be a second master. A replica that is down is no
+     * reason to refuse.
+     */
     private CompletableFuture<Void> replicasFollow(Link master) {
         CompletableFuture<?>[] each = where.servers().stream()
                 .skip(1)
@@ -98,7 +103,7 @@ final class MasterTopology implements Topology {
         return CompletableFuture.allOf(each);
     }
 
-    /** Asks a replica for its {@code INFO}, if it answers soon: the opening does not wait for one that is frozen. */
+    /** Asks a replica for its {@code INFO} with a short time limit: the opening does not wait for a frozen replica. */
     private CompletableFuture<String> infoOf(RedisUri replica) {
         return StepLimit.ofQuestion(
                 driver,
@@ -163,7 +168,8 @@ final class MasterTopology implements Topology {
     @Override
     public @Nullable CompletableFuture<Detour> detour(String key, Link asked, String error) {
         if (sentinels != null && error.startsWith("READONLY")) {
-            // Demoted under us: the next link is made to whom the Sentinels name, once it takes writes.
+            // The server was demoted. The next link leads to the master that the Sentinels name, once it accepts
+            // writes.
             asked.close();
         }
         return null;
@@ -177,7 +183,7 @@ final class MasterTopology implements Topology {
         }
     }
 
-    /** The Sentinels name the master: the link leaves a server that is no longer it. */
+    /** Closes a link to a server that is no longer the master that the Sentinels name. */
     private void named(RedisUri master) {
         connections.leaveUnlessAt(master);
     }
@@ -197,7 +203,10 @@ final class MasterTopology implements Topology {
         return made;
     }
 
-    /** While there is a link, pushes come from where it leads: what is published elsewhere is not for us. */
+    /**
+     * Locates the server for pushes: the server of the current link, if a link exists, since messages for this client
+     * are published there.
+     */
     private final class WhereTheLinkLeads implements Connections.Locator {
         @Override
         public CompletableFuture<RedisUri> locate() {

@@ -7,12 +7,12 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Over a {@link LastingConnection} to the one master. */
+/** The tracking of keys over a {@link LastingConnection} to the one master. */
 final class MasterTracking implements Tracking {
 
     private final LastingConnection<TrackingConnection> kept;
 
-    /** Nothing is connected yet. */
+    /** Creates the tracking; nothing is connected yet. */
     MasterTracking(
             Driver driver, Connections.Locator locator, RedisErrors errors, LockRuntime runtime, Listener listener) {
         this.kept = new LastingConnection<>(

@@ -6,7 +6,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/** The master that a client library hears of from Sentinels: it is looked at twice a second. State is guarded by {@code this}. */
+/**
+ * The master that a client library learns from Sentinels; this class polls it twice a second. State is guarded by
+ * {@code this}.
+ */
 final class NamedByClient implements Naming {
 
     private static final long LOOK_NANOS = 500_000_000L;
@@ -18,11 +21,11 @@ final class NamedByClient implements Naming {
     private boolean closed;
 
     /**
-     * Asks nothing yet.
+     * Creates the object; it does not poll yet.
      *
-     * @param master never blocks
-     * @param onNamed takes the master at every look, whether it is another or not, since a link to a former one may be made a moment after the
-     *     change; and when it was asked for
+     * @param master returns the current master and never blocks
+     * @param onNamed gets the master at every poll and after every {@link #ask}, even if it has not changed: a link to
+     *     a former master may be made a moment after the change
      */
     NamedByClient(Supplier<RedisUri> master, LockRuntime runtime, Consumer<RedisUri> onNamed) {
         this.master = master;

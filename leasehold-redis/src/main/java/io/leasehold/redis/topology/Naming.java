@@ -1,12 +1,12 @@
 package io.leasehold.redis.topology;
 
-/** Names the master, which may change. Safe for all threads. */
+/** Locates the master, which may change. Safe for all threads. */
 interface Naming extends Connections.Locator, AutoCloseable {
 
-    /** Begins to look out for changes. */
+    /** Starts to watch for changes. */
     void watch();
 
-    /** The master may be another: who names it is asked, once for all that say so meanwhile. */
+    /** Asks for the master again, since it may have changed; one question serves all calls of the meantime. */
     void ask();
 
     @Override

@@ -8,9 +8,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /**
- * One connection to one node of a Cluster for sharded channels; when it ends it is not made again, but another takes its place.
+ * One connection to one node of a Cluster for sharded channels. When it ends, a new object takes its place.
  *
- * <p>A peer that is gone without a word is found by {@link SignsOfLife}. Safe for all threads.
+ * <p>{@link SignsOfLife} detects a peer that has silently gone. Safe for all threads.
  */
 final class NodePushes {
 
@@ -26,10 +26,10 @@ final class NodePushes {
 
     /** The listener for subscriptions that end by themselves. */
     interface Ends {
-        /** The server has ended the subscription to one channel. */
+        /** Notes that the server has ended the subscription to one channel. */
         void unsubscribed(String channel);
 
-        /** All subscriptions of these pushes have ended, or none could be made. */
+        /** Notes that all subscriptions of this object have ended or that none could be made. */
         void lost(NodePushes all);
     }
 
@@ -49,12 +49,12 @@ final class NodePushes {
         this.ends = ends;
     }
 
-    /** Connects, once: its owner has to know it before, since its end may be told at once. */
+    /** Connects once. The owner must register this object before, since its end may be reported at once. */
     void open() {
         StepLimit.ofPushes(driver, node, errors, runtime).whenComplete((made, error) -> {
             if (error != null) {
                 lost();
-                // That the login is refused says nothing of the subscription, which is tried again soon.
+                // A refused login is not a refusal of the subscription, which is retried soon.
                 connection.completeExceptionally(errors.unreachable(error));
                 return;
             }
@@ -62,14 +62,14 @@ final class NodePushes {
                 watch(made);
                 connection.complete(made);
             } catch (RuntimeException | Error e) {
-                // Else those that subscribe would wait for ever.
+                // Without this, callers that subscribe would wait forever.
                 made.close();
                 lost();
                 connection.completeExceptionally(e);
                 return;
             }
             if (!made.isOpen()) {
-                // It ended before its end could be noticed.
+                // The connection ended before the listener for its end could notice.
                 made.close();
                 lost();
             }
@@ -95,12 +95,12 @@ final class NodePushes {
         SignsOfLife.watch(made, runtime, errors, () -> !over.get(), made::close);
     }
 
-    /** Where it leads. */
+    /** The address of the node. */
     String address() {
         return node.address();
     }
 
-    /** Subscribes to one channel more. */
+    /** Subscribes to one more channel. */
     CompletableFuture<Void> subscribe(String channel) {
         return connection.thenCompose(made -> made.subscribeSharded(channel).whenComplete((done, error) -> {
             if (error != null) {
@@ -109,12 +109,12 @@ final class NodePushes {
         }));
     }
 
-    /** Ends subscriptions that nobody needs any more. */
+    /** Ends subscriptions that no waiter needs any more. */
     void unsubscribe(List<String> channels) {
         connection.thenAccept(made -> made.unsubscribeSharded(channels));
     }
 
-    /** Ends these pushes: no waiter is left there. */
+    /** Closes the connection, since no waiter needs it any more. */
     void close() {
         connection.thenAccept(PushConnection::close);
     }

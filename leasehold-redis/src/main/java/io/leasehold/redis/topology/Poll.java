@@ -13,7 +13,7 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** One question to several servers, of whose answers the best counts. Guarded by itself. */
+/** One question to several servers, of which the best answer counts. Guarded by {@code this}. */
 final class Poll<A> {
 
     private final CompletableFuture<A> result = new CompletableFuture<>();
@@ -32,12 +32,12 @@ final class Poll<A> {
     }
 
     /**
-     * The rules by which answers count.
+     * The rules for the answers.
      *
-     * @param better chooses between the best so far and the next
-     * @param enough whether the others are waited for no longer than their time
-     * @param graceNanos that time
-     * @param nobody the failure where nobody has answered, of what each has said, and the first reason
+     * @param better chooses between the best answer so far and the next one
+     * @param enough whether an answer is good enough to limit the wait for the others
+     * @param graceNanos the limit of that wait
+     * @param nobody makes the failure when no server has answered, from the reasons of all servers and the first cause
      */
     record Rules<A>(
             BinaryOperator<A> better,
@@ -45,7 +45,9 @@ final class Poll<A> {
             long graceNanos,
             BiFunction<String, @Nullable Throwable, LockStoreException> nobody) {}
 
-    /** The best answer, once all have come, or one that is enough and the others have had their time. */
+    /**
+     * Completes with the best answer, after all answers, or after one that is good enough and the time for the others.
+     */
     static <A> CompletableFuture<A> of(List<CompletableFuture<A>> asked, Rules<A> rules, LockRuntime runtime) {
         Poll<A> poll = new Poll<>(rules, asked.size(), runtime);
         asked.forEach(one -> one.whenComplete(poll::add));
@@ -89,7 +91,7 @@ final class Poll<A> {
         }
     }
 
-    /** All have failed: what trying again would not change is said alone. */
+    /** The failure when all servers have failed. If a reason does not go away with a retry, it alone is reported. */
     private LockStoreException verdict() {
         for (Throwable failure : failures) {
             if (failure instanceof LockStoreException known && !(failure instanceof StoreUnavailableException)) {

@@ -6,12 +6,12 @@ import java.util.concurrent.CompletableFuture;
 /** A connection for subscriptions. */
 public interface PushConnection extends LiveConnection {
 
-    /** The listener to messages, on the connection's thread; set before the first subscription. */
+    /** The listener to messages. It is set before the first subscription and called on the connection's thread. */
     interface Listener {
-        /** A message, of whatever channel. */
+        /** Takes a message of any channel. */
         void message(String message);
 
-        /** The subscription to a sharded channel has ended. */
+        /** Notes that the subscription to a sharded channel has ended. */
         default void unsubscribed(String channel) {}
     }
 

@@ -10,19 +10,20 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A connection to a server, in whatever client library, for one life of it: what is in flight when it ends fails, and is not sent again.
+ * One life of a connection to a server, in any client library. When it ends, requests in flight fail and are not sent
+ * again.
  *
- * <p>What is asked leaves in the order in which it was asked. Who asked gets the answer or what went wrong, exactly one of them not null;
- * the latter in the library's own exceptions, of which {@link #plain} tells the meaning. Safe for all threads; no method blocks.
- * A method that throws has taken nothing, and tells nothing besides.
+ * <p>Requests are sent in the order of the calls. A callback gets the answer or the failure, exactly one of them not
+ * null. The failure is the library's own exception; {@link #plain} gives its meaning. Safe for all threads; no method
+ * blocks. If a method throws, it has accepted nothing and does not call the callback.
  */
 public interface RedisConnection {
 
     /**
-     * Runs a script whole.
+     * Runs the whole script of a call.
      *
-     * @param byText by its text, in place of its digest
-     * @param asking whether this is for a server that has the slot only in part: that we know it leaves before the script
+     * @param byText whether to send the text of the script in place of its digest
+     * @param asking whether the server has the slot only in part, so that {@code ASKING} is sent before the script
      */
     void run(
             ScriptCall call,
@@ -30,10 +31,13 @@ public interface RedisConnection {
             boolean asking,
             BiConsumer<@Nullable List<Object>, @Nullable Throwable> then);
 
-    /** Sends a command that is no script; who asked gets the items of the answer. */
+    /** Sends a command that is not a script; the callback gets the items of the answer. */
     void send(PlainCommand<?> command, boolean asking, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then);
 
-    /** The same, for a question beside the requests: what is read of the answer, or the meaning of what went wrong. */
+    /**
+     * Sends a command outside of the requests. The future completes with the decoded answer or with the meaning of the
+     * failure.
+     */
     default <T> CompletableFuture<T> ask(PlainCommand<T> command) {
         CompletableFuture<T> answer = new CompletableFuture<>();
         send(command, false, (items, error) -> {
@@ -52,50 +56,51 @@ public interface RedisConnection {
     }
 
     /**
-     * The meaning of an exception of the library: a {@link io.leasehold.redis.wire.ServerRefusal} if the server has answered with an error, a
-     * {@link io.leasehold.redis.wire.NotSentException} if nothing was sent; null stays null.
+     * Converts an exception of the library: to a {@link io.leasehold.redis.wire.ServerRefusal} if the server has
+     * answered with an error, to a {@link io.leasehold.redis.wire.NotSentException} if nothing was sent; null stays
+     * null.
      */
     @Nullable
     Throwable plain(@Nullable Throwable thrown);
 
     /**
-     * The object that lets calls leave together, or null where each leaves alone.
+     * The object that sends several calls together, or null if the library sends each call alone.
      *
-     * @param bySlot only those of one slot, since the server is of a Cluster
+     * @param bySlot whether only calls of the same slot may be sent together, since the server is part of a Cluster
      */
     default @Nullable Joint joint(boolean bySlot, Alone alone) {
         return null;
     }
 
     /**
-     * Scripts that are acknowledged by replicas, over this connection, which has no other use from now on.
+     * Uses this connection only for scripts that replicas acknowledge, from now on.
      *
-     * @throws UnsupportedOperationException where there are none
+     * @throws UnsupportedOperationException if the library does not support that
      */
     default Acknowledging acknowledging(Acknowledgement wanted) {
         throw new UnsupportedOperationException("waitReplicas needs Lettuce");
     }
 
-    /** The failure of a command that was given up before it was sent, or sent again. */
+    /** The failure of a command that its caller gave up before it was sent or sent again. */
     static CancellationException givenUp() {
         return new CancellationException("given up before it could be sent again");
     }
 
-    /** Whether it takes commands. */
+    /** Whether the connection accepts commands. */
     boolean isOpen();
 
-    /** Ends it, once. */
+    /** Closes the connection, at most once. */
     void close();
 
-    /** Registers the listener for its end. */
+    /** Registers the listener for the end of the connection. */
     void onEnd(Runnable listener);
 
-    /** Calls that may leave together. */
+    /** Sends calls, several of them together if possible. */
     interface Joint {
         /**
          * Runs a call that has a common case.
          *
-         * @param wanted whether its answer still matters; if not, it is not sent a second time
+         * @param wanted whether the answer still matters; if not, the call is not sent a second time
          */
         void run(
                 ScriptCall call,
@@ -103,26 +108,27 @@ public interface RedisConnection {
                 BooleanSupplier wanted,
                 BiConsumer<@Nullable List<Object>, @Nullable Throwable> then);
 
-        /** A call has left that does not go through here: nothing that follows about its keys may be written before it. */
+        /** Notes a call that was sent by another way: no later call with its keys may be written before it. */
         void haveLeft(String... keys);
     }
 
-    /** Runs a call alone. */
+    /** Sends a call alone. */
     interface Alone {
-        /** Sends it, again only if its answer still matters by then, and tells its answer. */
+        /** Sends the call and passes its answer on. Sends it again only if the answer still matters at that time. */
         void run(ScriptCall call, BooleanSupplier wanted, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then);
     }
 
-    /** Runs scripts, each of which waits for replicas. */
+    /** Runs scripts and waits for replicas after each. */
     interface Acknowledging {
         /**
-         * Runs a script by its digest or its text, and tells its answer once replicas have had their time.
+         * Runs a script by its digest or its text, and passes on its answer when the wait for replicas is over.
          *
-         * @param wanted whether the answer still matters: what has not left yet, or not by its text, leaves only then
+         * @param wanted whether the answer still matters; if not, a script that was not sent yet, or not by its text,
+         *     is not sent
          */
         void run(ScriptCall call, BooleanSupplier wanted, BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then);
 
-        /** Ends its connection. */
+        /** Closes its connection. */
         void close();
     }
 }

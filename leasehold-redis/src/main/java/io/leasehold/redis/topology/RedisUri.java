@@ -30,15 +30,15 @@ public final class RedisUri {
     private final @Nullable String user;
     private final char @Nullable [] password;
     private final KeyLayout keys;
-    /** How the user's client library names it, if the user did in that. */
+    /** The server in the form of the application's client library, or null. */
     private final @Nullable Object given;
 
     private final Acknowledgement acknowledgement;
 
-    /** Whether the server is to tell when the key of a hold changes. */
+    /** Whether the server notifies the client when the key of a hold changes. */
     private final boolean toldAtOnce;
 
-    /** Whether a provider is asked for the login, in place of what is named here. */
+    /** Whether a provider supplies the login in place of this URI. */
     private final boolean asksForLogin;
 
     private RedisUri(
@@ -71,7 +71,7 @@ public final class RedisUri {
     /**
      * Reads a URI.
      *
-     * @throws IllegalArgumentException if it is malformed or has an unknown option; secrets are not repeated
+     * @throws IllegalArgumentException if the URI is malformed or has an unknown option; the message repeats no secrets
      */
     public static RedisUri parse(StoreUri uri) {
         StoreAddress address = StoreAddress.parse(uri, FORM);
@@ -85,7 +85,7 @@ public final class RedisUri {
                 tls(address, uri.scheme().equals("rediss")));
     }
 
-    /** Whether a URI asks for TLS, by its scheme or by an option. */
+    /** Whether a URI requests TLS by its scheme or by an option. */
     static boolean tls(StoreAddress address, boolean secureScheme) {
         boolean tls = address.has("tls") ? address.flag("tls") : secureScheme;
         if (secureScheme && !tls) {
@@ -95,9 +95,9 @@ public final class RedisUri {
     }
 
     /**
-     * A data server of an address.
+     * Reads a data server of an address.
      *
-     * @param server its host and port
+     * @param server host and port of the server
      */
     static RedisUri of(StoreAddress address, String server, String database, boolean tls) {
         String certificates = address.option("ca");
@@ -124,7 +124,10 @@ public final class RedisUri {
         }
     }
 
-    /** A Sentinel of an address: it has credentials of its own, and of the data servers' settings the certificates alone. */
+    /**
+     * Reads a Sentinel of an address. It has its own credentials; of the settings of the data servers it has only the
+     * certificates.
+     */
     static RedisUri ofSentinel(StoreAddress address, String server, boolean tls) {
         String user = address.option("sentinelUser");
         boolean anybody = user == null || user.isEmpty();
@@ -175,7 +178,7 @@ public final class RedisUri {
     }
 
     /**
-     * A server that a client library names in its own form, which also holds its credentials.
+     * Creates the URI of a server that a client library names in its own form, which also holds the credentials.
      *
      * @param given that form
      */
@@ -184,27 +187,27 @@ public final class RedisUri {
                 given, host, port, null, null, database, tls, null, keys, Acknowledgement.NONE, false, false);
     }
 
-    /** The same with the locks elsewhere. */
+    /** The same server with another key layout. */
     RedisUri keys(KeyLayout layout) {
         return changed(host, port, layout, toldAtOnce, asksForLogin);
     }
 
-    /** Another server of the same deployment: with these credentials and settings, at another address. */
+    /** Another server of the same deployment: another address with the same credentials and settings. */
     RedisUri at(String otherHost, int otherPort) {
         return changed(otherHost, otherPort, keys, toldAtOnce, asksForLogin);
     }
 
-    /** The same, with a login that a provider is asked for at each connection. */
+    /** The same server with a provider that supplies the login of each connection. */
     RedisUri askingForLogin() {
         return changed(host, port, keys, toldAtOnce, true);
     }
 
-    /** The same, whose server is to tell when the key of a hold changes. */
+    /** The same server, which notifies the client when the key of a hold changes. */
     RedisUri toldAtOnce() {
         return changed(host, port, keys, true, asksForLogin);
     }
 
-    /** Whether a provider is asked for the login at each connection. */
+    /** Whether a provider supplies the login of each connection. */
     public boolean asksForLogin() {
         return asksForLogin;
     }
@@ -225,7 +228,10 @@ public final class RedisUri {
                 asks);
     }
 
-    /** How the user's client library names the server, or its like of the same deployment; null if a store URI does. */
+    /**
+     * The form in which the application's client library names this server or another one of the deployment; null for a
+     * store URI.
+     */
     public @Nullable Object given() {
         return given;
     }
@@ -240,32 +246,32 @@ public final class RedisUri {
         return password == null ? null : password.clone();
     }
 
-    /** Whether the URI names a password. A login in the driver's own form does not count. */
+    /** Whether the URI names a password. A login in the driver's own form does not count as one. */
     boolean hasPassword() {
         return password != null;
     }
 
-    /** The file of certificates that vouch for the server, or null for those of the platform. */
+    /** The file of trusted certificates, or null for those of the platform. */
     public @Nullable String certificates() {
         return certificates;
     }
 
-    /** Where the locks are. */
+    /** The key layout of the locks. */
     public KeyLayout keys() {
         return keys;
     }
 
-    /** By how many replicas an acquire is to be acknowledged. */
+    /** The required acknowledgement of an acquire by replicas. */
     public Acknowledgement acknowledgement() {
         return acknowledgement;
     }
 
-    /** Whether the server is to tell when the key of a hold changes. */
+    /** Whether the server notifies the client when the key of a hold changes. */
     boolean isToldAtOnce() {
         return toldAtOnce;
     }
 
-    /** The host alone. */
+    /** The host without the port. */
     public String host() {
         return host;
     }
@@ -275,12 +281,12 @@ public final class RedisUri {
         return port;
     }
 
-    /** The database, 0 unless named. */
+    /** The database, 0 by default. */
     public int database() {
         return database;
     }
 
-    /** Whether over TLS. */
+    /** Whether connections use TLS. */
     public boolean tls() {
         return tls;
     }
@@ -290,7 +296,7 @@ public final class RedisUri {
         return (host.indexOf(':') >= 0 ? "[" + host + "]" : host) + ":" + port;
     }
 
-    /** The server as people would name it: without user and password. */
+    /** The server for messages, without user and password. */
     @Override
     public String toString() {
         return (tls ? "rediss://" : "redis://") + address() + (database == 0 ? "" : "/" + database);

@@ -2,7 +2,7 @@ package io.leasehold.redis.topology;
 
 import io.leasehold.spi.LockRuntime;
 
-/** Delays between attempts to connect: from 10 ms, doubling to 0.64 s, the upper half of each at random. */
+/** The delays between attempts to connect: 10 ms, doubling up to 0.64 s; of each, the upper half is random. */
 final class Retry {
 
     private static final long FIRST_NANOS = 10_000_000L;

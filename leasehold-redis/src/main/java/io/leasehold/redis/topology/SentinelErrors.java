@@ -7,10 +7,10 @@ import io.leasehold.UnsafeStoreException;
 import io.leasehold.redis.wire.RedisErrors;
 import org.jspecify.annotations.Nullable;
 
-/** Turns what a Sentinel refuses into typed errors. */
+/** Converts refusals of a Sentinel to typed errors. */
 final class SentinelErrors {
 
-    /** The rights that Leasehold needs at a Sentinel, to be pasted after {@code ACL SETUSER name}. */
+    /** The rights that Leasehold needs at a Sentinel, to paste after {@code ACL SETUSER name}. */
     static final String RIGHTS = "&+switch-master +sentinel|get-master-addr-by-name +sentinel|master +sentinel|masters"
             + " +subscribe +ping";
 

@@ -16,24 +16,25 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks Sentinels who is the master, and hears from them when that changes.
+ * Asks Sentinels for the master and subscribes to its changes.
  *
- * <p>All of them are asked at once, and of the answers that come the one of the latest configuration epoch counts: a Sentinel on
- * the wrong side of a split goes on naming the former master.
+ * <p>All Sentinels are asked at once, and the answer with the latest configuration epoch counts: a Sentinel on the
+ * wrong side of a network partition continues to name the former master.
  *
- * <p>Each question is a new connection to each of them, and they get the most of those just when they must elect. So requests that
- * are not answered ask them together: one question at a time, and after it a pause, which grows while there is reason to ask. A
- * switch that they tell of ends the pause. State is guarded by {@code this}; listeners are called outside of it.
+ * <p>Each question opens a new connection to each Sentinel, and most questions arise just when the Sentinels must
+ * elect. Therefore unanswered requests share a question. Only one question runs at a time, followed by a pause, which
+ * grows while reasons to ask continue. A switch that a Sentinel reports ends the pause. State is guarded by {@code
+ * this}; listeners are called outside of it.
  */
 final class Sentinels implements Naming {
 
-    /** The time that the others get when one has answered. */
+    /** The time for the other Sentinels after one has answered. */
     private static final long GRACE_NANOS = 300_000_000L;
 
     private static final long ANSWER_NANOS = 2_000_000_000L;
     private static final String SWITCHED = "+switch-master";
 
-    /** The pause after the first question, as one between tries to connect: 40 to 80 ms. */
+    /** The pause after the first question, as a number of failed tries to connect: 40 to 80 ms. */
     private static final int FIRST_PAUSE = 3;
 
     private final Deployment where;
@@ -44,7 +45,7 @@ final class Sentinels implements Naming {
     private final Poll.Rules<NamedMaster> rules;
     private boolean asking;
     private boolean askAgain;
-    /** They have told of a switch since they were asked. */
+    /** Whether a Sentinel has reported a switch during the current question. */
     private boolean switched;
 
     private LockRuntime.@Nullable Timer pause;
@@ -52,9 +53,9 @@ final class Sentinels implements Naming {
     private boolean closed;
 
     /**
-     * The Sentinels of a deployment.
+     * Creates the object for the Sentinels of a deployment.
      *
-     * @param onNamed takes the master whenever they were asked since it may have changed
+     * @param onNamed gets the master after each question that a possible change caused
      */
     Sentinels(Deployment where, Driver driver, RedisErrors errors, LockRuntime runtime, Consumer<RedisUri> onNamed) {
         this.where = where;
@@ -104,7 +105,7 @@ final class Sentinels implements Naming {
         locate().whenComplete(this::asked);
     }
 
-    /** The same without a pause: they say so themselves. */
+    /** Asks without a pause, since a Sentinel itself has reported a switch. */
     private void askNow() {
         synchronized (this) {
             if (asking) {
@@ -126,7 +127,7 @@ final class Sentinels implements Naming {
                 onNamed.accept(master);
             }
         } finally {
-            // Whatever happens here, the next question does not depend on it.
+            // The next question must not depend on the success of this callback.
             rest();
         }
     }
@@ -158,7 +159,7 @@ final class Sentinels implements Naming {
         ask();
     }
 
-    /** One Sentinel's answer: the master and the epoch of its configuration. */
+    /** The answer of one Sentinel: the master and the epoch of its configuration. */
     private record NamedMaster(long epoch, String host, int port) {}
 
     @Override

@@ -6,13 +6,13 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The facts of a server, from its {@code INFO}.
+ * The facts of a server from its {@code INFO} answer.
  *
- * @param incarnation its run id: drawn anew at every start of the process
+ * @param incarnation its run id, which is new at every start of the process
  * @param version for example 7.0.9
  * @param mode standalone, cluster or sentinel
- * @param replica whether it follows another server and takes no writes
- * @param primary {@code host:port} of the server it follows, if it is a replica and says so
+ * @param replica whether it follows another server and accepts no writes
+ * @param primary {@code host:port} of the server that a replica follows, if it reports that
  */
 record ServerFacts(
         Incarnation incarnation,
@@ -25,9 +25,9 @@ record ServerFacts(
     private static final int OLDEST_MINOR = 2;
 
     /**
-     * Reads the answer.
+     * Reads an {@code INFO} answer.
      *
-     * @throws IllegalArgumentException if it has no run id
+     * @throws IllegalArgumentException if the answer has no run id
      */
     static ServerFacts parse(String info) {
         Map<String, String> fields = InfoText.fields(info);
@@ -44,8 +44,8 @@ record ServerFacts(
     }
 
     /**
-     * The kind of the server. By lines that only such a server has, since the field that names it in one word has other names elsewhere:
-     * {@code redis_mode}, with Valkey 8.0 and newer {@code server_mode}.
+     * Reads the mode of the server. It uses lines that only a server of that mode has, since the name of the mode field
+     * differs: {@code redis_mode}, and {@code server_mode} in Valkey 8.0 and newer.
      */
     private static String mode(Map<String, String> fields) {
         if (fields.containsKey("sentinel_masters")) {
@@ -57,12 +57,12 @@ record ServerFacts(
         return fields.getOrDefault("redis_mode", fields.getOrDefault("server_mode", "standalone"));
     }
 
-    /** Whether it is 6.2 or newer; Valkey and others report the Redis version they are compatible with. */
+    /** Whether the version is 6.2 or newer; Valkey and others report the Redis version they are compatible with. */
     boolean isRecentEnough() {
         return isAtLeast(OLDEST_MAJOR, OLDEST_MINOR);
     }
 
-    /** Whether it has what this version of Redis has. */
+    /** Whether the server is compatible with this version of Redis. */
     boolean isAtLeast(int wantedMajor, int wantedMinor) {
         String[] parts = version.split("\\.", -1);
         try {

@@ -7,10 +7,10 @@ import io.leasehold.spi.toolkit.Failure;
 import java.util.function.BooleanSupplier;
 
 /**
- * Finds out that the peer of a connection that mostly listens is gone without a word, by a ping every {@value #PING_SECONDS} s.
+ * Detects that the peer of a mostly listening connection has silently gone, with a ping every {@value #PING_SECONDS} s.
  *
- * <p>An error is a sign of life as well: a server that is busy, or that does not permit PING, has answered. The watch ends with its
- * connection and not before.
+ * <p>An error is also a sign of life: a server that is busy or does not permit PING has answered. The watch ends only
+ * with its connection.
  */
 final class SignsOfLife {
 
@@ -37,11 +37,11 @@ final class SignsOfLife {
     }
 
     /**
-     * Begins to watch.
+     * Starts to watch a connection.
      *
-     * @param errors of the node: a ping that it does not allow is an answer, and warned of
-     * @param isWanted whether this is still the connection of its owner
-     * @param end ends a connection from which nothing is heard
+     * @param errors the errors of the node; a ping that it does not permit is an answer and causes a warning
+     * @param isWanted whether the owner still uses this connection
+     * @param end closes a connection after silence
      */
     static void watch(
             LiveConnection connection,

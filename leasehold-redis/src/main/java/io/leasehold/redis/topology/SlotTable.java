@@ -8,10 +8,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which master serves which slot, as one node of a Cluster sees it. Immutable.
+ * The masters of all slots, as one node of a Cluster sees them. Immutable.
  *
- * <p>Of two views the one of the later epoch counts: a node on the wrong side of a split goes on claiming its slots. One without any
- * slot is none: that is what a node sees that was just reset.
+ * <p>Of two views, the one with the later epoch counts: a node on the wrong side of a network partition continues to
+ * claim its slots. A view without slots does not count: a node that was just reset has such a view.
  */
 final class SlotTable {
 
@@ -27,18 +27,18 @@ final class SlotTable {
         this.replicas = replicas;
     }
 
-    /** Before anything is known. */
+    /** The table before anything is known. */
     static SlotTable empty() {
         return new SlotTable(-1, new String[SLOTS], Set.of());
     }
 
     /**
-     * Reads what a node says.
+     * Reads the view of a node.
      *
-     * @param asked the host under which the node was reached, for what it does not know of itself
+     * @param asked the host at which the node was reached, for entries in which the node does not know its own host
      * @param slots the answer to {@code CLUSTER SLOTS}
      * @param info the answer to {@code CLUSTER INFO}
-     * @throws RuntimeException if they are no such answers
+     * @throws RuntimeException if the answers have another form
      */
     static SlotTable parse(String asked, List<?> slots, String info) {
         String epoch = InfoText.fields(info).getOrDefault("cluster_current_epoch", "0");
@@ -59,12 +59,12 @@ final class SlotTable {
         return address(host(host == null ? "" : host.toString(), asked), ((Long) node.get(1)).intValue());
     }
 
-    /** The host that a node names; where it does not know it, the host under which that node was reached. */
+    /** The host that a node names, or the host at which the node was reached if it does not know its own. */
     static String host(String told, String asked) {
         return told.isEmpty() || told.equals("?") ? asked : told;
     }
 
-    /** As {@link RedisUri#address()} writes it. */
+    /** The address in the form of {@link RedisUri#address()}. */
     static String address(String host, int port) {
         return (host.indexOf(':') >= 0 ? "[" + host + "]" : host) + ":" + port;
     }
@@ -74,7 +74,7 @@ final class SlotTable {
         return epoch >= other.epoch;
     }
 
-    /** Whether of these two views this one counts. */
+    /** Whether this view counts, of these two. */
     boolean isPreferredTo(SlotTable other) {
         int served = served();
         int servedOther = other.served();
@@ -84,12 +84,12 @@ final class SlotTable {
         return epoch > other.epoch;
     }
 
-    /** Whether it is any node's view but that of one which knows of no slots. */
+    /** Whether the view has any slots. */
     boolean isAny() {
         return served() > 0;
     }
 
-    /** The slots that have a master. */
+    /** The number of slots that have a master. */
     int served() {
         return (int) Arrays.stream(masters).filter(master -> master != null).count();
     }
@@ -100,7 +100,7 @@ final class SlotTable {
         return masters[slot];
     }
 
-    /** This view, but for one slot of which something newer was heard. */
+    /** This view with newer knowledge of one slot. */
     SlotTable with(int slot, String master) {
         @Nullable String[] changed = masters.clone();
         changed[slot] = master;
@@ -118,7 +118,7 @@ final class SlotTable {
         return all;
     }
 
-    /** All nodes that could be asked. */
+    /** All known nodes. */
     Set<String> everybody() {
         Set<String> all = masters();
         all.addAll(replicas);

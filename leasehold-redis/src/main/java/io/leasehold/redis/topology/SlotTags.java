@@ -3,7 +3,7 @@ package io.leasehold.redis.topology;
 import java.util.Arrays;
 import java.util.List;
 
-/** For each slot of a Cluster the first of the texts 0, 1, 2, … that belongs to it: part of the wire format. */
+/** For each slot of a Cluster, the first of the texts 0, 1, 2, … that has this slot. Part of the wire format. */
 final class SlotTags {
 
     private static final List<String> TAGS = find();

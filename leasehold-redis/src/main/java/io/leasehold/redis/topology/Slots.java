@@ -2,7 +2,10 @@ package io.leasehold.redis.topology;
 
 import java.nio.charset.StandardCharsets;
 
-/** The slot of a key of a Cluster: CRC-16 (XMODEM) of its hash tag, or of all of it; keys are sent as UTF-8. */
+/**
+ * The slot of a key of a Cluster: the CRC-16 (XMODEM) of its hash tag, or of the whole key without one. Keys are sent
+ * as UTF-8.
+ */
 final class Slots {
 
     static final int COUNT = 16_384;
@@ -31,7 +34,7 @@ final class Slots {
         int open = indexOf(bytes, '{', 0);
         if (open >= 0) {
             int close = indexOf(bytes, '}', open + 1);
-            // Empty braces are no tag.
+            // Empty braces are not a tag.
             if (close > open + 1) {
                 from = open + 1;
                 to = close;

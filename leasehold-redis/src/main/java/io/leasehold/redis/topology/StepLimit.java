@@ -9,7 +9,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 
-/** The time limit of a step that a driver may never end, or that may throw in place of an answer. */
+/** The time limit of a step that a driver may never complete or that may throw in place of an answer. */
 final class StepLimit {
 
     private static final long PUSHES_NANOS = 3_000_000_000L;
@@ -17,10 +17,10 @@ final class StepLimit {
     private StepLimit() {}
 
     /**
-     * Takes a step; fails if it throws, or is not done in time.
+     * Starts a step. The future fails if the step throws or does not complete in time.
      *
-     * @param late the failure where it takes too long
-     * @param unwanted takes what comes after that
+     * @param late makes the failure of a step that takes too long
+     * @param unwanted gets a result that comes after the limit
      */
     static <T> CompletableFuture<T> of(
             Supplier<CompletableFuture<T>> step,
@@ -45,7 +45,10 @@ final class StepLimit {
         return limited;
     }
 
-    /** Asks over a connection of its own, which ends with the answer; in time, also where the connection does not come. */
+    /**
+     * Sends a question over a separate connection, which is closed after the answer. The limit includes the time to
+     * connect.
+     */
     static <T> CompletableFuture<T> ofQuestion(
             Driver driver,
             RedisUri server,
@@ -63,18 +66,21 @@ final class StepLimit {
                 late,
                 unwanted -> {},
                 runtime);
-        // Also one that comes after the limit, or that says nothing.
+        // Also close a connection that comes after the limit or that does not answer.
         answer.whenComplete((done, error) -> made.thenAccept(RedisConnection::close));
         return answer;
     }
 
-    /** Makes a connection for pushes within 3 s: its credentials are asked for, and the driver's limit begins after that. */
+    /**
+     * Opens a connection for pushes within 3 s. The limit includes the request for the credentials, after which the
+     * driver's own limit starts.
+     */
     static CompletableFuture<PushConnection> ofPushes(
             Driver driver, RedisUri server, RedisErrors errors, LockRuntime runtime) {
         return listening(() -> driver.connectForPushes(server), errors, runtime);
     }
 
-    /** Makes a connection that tells of changes to keys, in the same time. */
+    /** Opens a connection that reports changes to keys, with the same limit. */
     static CompletableFuture<TrackingConnection> ofTracking(
             Driver driver, RedisUri server, RedisErrors errors, LockRuntime runtime) {
         return listening(() -> driver.connectForTracking(server), errors, runtime);

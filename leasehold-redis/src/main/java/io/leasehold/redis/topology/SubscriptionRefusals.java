@@ -8,7 +8,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Explains why a connection is not subscribed, and warns once if that is for lack of a right, or will not pass by itself. Safe for all threads. */
+/**
+ * Explains why a connection is not subscribed. Warns once if a right is missing or the reason is permanent. Safe for
+ * all threads.
+ */
 final class SubscriptionRefusals {
 
     private static final Logger LOG = LoggerFactory.getLogger(SubscriptionRefusals.class);

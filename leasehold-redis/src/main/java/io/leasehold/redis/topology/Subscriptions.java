@@ -6,9 +6,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
 /**
- * The one subscription of a client to a node: a {@link LastingConnection} with one channel, made when the first waiter needs it.
+ * The one subscription of a client to a node: a {@link LastingConnection} with one channel. It is made when the first
+ * waiter needs it.
  *
- * <p>While it is down nobody may rely on being woken; messages sent meanwhile are lost.
+ * <p>While it is down, no waiter may rely on wake-ups: messages of that time are lost.
  */
 final class Subscriptions implements WakeUps {
 
@@ -16,11 +17,11 @@ final class Subscriptions implements WakeUps {
     private final LastingConnection<PushConnection> kept;
 
     /**
-     * A subscription that is not made yet.
+     * Creates the object; the subscription is not made yet.
      *
-     * @param locator says where the server is, each time anew
-     * @param purpose what is subscribed to, for messages
-     * @param onMessage takes each message, on the connection's thread
+     * @param locator finds the address of the server before each connection
+     * @param purpose the subject of the subscription, for messages
+     * @param onMessage gets each message, on the connection's thread
      */
     Subscriptions(
             Driver driver,
@@ -70,12 +71,12 @@ final class Subscriptions implements WakeUps {
         return kept.started();
     }
 
-    /** The server may be elsewhere now: what it publishes is not heard at the former place. */
+    /** Closes the subscription if the server has moved: messages do not arrive at the former address. */
     void leaveUnlessStillThere() {
         kept.leaveUnlessStillThere();
     }
 
-    /** Makes no more subscriptions; the last one ends with the driver. */
+    /** Makes no more subscriptions; the driver closes the last one. */
     @Override
     public void close() {
         kept.close();

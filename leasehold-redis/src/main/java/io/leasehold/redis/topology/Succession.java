@@ -1,12 +1,15 @@
 package io.leasehold.redis.topology;
 
 /**
- * Which of the tables that are read replaces the one in use. One of an earlier epoch counts only when no node that answers has known
- * the later one for a while: the Cluster was made anew. Pure but for what it remembers; guarded by its owner.
+ * Decides which slot table replaces the one in use. A table of an earlier epoch counts only if for a while no answering
+ * node has known the later epoch: the Cluster was created anew. Pure except for its memory; guarded by its owner.
  */
 final class Succession {
 
-    /** How long no node that answers may know our table's epoch before a table of an earlier epoch replaces it. */
+    /**
+     * How long the epoch of the table in use must be unknown to every answering node before a table of an earlier epoch
+     * replaces it.
+     */
     private static final long FORGOTTEN_NANOS = 1_000_000_000L;
 
     private boolean forgotten;
@@ -16,7 +19,7 @@ final class Succession {
     enum Verdict {
         STAYS,
         IS_REPLACED,
-        /** By one of an earlier epoch. */
+        /** Replaced by a table of an earlier epoch. */
         IS_FORGOTTEN
     }
 
@@ -37,7 +40,7 @@ final class Succession {
         return Verdict.IS_FORGOTTEN;
     }
 
-    /** Whether no node that answered last knew the epoch of the table in use: it has to be read again. */
+    /** Whether no node of the last reading knew the epoch of the table in use, so that it must be read again. */
     boolean isInDoubt() {
         return forgotten;
     }

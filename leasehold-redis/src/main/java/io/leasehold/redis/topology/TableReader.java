@@ -10,15 +10,15 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the table of slots: asks all nodes that can be reached, at once, and takes the latest of their views. */
+/** Reads the slot table: asks all reachable nodes at once and takes the latest of their views. */
 final class TableReader {
 
-    /** The time that the others get when one has answered that knows as much as this client. */
+    /** The time for the other nodes after one has answered that knows as much as this client. */
     private static final long GRACE_NANOS = 100_000_000L;
 
     private static final long ANSWER_NANOS = 3_000_000_000L;
 
-    /** With the connection, whose credentials may never come. */
+    /** The time limit including the connection, whose credentials may never come. */
     private static final long VISIT_NANOS = 2 * ANSWER_NANOS;
 
     private final Driver driver;
@@ -32,9 +32,10 @@ final class TableReader {
     }
 
     /**
-     * The latest view of the nodes we are linked to; of the others too, if none of those knows as much as we do.
+     * Reads the latest view of the linked nodes. If none of them knows as much as this client, asks the other nodes
+     * too.
      *
-     * @param known the table that is in use: an older view counts only when all have answered or had their time
+     * @param known the table in use; an older view counts only when all nodes have answered or had their time
      */
     CompletableFuture<SlotTable> latest(List<Link> live, List<RedisUri> others, SlotTable known) {
         if (live.isEmpty()) {
@@ -64,7 +65,7 @@ final class TableReader {
                 : CompletableFuture.failedFuture(reason);
     }
 
-    /** The latest view of nodes we are not linked to. */
+    /** Reads the latest view of nodes without a link. */
     CompletableFuture<SlotTable> first(List<RedisUri> nodes, SlotTable known) {
         return merged(nodes.stream().map(this::visit).toList(), known);
     }

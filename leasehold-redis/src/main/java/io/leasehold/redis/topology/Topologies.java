@@ -5,12 +5,12 @@ import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.CredentialsDesk;
 
-/** Makes the topology that a store URI names. */
+/** Creates the topology of a deployment. */
 public final class Topologies {
 
     private Topologies() {}
 
-    /** The topology of a deployment, over a driver that is closed with it; nothing is connected yet. */
+    /** Creates the topology of a deployment. The topology closes the driver; nothing is connected yet. */
     public static Topology of(Deployment where, Driver driver, RedisErrors errors, LockRuntime runtime) {
         CredentialsProvider credentials = where.credentials();
         if (credentials != null) {

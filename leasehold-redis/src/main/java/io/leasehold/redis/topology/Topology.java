@@ -7,85 +7,86 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Leads each key to the server that serves it now, and only ever to a master: what a replica says may be old.
+ * Finds the server that serves a key now. The server is always a master, since the data of a replica may be stale.
  *
  * <p>Safe for all threads.
  */
 public interface Topology extends AutoCloseable {
 
     /**
-     * Connects.
+     * Connects to the deployment.
      *
-     * @return fails with a {@link LockStoreException} that says why that cannot be
+     * @return fails with a {@link LockStoreException} that gives the reason
      */
     CompletableFuture<Void> open();
 
-    /** After {@link #open} has failed: goes on trying. */
+    /** Keeps trying to connect after {@link #open} has failed. */
     void keepTrying();
 
-    /** Registers the listener for a server that can be reached again. */
+    /** Registers the listener that is called when a server becomes reachable again. */
     void onReconnected(Runnable listener);
 
-    /** The link to the server that serves this key, or null while there is none. */
+    /** The link to the server that serves this key, or null while no link exists. */
     @Nullable
     Link current(String key);
 
-    /** Why there is none, if that is known. */
+    /** The reason why no link exists, or null if it is unknown. */
     @Nullable
     LockStoreException failure(String key);
 
     /**
-     * Links to all masters, each key being served by one of them.
+     * The links to all masters, which together serve all keys.
      *
-     * @throws LockStoreException if one of them is missing
+     * @throws LockStoreException if the link to a master is missing
      */
     List<Link> everywhere();
 
-    /** Links to the masters that can be reached now, at least one of them after {@link #open}. */
+    /** The links to the masters that are reachable now; at least one after {@link #open}. */
     List<Link> connected();
 
-    /** The part that serves this key: parts have clocks and lives of their own. */
+    /** The part of the deployment that serves this key. Each part has its own clock and its own lives. */
     default String part(String key) {
         return "";
     }
 
-    /** Whether one script may name all these keys. */
+    /** Whether one script may use all these keys. */
     default boolean isTogether(List<String> keys) {
         return true;
     }
 
-    /** A text that shares its slot with the key, if it stands in braces; empty where there are no slots. */
+    /** A text that, in braces, has the same slot as the key; empty if the deployment has no slots. */
     default String slotTag(String key) {
         return "";
     }
 
-    /** All such texts; empty where there are no slots. */
+    /** All such texts; empty if the deployment has no slots. */
     default List<String> slotTags() {
         return List.of();
     }
 
     /**
-     * A server refused a request with an error. If that says where it belongs, the way there.
+     * Finds the way to another server if the error of a refused request names one.
      *
-     * @return null if the error stands; else fails with a {@link LockStoreException}, or leads on
+     * @return null if the error is final; else a future with the detour, which may fail with a {@link
+     *     LockStoreException}
      */
     @Nullable
     CompletableFuture<Detour> detour(String key, Link asked, String error);
 
     /**
-     * Where a request is to be sent instead.
+     * The server that a refused request goes to next.
      *
-     * @param asking whether the server has the slot only in part, and has to be told that we know
+     * @param asking whether the server has the slot only in part, so that {@code ASKING} must precede the request
      */
     record Detour(Link link, boolean asking) {}
 
-    /** A request was not answered in time: looks whether another server has taken over. */
+    /** Checks whether another server has taken over, after a request was not answered in time. */
     void unanswered(Link link);
 
-    /** The pushes to this client. */
+    /** Creates the wake-ups of this client. */
     WakeUps wakeUps(Consumer<String> onMessage);
 
-    /** The tracking of keys, which is not begun yet; for a deployment with one master. */
+    /** Creates the tracking of keys, which is not started yet; for deployments with one master. */
     default Tracking tracking(Tracking.Listener listener) {
         throw new UnsupportedOperationException("toldAtOnce is for deployments with one master");
     }

@@ -4,25 +4,35 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Lets the master tell this client of changes to keys that it has read, over a connection of its own. Safe for all threads. */
+/**
+ * Lets the master report changes to keys that this client has read, over a separate connection. Safe for all threads.
+ */
 public interface Tracking extends AutoCloseable {
 
-    /** The listener, on the connection's thread; each method returns at once. */
+    /** The listener. It is called on the connection's thread; each method returns at once. */
     interface Listener {
-        /** The master tells from now on, of what is read from now on; what was told before may not have been heard. */
+        /**
+         * Notes that the master reports changes to keys that are read from now on. Earlier reports may have been lost.
+         */
         void began();
 
-        /** The master tells nothing for now. */
+        /** Notes that the master reports nothing for now. */
         void ended();
 
-        /** This key has changed, or is gone; null if all may be gone. It is told of again once it is read again. */
+        /**
+         * Notes that this key has changed or was deleted; null if all keys may be gone. The master reports the key
+         * again only after the next reading.
+         */
         void changed(@Nullable String key);
     }
 
-    /** Begins to connect. */
+    /** Starts to connect. */
     void start();
 
-    /** Reads keys, so that their next change is told; a value is null for a key that is not there or is no string. */
+    /**
+     * Reads keys, so that the master reports their next change. The value is null for a key that does not exist or is
+     * not a string.
+     */
     CompletableFuture<List<@Nullable String>> values(List<String> keys);
 
     @Override

@@ -6,12 +6,12 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The locks that others wanted lately: what is asked about them is asked whole, so that no round trip is lost to a common case that is
- * not there. A memory that is wrong costs one, and no more. Safe for all threads.
+ * The locks that other clients wanted recently. Calls for them are sent whole, so that no round trip is wasted on a
+ * common case that does not apply. A wrong entry costs one round trip at most. Safe for all threads.
  */
 final class UnusualLocks {
 
-    /** So much memory and no more; with more of them each is found out anew. */
+    /** Limits the memory: with more locks the set is cleared, and each lock is discovered again. */
     static final int MAX_LOCKS = 1_024;
 
     private final Set<String> locks = ConcurrentHashMap.newKeySet();
@@ -27,7 +27,9 @@ final class UnusualLocks {
         locks.add(lock);
     }
 
-    /** The answer to a whole request: where it is that of a grant while nobody else wanted the lock, the lock is as others are. */
+    /**
+     * Reads the answer to a whole request: if it is a grant while no other client wanted the lock, removes the lock.
+     */
     void heed(String lock, @Nullable List<Object> reply) {
         if (reply != null && reply.size() == 2 && isNumber(reply.get(0))) {
             locks.remove(lock);

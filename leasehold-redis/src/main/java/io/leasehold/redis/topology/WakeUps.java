@@ -2,24 +2,26 @@ package io.leasehold.redis.topology;
 
 import java.util.concurrent.CompletableFuture;
 
-/** How a client is told of locks that became free: by channels that it subscribes to when the first waiter needs them. */
+/** The wake-ups of a client for released locks: channels to which it subscribes when the first waiter needs them. */
 public interface WakeUps extends AutoCloseable {
 
     /** The channel for this lock. */
     String channel(String lockKey);
 
-    /** The same for who is told of it over so long a time without asking again. */
+    /** The channel for a waiter that relies on it for this long without a new request. */
     default String channel(String lockKey, long placeNanos) {
         return channel(lockKey);
     }
 
-    /** Whether its messages come now. */
+    /** Whether the channel of this lock is subscribed now. */
     boolean isLive(String lockKey);
 
-    /** Begins to subscribe; completes with whether messages come, after the first try at the latest. */
+    /**
+     * Starts to subscribe. The future completes after the first try at the latest, and says whether messages arrive.
+     */
     CompletableFuture<Boolean> started(String lockKey);
 
-    /** Registers the listener for messages that come again after some may have been lost. */
+    /** Registers the listener that is called when messages arrive again after some may have been lost. */
     void onResubscribed(Runnable listener);
 
     @Override

@@ -1,4 +1,4 @@
-/** Which servers there are, and the connections to them. */
+/** The servers of a deployment and the connections to them. */
 @NullMarked
 package io.leasehold.redis.topology;
 

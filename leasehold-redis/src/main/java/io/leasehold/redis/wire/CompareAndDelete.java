@@ -2,19 +2,19 @@ package io.leasehold.redis.wire;
 
 import java.util.Map;
 
-/** How a server deletes a key if it has a certain value: by a command of its own, or by a script. */
+/** The way in which a server deletes a key that has a certain value: its own command, or a script. */
 public enum CompareAndDelete {
     /** {@code DELEX key IFEQ value}, Redis 8.4 and newer. */
     DELEX,
     /** {@code DELIFEQ key value}, Valkey 9.0 and newer. */
     DELIFEQ,
-    /** {@code plain_release.lua}, everywhere. */
+    /** {@code plain_release.lua}, on every server. */
     SCRIPT;
 
     /**
      * The command.
      *
-     * @throws IllegalStateException if there is none, but the script
+     * @throws IllegalStateException if the server has no such command and needs the script
      */
     public PlainCommand<Long> command(String key, String value) {
         return switch (this) {
@@ -24,7 +24,7 @@ public enum CompareAndDelete {
         };
     }
 
-    /** The way of a server with this {@code INFO server}; in doubt the script. */
+    /** Chooses the way for a server with this {@code INFO server} answer; in doubt the script. */
     public static CompareAndDelete of(String info) {
         Map<String, String> fields = InfoText.fields(info);
         // Valkey also reports the version of Redis that it is compatible with.

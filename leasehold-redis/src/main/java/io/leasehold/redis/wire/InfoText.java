@@ -8,7 +8,7 @@ public final class InfoText {
 
     private InfoText() {}
 
-    /** Its {@code name:value} lines. */
+    /** Reads its {@code name:value} lines. */
     public static Map<String, String> fields(String info) {
         Map<String, String> fields = new HashMap<>();
         info.lines().forEach(line -> {

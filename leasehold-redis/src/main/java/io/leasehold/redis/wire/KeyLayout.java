@@ -6,17 +6,18 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a lock and its side keys are: a template in which {@code *} stands for the name, {@code lock:{*}} unless another
- * one is chosen, down to {@code *}, the name itself.
+ * The keys of a lock, from a template in which {@code *} stands for the name. The default is {@code lock:{*}}; the
+ * shortest template is {@code *}, the name itself.
  *
- * <p>The slot of a key is that of its <i>tag</i>, the text between its first opening brace and the next closing one, if
- * that is not empty, else that of the whole key. Side keys share the slot of the lock: they follow the lock key where it has a
- * tag ({@code lock:{x}:fence}), else they make it their tag (<code>&#123;x&#125;:fence</code>).
+ * <p>The <i>tag</i> of a key is the text between its first opening brace and the next closing one, if that text is not
+ * empty. The slot of a key is the slot of its tag, or of the whole key if it has no tag. Side keys share the slot of
+ * the lock. If the lock key has a tag, they append to it ({@code lock:{x}:fence}); else they use it as their tag
+ * (<code>&#123;x&#125;:fence</code>).
  *
- * <p>In the form <code>&#123;*&#125;</code> a name that begins with <code>&#125;</code> is written with {@code %7D}, and one that
- * begins with {@code %} with {@code %25}, so that the name is always the tag and no two names share a key. Nothing else is
- * escaped. The other forms take a name as it is, and {@linkplain #refusal refuse} the few that would share a key with
- * something else, or could have no side keys. Immutable.
+ * <p>In the form <code>&#123;*&#125;</code> a leading <code>&#125;</code> of a name becomes {@code %7D}, and a leading
+ * {@code %} becomes {@code %25}. Thus the name is always the tag, and no two names share a key. No other character is
+ * escaped. The other forms use a name unchanged. They {@linkplain #refusal refuse} the few names whose key has another
+ * use or could not have side keys. Immutable.
  */
 public final class KeyLayout {
 
@@ -24,7 +25,10 @@ public final class KeyLayout {
     private static final String MARKER = "lock:member";
     private static final int LONGEST_TEMPLATE = 200;
 
-    /** Before and after the name: no braces, or one pair around the name, or one whole tag before it. */
+    /**
+     * The parts before and after the name: without braces, with one pair around the name, or with one whole tag before
+     * it.
+     */
     private static final Pattern BEFORE = Pattern.compile("[^{}]*(\\{|\\{[^{}]+}[^{}]*)?");
 
     private static final Pattern AFTER = Pattern.compile("}?[^{}]*");
@@ -42,7 +46,7 @@ public final class KeyLayout {
         this.around = before.endsWith("{");
     }
 
-    /** {@code lock:{*}}. */
+    /** The layout {@code lock:{*}}. */
     public static KeyLayout standard() {
         return STANDARD;
     }
@@ -50,8 +54,9 @@ public final class KeyLayout {
     /**
      * The layout of a template.
      *
-     * @throws IllegalArgumentException if it has not exactly one {@code *}, has braces in other places than around it or
-     *     as one tag before it, begins like the keys of another kind of lock, or would make every lock a side key
+     * @throws IllegalArgumentException if the template does not have exactly one {@code *}; if it has braces that are
+     *     neither around the {@code *} nor one tag before it; if it begins like the keys of another kind of lock; or if
+     *     it would make every lock a side key
      */
     public static KeyLayout of(String template) {
         int star = template.indexOf('*');
@@ -99,9 +104,9 @@ public final class KeyLayout {
     }
 
     /**
-     * The key whose value is the hold.
+     * The lock key, whose value is the hold.
      *
-     * @throws IllegalArgumentException if the template and this name make no key: see {@link #refusal}
+     * @throws IllegalArgumentException if this name cannot be used with the template: see {@link #refusal}
      */
     public String lock(LockName name) {
         String refusal = refusal(name);
@@ -111,7 +116,9 @@ public final class KeyLayout {
         return key(name);
     }
 
-    /** The key that a name would have, refused or not: for finding out where that would be served, and nothing else. */
+    /**
+     * The key that a name would have, even if the name is refused. Use it only to find the server that would serve it.
+     */
     public String place(LockName name) {
         return key(name);
     }
@@ -162,12 +169,12 @@ public final class KeyLayout {
         return new String[] {lockKey, fence(lockKey), queued(lockKey), behind(lockKey), wanted(lockKey)};
     }
 
-    /** The first of these keys: what a lock needs for which no client waits. */
+    /** The first of these keys: enough for a lock without waiting clients. */
     public static String[] grantKeys(String lockKey) {
         return new String[] {lockKey, fence(lockKey), queued(lockKey)};
     }
 
-    /** The last of these keys: those of the queue. */
+    /** The last of these keys: the keys of the queue. */
     public static String[] queueKeys(String lockKey) {
         return new String[] {queued(lockKey), behind(lockKey), wanted(lockKey)};
     }
@@ -181,51 +188,51 @@ public final class KeyLayout {
         return side(lockKey, ":fence");
     }
 
-    /** The key of the front of the queue, which exists whenever one is not empty. */
+    /** The key of the front of the queue, which exists whenever the queue is not empty. */
     public static String queued(String lockKey) {
         return side(lockKey, ":queued");
     }
 
-    /** The key of the order of those behind the front. */
+    /** The key of the order of the waiters behind the front. */
     public static String behind(String lockKey) {
         return side(lockKey, ":behind");
     }
 
-    /** The key of what those behind the front asked for. */
+    /** The key of the requests of the waiters behind the front. */
     public static String wanted(String lockKey) {
         return side(lockKey, ":wanted");
     }
 
-    /** The key of those who want to be woken at a member of a set. */
+    /** The key of the clients that a member of a set wakes. */
     public static String watchers(String lockKey) {
         return side(lockKey, ":watchers");
     }
 
-    /** The key of what a client tells of itself. */
+    /** The key under which a client announces itself. */
     public static String client(String holderId) {
         return "lock:client:" + holderId;
     }
 
-    /** The key that tells since when a member of a set remembers. */
+    /** The key that says since when a member of a set has kept its data. */
     public static String marker() {
         return MARKER;
     }
 
     /**
-     * The same for one slot of a Cluster, each of which may have a life of its own.
+     * The same key for one slot of a Cluster, since each slot may have its own life.
      *
-     * @param slotTag a text that belongs to the slot, or empty for a member that is one server
+     * @param slotTag a text whose slot it is, or empty for a member that is one server
      */
     public static String marker(String slotTag) {
         return slotTag.isEmpty() ? marker() : marker() + ":{" + slotTag + "}";
     }
 
-    /** Whether this key is one of those that {@link #marker(String)} names. */
+    /** Whether {@link #marker(String)} can name this key. */
     public static boolean isMarker(String key) {
         return key.equals(MARKER) || key.startsWith(MARKER + ":{");
     }
 
-    /** The key of the lock that this key stands beside, or null if it stands beside none. */
+    /** The lock key that this side key belongs to, or null if it is not a side key. */
     public @Nullable String lockBeside(String key) {
         for (String side : SIDE) {
             if (key.endsWith(side)) {
@@ -243,7 +250,10 @@ public final class KeyLayout {
         return null;
     }
 
-    /** A pattern for {@code SCAN} that finds every key of ours, and where names stand alone others as well. */
+    /**
+     * A pattern for {@code SCAN} that finds every key of Leasehold. If the template is not the standard one, it may
+     * also find other keys.
+     */
     public String scanPattern() {
         if (equals(STANDARD)) {
             return "lock:*";
@@ -251,12 +261,12 @@ public final class KeyLayout {
         return tag(before + "x" + after) == null ? "*" : literally(before) + "*";
     }
 
-    /** Whether all keys that {@link #scanPattern()} finds are ours. */
+    /** Whether all keys that {@link #scanPattern()} finds are keys of Leasehold. */
     public boolean isAlone() {
         return equals(STANDARD);
     }
 
-    /** The name whose lock key this is, or null if it is no lock key. */
+    /** The name whose lock key this is, or null if it is not a lock key. */
     public @Nullable LockName nameOf(String key) {
         if (!key.startsWith(before) || !key.endsWith(after) || key.length() <= before.length() + after.length()) {
             return null;
@@ -287,17 +297,17 @@ public final class KeyLayout {
         };
     }
 
-    /** A pattern for {@code SCAN} that finds the key of every lock whose name, as it is written, matches {@code names}. */
+    /** A pattern for {@code SCAN} that finds the key of every lock whose written name matches {@code names}. */
     String keyPattern(String names) {
         return literally(before) + names + literally(after);
     }
 
-    /** Whether the first character of a name may be written differently in its key. */
+    /** Whether the key may contain the first character of a name in escaped form. */
     boolean isEscaping() {
         return around;
     }
 
-    /** The rights on keys that an ACL must give, so that locks of every name can be used. */
+    /** The rights on keys that an ACL must grant for locks of every name. */
     public String keyRights() {
         String own = "~" + literally(before) + "*";
         return before.isEmpty() || tag(before + "x" + after) != null ? own : own + " ~{" + literally(before) + "*";

@@ -9,13 +9,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * The value of a lock key: {@code <owner token>:<fencing token>:<holder id>}.
  *
- * <p>A client that knows the owner token can release the lock, so it does not leave the server again: replies carry what
- * follows it. A value of any other form was written by a foreign client, and is never shown: it is that client's
- * secret.
+ * <p>A client that knows the owner token can release the lock, so the server never returns the token: replies carry
+ * only the text after it. If a value has any other form, a foreign client wrote it. Leasehold never shows such a value,
+ * since it is that client's secret.
  */
 public final class LockValue {
 
-    /** The holder id under which every stranger appears. */
+    /** The holder id that Leasehold shows for every foreign client. */
     public static final String FOREIGN = "foreign client";
 
     private static final int MAX_SHOWN = 200;
@@ -27,17 +27,17 @@ public final class LockValue {
         return beginning(owner, fencingToken) + holderId;
     }
 
-    /** The beginning of the value of a grant: no other owner's, and no other token's, is the same. */
+    /** The beginning of the value of a grant. It differs for every other owner and every other fencing token. */
     public static String beginning(OwnerToken owner, long fencingToken) {
         return owner.hex() + ":" + fencingToken + ":";
     }
 
     /**
-     * Reads what a script tells of a holder.
+     * Reads the holder from the reply of a script.
      *
      * @param state {@code lock} or {@code foreign}
      * @param text {@code <fencing token>:<holder id>}, or the type of a foreign key
-     * @param pttlMillis the remaining ttl, negative if there is no end
+     * @param pttlMillis the remaining ttl, negative if the key does not expire
      */
     static Holder holder(String state, String text, long pttlMillis) {
         @Nullable Duration remaining = pttlMillis < 0 ? null : Duration.ofMillis(pttlMillis);
@@ -56,7 +56,7 @@ public final class LockValue {
                 : OptionalLong.of(Long.parseLong(digits));
     }
 
-    /** Others wrote it: control characters and endless texts are not passed on to terminals and logs. */
+    /** Makes a text of another program safe for terminals and logs: without control characters and not too long. */
     static String shown(String text) {
         StringBuilder shown = new StringBuilder(Math.min(text.length(), MAX_SHOWN));
         text.codePoints().limit(MAX_SHOWN).forEach(c -> shown.appendCodePoint(Character.isISOControl(c) ? '?' : c));

@@ -12,10 +12,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** A script: a {@code .lua} file whose header is its contract, known to the server by its digest. */
+/** A script: a {@code .lua} file, whose header is its contract. The server knows it by its digest. */
 public final class LuaScript {
 
-    /** A line that stands for the file {@code shared/NAME.lua}. */
+    /** A line that includes the file {@code shared/NAME.lua}. */
     private static final Pattern SHARED = Pattern.compile("(?m)^-- shared: (\\w+)\n");
 
     /** Proposes a ballot. */
@@ -24,39 +24,39 @@ public final class LuaScript {
     /** The common case of {@link #ACQUIRE}. */
     public static final LuaScript ACQUIRE_FREE = load("acquire_free.lua");
 
-    /** The common case of {@link #ACQUIRE} for several callers, each for itself. */
+    /** The common case of {@link #ACQUIRE} for several callers, each of which succeeds or fails on its own. */
     public static final LuaScript ACQUIRE_MANY = load("acquire_many.lua");
 
     /** Proposes a ballot for several locks at once. */
     public static final LuaScript ACQUIRE_ALL = load("acquire_all.lua");
-    /** Ends an owner token. */
+    /** Ends the hold of an owner token. */
     public static final LuaScript RELEASE = load("release.lua");
     /** The common case of {@link #RELEASE}. */
     public static final LuaScript RELEASE_HELD = load("release_held.lua");
-    /** The common case of {@link #RELEASE} for several callers, each for itself. */
+    /** The common case of {@link #RELEASE} for several callers, each of which succeeds or fails on its own. */
     public static final LuaScript RELEASE_MANY = load("release_many.lua");
 
-    /** Ends a hold by its one key, while a slot is being moved. */
+    /** Ends a hold with the lock key alone, while the slot moves to another master. */
     public static final LuaScript RELEASE_KEY = load("release_key.lua");
-    /** Raises a fence by its one key, while a slot is being moved. */
+    /** Raises a fence with its key alone, while the slot moves to another master. */
     public static final LuaScript RAISE_FENCE = load("raise_fence.lua");
-    /** Keeps locks for a ttl more. */
+    /** Extends locks by one ttl. */
     public static final LuaScript RENEW = load("renew.lua");
-    /** Tells who holds. */
+    /** Reads the holder of a lock. */
     public static final LuaScript INSPECT = load("inspect.lua");
-    /** Tells who waits. */
+    /** Reads the waiters of a lock. */
     public static final LuaScript WAITERS = load("waiters.lua");
-    /** Takes a lock away. */
+    /** Removes a lock on behalf of an operator. */
     public static final LuaScript FORCE_RELEASE = load("force_release.lua");
     /** Proposes a ballot to a member of a set. */
     public static final LuaScript MEMBER_ACQUIRE = load("member_acquire.lua");
-    /** Ends an owner token at a member of a set. */
+    /** Ends the hold of an owner token at a member of a set. */
     public static final LuaScript MEMBER_RELEASE = load("member_release.lua");
-    /** Tells a member of a set since when it remembers. */
+    /** Tells a member of a set the time since when it has kept its data. */
     public static final LuaScript MEMBER_BIRTH = load("member_birth.lua");
-    /** Takes a lock without fence and queue, or finds that it was taken. */
+    /** Acquires a lock without a fence and without a queue, or finds that an earlier request has acquired it. */
     public static final LuaScript PLAIN_ACQUIRE = load("plain_acquire.lua");
-    /** Compares and deletes. */
+    /** Deletes a key if it has the given value. */
     public static final LuaScript PLAIN_RELEASE = load("plain_release.lua");
 
     private static final List<LuaScript> ALL = List.of(
@@ -89,7 +89,7 @@ public final class LuaScript {
         this.sha1 = sha1(text);
     }
 
-    /** With what it shares with others in its place: a script is sent whole. */
+    /** Loads a script and inserts the shared parts: the server needs the whole text. */
     private static LuaScript load(String file) {
         String whole = SHARED.matcher(read(file))
                 .replaceAll(line -> Matcher.quoteReplacement(
@@ -113,7 +113,7 @@ public final class LuaScript {
         return ALL;
     }
 
-    /** The script that a server knows by this digest, or null if it is none of ours. */
+    /** The script with this digest, or null if it is not a script of Leasehold. */
     static @Nullable LuaScript withDigest(String sha1) {
         for (LuaScript script : ALL) {
             if (script.sha1.equals(sha1)) {
@@ -132,22 +132,22 @@ public final class LuaScript {
         }
     }
 
-    /** Whether it asks for a lock that its caller does not hold yet. */
+    /** Whether the script requests a lock that its caller does not hold yet. */
     public boolean asksForLocks() {
         return this == ACQUIRE || this == ACQUIRE_ALL || this == MEMBER_ACQUIRE || this == PLAIN_ACQUIRE;
     }
 
-    /** Its text, for {@code EVAL}. */
+    /** The text of the script, for {@code EVAL}. */
     public String text() {
         return text;
     }
 
-    /** Its digest, for {@code EVALSHA}. */
+    /** The digest of the script, for {@code EVALSHA}. */
     public String sha1() {
         return sha1;
     }
 
-    /** The name of its file. */
+    /** The file name of the script. */
     @Override
     public String toString() {
         return file;

@@ -6,7 +6,7 @@ import io.leasehold.spi.TokenRange;
 import java.util.Optional;
 
 /**
- * The messages that scripts and operators publish to a waiting or holding client:
+ * The messages that scripts and operators publish to a client that waits for a lock or holds it:
  *
  * <pre>
  * wake &lt;attempt id&gt; &lt;server µs&gt; &lt;lock key&gt;
@@ -14,13 +14,13 @@ import java.util.Optional;
  * handed &lt;attempt id&gt; &lt;server µs&gt; &lt;first token&gt; &lt;last token&gt; &lt;lock key&gt;
  * </pre>
  *
- * <p>Unknown kinds, and what cannot be read, are ignored, so that later versions can send more.
+ * <p>Clients ignore unknown kinds and unreadable messages, so that later versions can send more.
  */
 public final class Messages {
 
     private Messages() {}
 
-    /** The lock that may be worth asking for again, or empty if the message says something else. */
+    /** The lock that a waiter should request again, or empty if the message is of another kind. */
     public static Optional<LockName> wakeUp(String message, KeyLayout layout) {
         String[] parts = message.split(" ", 4);
         if (parts.length < 4 || !parts[0].equals("wake")) {
@@ -29,19 +29,19 @@ public final class Messages {
         return Optional.ofNullable(layout.nameOf(parts[3]));
     }
 
-    /** An operator took this lock away. */
+    /** The message for a lock that an operator has removed. */
     public static String taken(LockName name, KeyLayout layout) {
         return "taken " + layout.lock(name);
     }
 
-    /** The lock that an operator is said to have taken, or empty if the message says something else. */
+    /** The lock that an operator has removed, or empty if the message is of another kind. */
     public static Optional<LockName> takenAway(String message, KeyLayout layout) {
         return message.startsWith("taken ")
                 ? Optional.ofNullable(layout.nameOf(message.substring("taken ".length())))
                 : Optional.empty();
     }
 
-    /** Which waiter was given which lock, or empty if the message says something else. */
+    /** The hand-over of a lock to a waiter, or empty if the message is of another kind. */
     public static Optional<HandOver> handOver(String message, KeyLayout layout) {
         String[] parts = message.split(" ", 6);
         if (parts.length < 6 || !parts[0].equals("handed")) {

@@ -7,12 +7,12 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which right a server says is missing, and the ACL rule that grants it.
+ * The right that a server reports as missing, and the ACL rule that grants it.
  *
- * <p>Servers name the command; when a script runs it, some versions name only the script and its line.
+ * <p>Servers name the refused command. If a script runs the command, some versions name only the script and the line.
  *
- * @param what what may not be done, for a message
- * @param rule what {@code ACL SETUSER} takes
+ * @param what the refused action, for a message
+ * @param rule the rule for {@code ACL SETUSER}
  */
 record MissingRight(String what, String rule) {
 
@@ -23,9 +23,9 @@ record MissingRight(String what, String rule) {
     private static final Pattern DIGEST = Pattern.compile("\\b(?:f_)?([0-9a-f]{40})\\b");
     private static final Pattern CALL = Pattern.compile("\\bp?call\\('([A-Z]+)'");
 
-    /** Reads a refusal; null if it does not say what is missing. */
+    /** Reads a refusal; null if it does not name the missing right. */
     static @Nullable MissingRight in(String refusal, String keyRights, String channelRights) {
-        // Before the command: a script names it also where it is a key that may not be used.
+        // Check this before the command: a script names the command even if the refusal concerns a key.
         if (CHANNEL.matcher(refusal).find()) {
             return new MissingRight("use the channels of " + channelRights.replace("&", ""), channelRights);
         }

@@ -4,17 +4,17 @@ import io.leasehold.LockName;
 import io.leasehold.spi.toolkit.Glob;
 
 /**
- * A {@link Glob} over lock names, and the pattern of Redis that finds at least their keys.
+ * A {@link Glob} over lock names, and a Redis pattern that finds at least their keys.
  *
- * <p>Redis' own patterns know more special characters, count bytes and see escaped names; {@link #keyPattern()} only
- * narrows what {@code SCAN} sends, {@link #matches} decides.
+ * <p>Redis patterns have more special characters, count bytes and see escaped names. Therefore {@link #keyPattern()}
+ * only narrows the result of {@code SCAN}, and {@link #matches} decides.
  */
 public final class NameGlob {
 
     private final String keyPattern;
     private final Glob names;
 
-    /** Reads a glob over the names of locks that are laid out so. */
+    /** Reads a glob over the names of locks with this key layout. */
     public NameGlob(String glob, KeyLayout layout) {
         StringBuilder keys = new StringBuilder();
         int[] characters = glob.codePoints().toArray();
@@ -37,7 +37,7 @@ public final class NameGlob {
         this.names = Glob.of(glob);
     }
 
-    /** For {@code SCAN MATCH}: every matching lock's key, and possibly more. */
+    /** The pattern for {@code SCAN MATCH}, which finds the key of every matching lock and possibly more. */
     public String keyPattern() {
         return keyPattern;
     }

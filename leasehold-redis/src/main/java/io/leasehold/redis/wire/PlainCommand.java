@@ -8,12 +8,12 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A command that is no script, and how its answer is read: what Leasehold says to a server, in whatever client library.
+ * A command that is not a script, with the function that reads its answer. It is independent of the client library.
  *
- * @param name of the command
- * @param arguments each sent as UTF-8
- * @param reading of the items of the answer: strings, {@link Long}s, lists and nulls; an answer that is no array has one item. Never
- *     gives null
+ * @param name the name of the command
+ * @param arguments the arguments, each of which is sent as UTF-8
+ * @param reading reads the items of the answer: strings, {@link Long}s, lists and nulls. An answer that is not an array
+ *     has one item. Never returns null
  */
 @SuppressWarnings("ArrayRecordComponent") // made for each request, compared by none
 public record PlainCommand<T>(String name, String[] arguments, Function<List<Object>, T> reading) {
@@ -30,7 +30,9 @@ public record PlainCommand<T>(String name, String[] arguments, Function<List<Obj
     /** {@code CLUSTER INFO}. */
     public static final PlainCommand<String> CLUSTER_INFO = of("CLUSTER", PlainCommand::text, "INFO");
 
-    /** {@code CLIENT TRACKING ON}: from now on the server tells of changes to what is read over this connection. */
+    /**
+     * {@code CLIENT TRACKING ON}: from now on the server reports changes to keys that are read over this connection.
+     */
     public static final PlainCommand<String> TRACK = of("CLIENT", PlainCommand::text, "TRACKING", "ON");
 
     /** {@code PING}. */
@@ -56,22 +58,22 @@ public record PlainCommand<T>(String name, String[] arguments, Function<List<Obj
         return of("CONFIG", PlainCommand::pairs, "GET", pattern);
     }
 
-    /** {@code WAIT}: how many replicas have what was written before. */
+    /** {@code WAIT}: the number of replicas that have all earlier writes. */
     public static PlainCommand<Long> waitForReplicas(int replicas, long timeoutMillis) {
         return of("WAIT", PlainCommand::number, Integer.toString(replicas), Long.toString(timeoutMillis));
     }
 
-    /** {@code PTTL}: what is left in milliseconds, -1 if that is for ever, -2 if there is no such key. */
+    /** {@code PTTL}: the remaining ttl in milliseconds, -1 if the key does not expire, -2 if it does not exist. */
     public static PlainCommand<Long> pttl(String key) {
         return of("PTTL", PlainCommand::number, key);
     }
 
-    /** {@code MGET}: each value, or nothing, also for a key of another type. */
+    /** {@code MGET}: the value of each key, or null if the key does not exist or has another type. */
     public static PlainCommand<List<@Nullable String>> mget(String... keys) {
         return of("MGET", PlainCommand::texts, keys);
     }
 
-    /** {@code PUBLISH}: how many heard it. */
+    /** {@code PUBLISH}: the number of receivers. */
     public static PlainCommand<Long> publish(String channel, String message) {
         return of("PUBLISH", PlainCommand::number, channel, message);
     }
@@ -81,17 +83,17 @@ public record PlainCommand<T>(String name, String[] arguments, Function<List<Obj
         return of("SET", PlainCommand::done, key, value, "PX", Long.toString(ttlMillis));
     }
 
-    /** {@code SET} with a ttl, if there is no such key: {@code OK}, or an empty text if there is one. */
+    /** {@code SET} with a ttl, if the key does not exist: {@code OK}, or an empty text if the key exists. */
     public static PlainCommand<String> setIfFree(String key, String value, long ttlMillis) {
         return of("SET", PlainCommand::done, key, value, "PX", Long.toString(ttlMillis), "NX");
     }
 
-    /** A command of the server that deletes a key if it has this value: how many it has deleted. */
+    /** A command that deletes a key if it has this value: the number of deleted keys. */
     static PlainCommand<Long> deleteIfEqual(String name, String... arguments) {
         return of(name, PlainCommand::number, arguments);
     }
 
-    /** A step of a walk over the keys that match a pattern. */
+    /** One {@code SCAN} step over the keys that match a pattern. */
     public static PlainCommand<Step> scan(String cursor, String pattern, int count) {
         return of("SCAN", PlainCommand::step, cursor, "MATCH", pattern, "COUNT", Integer.toString(count));
     }
@@ -99,20 +101,20 @@ public record PlainCommand<T>(String name, String[] arguments, Function<List<Obj
     /**
      * The keys of one step of a scan.
      *
-     * @param cursor where the next one begins
+     * @param cursor the start of the next step
      */
     public record Step(String cursor, List<String> keys) {
 
-        /** Where every walk begins. */
+        /** The cursor of the first step. */
         public static final String FIRST = "0";
 
-        /** Whether it was the last one. */
+        /** Whether this was the last step. */
         public boolean isLast() {
             return cursor.equals(FIRST);
         }
     }
 
-    /** Where a Sentinel says that the master is: host and port, or nothing if it knows no such master. */
+    /** Asks a Sentinel for the host and port of a master; it answers nothing if it does not know the master. */
     public static PlainCommand<List<@Nullable String>> masterAddress(String master) {
         return of("SENTINEL", PlainCommand::texts, "get-master-addr-by-name", master);
     }

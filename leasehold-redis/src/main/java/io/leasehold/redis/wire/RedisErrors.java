@@ -18,15 +18,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Turns what goes wrong at one node into typed errors.
+ * Converts failures at one node to typed errors.
  *
- * <p>The kind says what is known of the effect: a server that answers with an error has not written, since every
- * script's first write decides whether it may write at all; a request that was written to the connection and not
- * answered may have been carried out, or still be.
+ * <p>The kind of a failure says what is known of its effect. A server that answers with an error has not written, since
+ * every script's first write decides whether it may write at all. If a request was sent and not answered, the server
+ * may have executed it or may still execute it.
  */
 public final class RedisErrors {
 
-    /** The rights that Leasehold needs, to be pasted after {@code ACL SETUSER name}. */
+    /** The rights that Leasehold needs, to paste after {@code ACL SETUSER name}. */
     public static final String RIGHTS =
             "~lock:* &lock:wake:* +evalsha +eval +time +get +mget +set +del +exists +type +pttl"
                     + " +pexpire +zadd +zrem +zrangebyscore +zrevrange +hset +hdel +hmget +setrange +append"
@@ -50,13 +50,14 @@ public final class RedisErrors {
             "EXECABORT",
             "UNBLOCKED");
 
-    /** Has no code of its own; also "… clients + cluster connections reached". */
+    /** An error without its own code; its other form is "… clients + cluster connections reached". */
     private static final String FULL = "ERR max number of clients";
 
     private static final String ARGUMENTS = ", with args beginning with";
 
     /**
-     * Redis 6.2 wraps the error of a command in a script, once more where the script does not catch it; later versions pass it on.
+     * Redis 6.2 wraps the error of a command in a script, and wraps it again if the script does not catch it. Later
+     * versions pass it on.
      */
     private static final Pattern IN_SCRIPT =
             Pattern.compile("^(?:ERR Error running script .*)?@user_script: ?\\d+: -?(.*)");
@@ -70,20 +71,20 @@ public final class RedisErrors {
     private final Set<String> told = ConcurrentHashMap.newKeySet();
 
     /**
-     * The errors of one node, with keys as {@code lock:{*}}.
+     * Creates the errors of one node with the key layout {@code lock:{*}}.
      *
-     * @param node as people would name it
+     * @param node the name of the node, for messages
      */
     public RedisErrors(String node) {
         this(node, RIGHTS, KeyLayout.standard());
     }
 
     /**
-     * The errors of one node.
+     * Creates the errors of one node.
      *
-     * @param node as people would name it
-     * @param rights that it needs, to be pasted after {@code ACL SETUSER name}
-     * @param keys where its locks are
+     * @param node the name of the node, for messages
+     * @param rights the rights that Leasehold needs, to paste after {@code ACL SETUSER name}
+     * @param keys the key layout of the locks
      */
     public RedisErrors(String node, String rights, KeyLayout keys) {
         this(node, rights, keys, false);
@@ -97,8 +98,8 @@ public final class RedisErrors {
     }
 
     /**
-     * The same where credentials come from a provider: a login that is refused is tried again, since the provider and the server
-     * do not change them at one moment.
+     * The same errors for credentials of a provider. Leasehold retries a refused login, since the provider and the
+     * server do not change credentials at the same moment.
      */
     public RedisErrors withProvider() {
         return new RedisErrors(node, rights, keys, true);
@@ -137,13 +138,13 @@ public final class RedisErrors {
                 unavailable("did not answer the request to " + what + ": " + text + "; its outcome is unknown", cause));
     }
 
-    /** Whether the driver has sent nothing, since it takes no commands at this moment. */
+    /** Whether the driver sent nothing because it accepts no commands at this moment. */
     public static boolean isNotConnected(Throwable thrown) {
         return Failure.unwrapped(thrown) instanceof NotSentException notSent
                 && String.valueOf(notSent.getMessage()).startsWith("Currently not connected");
     }
 
-    /** The node's own error, as a script passes it on. */
+    /** The meaning of an error of the node that a script passes on. */
     Failure answered(String text, String what) {
         return answered(text, what, null);
     }
@@ -166,18 +167,18 @@ public final class RedisErrors {
                 FailureKind.PERMANENT, new LockStoreException(node + " refuses to " + what + ": " + text, cause));
     }
 
-    /** The answer of a server, without the arguments of a command that it does not know: a password, an owner token. */
+    /** Removes the arguments of an unknown command from a server's error: they may be a password or an owner token. */
     public static String withoutArguments(String error) {
         int arguments = error.toLowerCase(Locale.ROOT).indexOf(ARGUMENTS);
         return arguments < 0 ? error : error.substring(0, arguments);
     }
 
-    /** The cause to keep behind an error with these words: none that repeats arguments. */
+    /** The cause to attach to an error with these words, or null if the cause would repeat arguments. */
     public static @Nullable Throwable causeOf(String error, @Nullable Throwable thrown) {
         return withoutArguments(error).equals(error) ? thrown : null;
     }
 
-    /** The error of a command, out of the error of the script that ran it. */
+    /** Extracts the error of a command from the error of the script that ran it. */
     public static String ofCommand(String error) {
         Matcher inScript = IN_SCRIPT.matcher(error);
         return inScript.find() ? inScript.group(1) : error;
@@ -194,7 +195,7 @@ public final class RedisErrors {
                 || text.contains("No permissions");
     }
 
-    /** Whether the server refuses only for now, before it has written anything. */
+    /** Whether the refusal is temporary and the server has written nothing. */
     private static boolean isTransient(String text) {
         return TRANSIENT.contains(code(text)) || text.startsWith(FULL);
     }
@@ -216,7 +217,7 @@ public final class RedisErrors {
         };
     }
 
-    /** A right that is missing, or credentials that are not accepted. */
+    /** The error for a missing right or for refused credentials. */
     public StoreAccessException access(String text, String what, @Nullable Throwable cause) {
         return access(text, text, what, cause);
     }
@@ -256,10 +257,10 @@ public final class RedisErrors {
     }
 
     /**
-     * Warns of a missing right that ends no request and keeps it from a part of what it is for, once for each right; says nothing of other
-     * errors.
+     * Warns once per right of a missing right that does not fail a request but disables a part of its function. Ignores
+     * other errors.
      *
-     * @param what that part
+     * @param what the disabled part
      */
     public void warnOnce(String error, String what) {
         if (answered(error, what).error() instanceof StoreAccessException lacking) {
@@ -270,7 +271,7 @@ public final class RedisErrors {
         }
     }
 
-    /** No answer came within the request's time limit. */
+    /** The failure of a request without an answer within its time limit. */
     public Failure timeout(String what, long timeoutNanos) {
         return new Failure(
                 FailureKind.UNKNOWN,
@@ -280,7 +281,7 @@ public final class RedisErrors {
                         null));
     }
 
-    /** So many requests are on their way that this one was not sent. */
+    /** The failure of a request that was not sent because too many requests are unanswered. */
     public Failure overloaded(String what, int unanswered) {
         return new Failure(
                 FailureKind.NO_EFFECT,
@@ -291,7 +292,7 @@ public final class RedisErrors {
                         null));
     }
 
-    /** There is no connection, so nothing was sent. */
+    /** The failure of a request that was not sent because no connection is available. */
     public Failure notConnected(String what, @Nullable LockStoreException why) {
         if (why instanceof StoreAccessException) {
             return new Failure(withProvider ? FailureKind.NO_EFFECT : FailureKind.PERMANENT, why);
@@ -302,7 +303,7 @@ public final class RedisErrors {
                 new StoreUnavailableException("not connected to " + node + ": cannot " + what + reason, why));
     }
 
-    /** The answer is none that the script gives: a proxy, or another program, is in the way. */
+    /** The failure for an answer that the script cannot give: a proxy or another program is in between. */
     public Failure malformed(String what, RuntimeException cause) {
         return new Failure(
                 FailureKind.UNKNOWN,
@@ -310,7 +311,7 @@ public final class RedisErrors {
                         node + " gave an answer to " + what + " that cannot be read: " + cause, cause));
     }
 
-    /** A side key holds something else. */
+    /** The failure for a side key with a foreign value. */
     public Failure broken(String what, String key, String type) {
         return new Failure(
                 FailureKind.PERMANENT,
@@ -321,7 +322,7 @@ public final class RedisErrors {
                         null));
     }
 
-    /** The queue was written by clients of another version of the wire format. */
+    /** The failure for a queue of clients with another version of the wire format. */
     Failure otherVersion(String what, String key, String theirs, String ours) {
         return new Failure(
                 FailureKind.PERMANENT,
@@ -334,7 +335,7 @@ public final class RedisErrors {
                         null));
     }
 
-    /** An operator wants to take away what is no lock. */
+    /** The error for a forced release of a key that is not a lock. */
     LockStoreException notALock(LockName name, String type) {
         return new LockStoreException(
                 node + ": the keys of lock \"" + name + "\" hold a " + type + " that no lock client wrote; nothing was"
@@ -342,14 +343,14 @@ public final class RedisErrors {
                 null);
     }
 
-    /** The store as such cannot be reached. */
+    /** The error for an unreachable store. */
     public StoreUnavailableException unavailable(String happened, @Nullable Throwable cause) {
         return new StoreUnavailableException(node + " " + happened, cause);
     }
 
     /**
-     * Whether a server has answered that it does not take the command from this user, in whatever words: asking again is no use. What
-     * it refuses only for now, or before it knows the user, is no such answer.
+     * Whether the server has refused the command for this user, in any wording, so that a retry is useless. A temporary
+     * refusal or a refusal before the login does not count.
      */
     public static boolean isRefused(Throwable thrown) {
         Throwable cause = Failure.unwrapped(thrown);
@@ -360,7 +361,7 @@ public final class RedisErrors {
                 && (code.equals("NOPERM") || !ACCESS.contains(code));
     }
 
-    /** The exception among its causes that says why: what is known, or what a server has answered, or the deepest. */
+    /** The cause that gives the reason: the first known error or server answer, else the deepest cause. */
     public static Throwable reasonOf(Throwable thrown) {
         Throwable reason = thrown;
         for (Throwable t = thrown; t != null; t = t.getCause()) {
@@ -372,11 +373,11 @@ public final class RedisErrors {
         return reason;
     }
 
-    /** Why no connection could be made. */
+    /** The reason why no connection could be made. */
     public LockStoreException unreachable(Throwable thrown) {
         Throwable reason = reasonOf(thrown);
         if (reason instanceof LockStoreException known) {
-            // There are no credentials to log in with.
+            // No credentials are available for the login.
             return known;
         }
         if (reason instanceof ServerRefusal) {

@@ -20,10 +20,9 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the answers of the scripts.
+ * Reads the replies of the scripts.
  *
- * <p>An answer that no script gives is an {@link IllegalArgumentException}, or another unchecked exception of
- * reading.
+ * <p>A reply that no script gives causes an {@link IllegalArgumentException} or another unchecked exception.
  */
 public final class ReplyDecoder {
 
@@ -31,12 +30,12 @@ public final class ReplyDecoder {
 
     private final RedisErrors errors;
 
-    /** Reads the answers of one node. */
+    /** Creates a decoder for the replies of one node. */
     public ReplyDecoder(RedisErrors errors) {
         this.errors = errors;
     }
 
-    /** Of {@code acquire.lua} and {@code member_acquire.lua}. */
+    /** Reads a reply of {@code acquire.lua} or {@code member_acquire.lua}. */
     public NodeReply acquire(List<?> reply, Incarnation incarnation, String what) {
         heed(reply);
         String kind = text(reply, 0);
@@ -60,7 +59,7 @@ public final class ReplyDecoder {
         };
     }
 
-    /** The problem with a side key, or null if nothing is said of one. */
+    /** The problem with a side key, or null if the reply reports none. */
     private @Nullable Failure sideKey(List<?> reply, String what) {
         return switch (text(reply, 0)) {
             case "broken" -> errors.broken(what, text(reply, 2), text(reply, 3));
@@ -69,7 +68,7 @@ public final class ReplyDecoder {
         };
     }
 
-    /** Where nothing else is to be said than yes, the answer is the server's time. */
+    /** Whether a reply begins with the server's time: a script that has only "yes" to say replies with it. */
     private static boolean isTime(String kind) {
         char first = kind.isEmpty() ? ' ' : kind.charAt(0);
         return first >= '0' && first <= '9';
@@ -93,7 +92,7 @@ public final class ReplyDecoder {
         return state.equals("ahead") ? null : LockValue.holder(state, text(reply, 3), number(reply, 4));
     }
 
-    /** Of {@code release.lua} and {@code member_release.lua}; 1 of a script of the common case. */
+    /** Reads a reply of {@code release.lua} or {@code member_release.lua}, or the 1 of a script for the common case. */
     public ReleaseReply release(List<?> reply) {
         if (reply.equals(DELETED)) {
             return new ReleaseReply.Released();
@@ -115,7 +114,7 @@ public final class ReplyDecoder {
         };
     }
 
-    /** Of {@code member_birth.lua}. */
+    /** Reads a reply of {@code member_birth.lua}. */
     public NodeReply birth(List<?> reply, Incarnation incarnation) {
         String kind = text(reply, 0);
         long nowMicros = number(reply, 1);
@@ -128,7 +127,7 @@ public final class ReplyDecoder {
         };
     }
 
-    /** Of {@code renew.lua}, in the order of its keys. */
+    /** Reads a reply of {@code renew.lua}, in the order of its keys. */
     public List<RenewReply.Item> renew(List<?> reply, List<LockName> names, long sentAtNanos) {
         if (reply.size() != names.size()) {
             throw new IllegalArgumentException(reply.size() + " answers to " + names.size() + " renewals");
@@ -148,7 +147,7 @@ public final class ReplyDecoder {
         return items;
     }
 
-    /** Of {@code inspect.lua}. */
+    /** Reads a reply of {@code inspect.lua}. */
     public Optional<HeldLock> inspect(List<?> reply, LockName name) {
         String kind = text(reply, 0);
         return switch (kind) {
@@ -160,9 +159,9 @@ public final class ReplyDecoder {
     }
 
     /**
-     * Of {@code waiters.lua}.
+     * Reads a reply of {@code waiters.lua}.
      *
-     * @throws LockStoreException if the key is not a queue, or one of another version
+     * @throws LockStoreException if the key is not a queue, or is a queue of another version
      */
     public List<QueuedWaiter> waiters(List<?> reply, String what) {
         Failure failure = sideKey(reply, what);
@@ -180,7 +179,7 @@ public final class ReplyDecoder {
     }
 
     /**
-     * Of {@code force_release.lua}.
+     * Reads a reply of {@code force_release.lua}.
      *
      * @throws LockStoreException if the key is not a lock
      */
@@ -195,7 +194,7 @@ public final class ReplyDecoder {
         };
     }
 
-    /** Reports an operation that was refused beside the answer. */
+    /** Warns of an operation that the server refused although the request itself succeeded. */
     private void heed(List<?> reply) {
         int last = reply.size() - 1;
         if (last > 1 && "besides".equals(reply.get(last - 1))) {

@@ -2,7 +2,9 @@ package io.leasehold.redis.wire;
 
 import org.jspecify.annotations.Nullable;
 
-/** A call of a script, and its common case: the scripts that do that, for one caller or several at once, and what they need for it. */
+/**
+ * A call of a script. It may have a common case, which a shorter script serves for one caller or for several at once.
+ */
 public final class ScriptCall {
 
     private final LuaScript script;
@@ -10,7 +12,7 @@ public final class ScriptCall {
     private final String[] arguments;
     private final @Nullable CommonCase common;
 
-    /** A call that leaves alone and whole. The arrays are not copied: they belong to it from now on. */
+    /** Creates a call that is sent alone and whole. The call takes over the arrays without copying them. */
     public ScriptCall(LuaScript script, String[] keys, String[] arguments) {
         this(script, keys, arguments, null);
     }
@@ -23,17 +25,17 @@ public final class ScriptCall {
     }
 
     /**
-     * The script for the common case of a call. Where it is another, the answer is 0, and the whole call decides.
+     * The scripts for the common case of a call. In any other case the answer is 0, and the whole call decides.
      *
      * @param one the script for one caller
-     * @param several the script for several, each with these keys and arguments of its own
-     * @param keys of one caller
-     * @param arguments of one caller
+     * @param several the script for several callers, each with its own keys and arguments
+     * @param keys the keys of one caller
+     * @param arguments the arguments of one caller
      */
     @SuppressWarnings("ArrayRecordComponent") // made for each request, compared by none
     public record CommonCase(LuaScript one, LuaScript several, String[] keys, String[] arguments) {}
 
-    /** The same call, whose common case may be tried first. */
+    /** The same call, which may try its common case first. */
     public ScriptCall orCommonly(CommonCase its) {
         return new ScriptCall(script, keys, arguments, its);
     }
@@ -43,7 +45,7 @@ public final class ScriptCall {
         return script;
     }
 
-    /** Its keys; the first tells where it is served. */
+    /** Its keys; the first key determines the server. */
     public String[] keys() {
         return keys;
     }

@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** When a client may leave its place at a member, since none of its attempts waits there any more. */
+/** Tests of the time when a client may leave its place at a member, since none of its attempts waits there any more. */
 @Tag("quick")
 final class ClientPlacesTest {
 
@@ -64,7 +64,7 @@ final class ClientPlacesTest {
         return new WeakReference<>(drawn);
     }
 
-    /** Where the names of locks are drawn, nobody asks about the same one again. */
+    /** With random names of locks, no client requests the same lock again. */
     @Test
     void whatNobodyEndsOrAsksAboutIsForgottenInTheEnd() {
         WeakReference<LockName> drawn = enteredOnce();

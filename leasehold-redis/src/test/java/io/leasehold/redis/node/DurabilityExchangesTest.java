@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tests of the questions for the durability of a server, and of renewals that lie in several slots. */
+/** Tests of the requests for the durability of a server, and of renewals in several slots. */
 @Tag("quick")
 @Timeout(120)
 final class DurabilityExchangesTest extends NodeExchanges {
@@ -58,7 +58,7 @@ final class DurabilityExchangesTest extends NodeExchanges {
         assertThat(answer(DurabilityCheck.of(link)).origin()).isEqualTo(SettingsOrigin.BEING_WRITTEN);
     }
 
-    /** What is changed between the questions is counted. */
+    /** Changes between the requests count. */
     @Test
     void theOriginIsAskedForAfterTheSettings() throws Exception {
         server.says("CONFIG", command -> {
@@ -70,7 +70,7 @@ final class DurabilityExchangesTest extends NodeExchanges {
         assertThat(answer(DurabilityCheck.of(link)).durable()).isFalse();
     }
 
-    /** A right that is missing is an answer, and a server that cannot say now has given none. */
+    /** A missing right is an answer; a temporary refusal is not. */
     @Test
     void onlyARefusedRightIsAnAnswer() throws Exception {
         for (String refused : List.of("append", "maxmemory")) {
@@ -106,7 +106,7 @@ final class DurabilityExchangesTest extends NodeExchanges {
 
     // ---- renewals of several slots
 
-    /** No script may name keys of two slots. */
+    /** No script may use keys of two slots. */
     @Test
     void whatLiesInTwoSlotsIsRenewedByTwoScripts() throws Exception {
         Topology slots = (Topology) Proxy.newProxyInstance(

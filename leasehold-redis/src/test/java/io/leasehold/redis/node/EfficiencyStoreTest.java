@@ -32,7 +32,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** How the plain store deletes by comparison, and what it does when it does not know what became of a request. */
+/** Tests of the compare-and-delete of the plain store, and of its steps after a request with an unknown outcome. */
 @Tag("quick")
 class EfficiencyStoreTest {
 
@@ -108,7 +108,7 @@ class EfficiencyStoreTest {
         assertThat(answer(store.acquire(request(owner)))).isInstanceOf(AcquireReply.Granted.class);
         SERVER.redis().pexpire(KEY, 1_000);
 
-        // As the engine asks when the first answer did not come.
+        // The engine sends this request when the first answer did not arrive.
         assertThat(answer(store.acquire(request(owner).ballotSoFar(1)))).isInstanceOf(AcquireReply.Granted.class);
         assertThat(SERVER.redis().pttl(KEY)).isGreaterThan(200_000);
 
@@ -130,7 +130,7 @@ class EfficiencyStoreTest {
         assertThat(SERVER.redis().type(KEY)).isEqualTo("set");
     }
 
-    /** The first of its requests may still arrive: so the next one looks whether the key is its own, too. */
+    /** The first of its requests may still arrive, so the next one also checks whether the key is its own. */
     @Test
     void whoseRequestMayHaveArrivedGoesOnLooking() throws Exception {
         OwnerToken owner = OwnerToken.draw(runtime);

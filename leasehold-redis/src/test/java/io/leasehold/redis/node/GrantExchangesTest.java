@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tests of the requests of a node, and of what it makes of the answers, when locks are acquired and renewed. */
+/** Tests of the requests and answers of a node when locks are acquired and renewed. */
 @Tag("quick")
 @Timeout(120)
 final class GrantExchangesTest extends NodeExchanges {
@@ -46,7 +46,7 @@ final class GrantExchangesTest extends NodeExchanges {
         assertThat(node().part(NAME)).isEmpty();
     }
 
-    /** It may hold, wait, or never have arrived: the common case is that of a holder alone. */
+    /** The attempt may hold, wait, or never have arrived; the common case applies only to a holder. */
     @Test
     void anAttemptThatWasGivenUpIsUndoneByTheWholeScript() throws Exception {
         says(LuaScript.RELEASE, bulks("released"));
@@ -102,7 +102,9 @@ final class GrantExchangesTest extends NodeExchanges {
         }
     }
 
-    /** It could not be told yet: so it asks, listens, and only then asks for a place in the queue. */
+    /**
+     * The client cannot be woken yet. So it sends a request, subscribes, and only then requests a place in the queue.
+     */
     @Test
     void aPlaceInTheQueueIsAskedForOnceItListens() throws Exception {
         says(LuaScript.ACQUIRE, bulks("held", "123", "lock", "1:host/2/y", "900"));

@@ -14,7 +14,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What is read after which message, and which holds are doubted after which reading. */
+/** Tests of the keys that are read after each message and of the holds that are doubted after each reading. */
 @Tag("quick")
 final class HeldKeysTest {
 
@@ -50,7 +50,7 @@ final class HeldKeysTest {
         return new Doubt(List.of(new DoubtedHold(owner, LockName.exactly(key))));
     }
 
-    /** Told from the start, one hold, read once. */
+    /** Reports from the start, one hold, read once. */
     private void holding() {
         on(new HeldKeys.Began());
         assertThat(granted("x", ALICE)).containsExactly(read(2, "x"));
@@ -119,7 +119,7 @@ final class HeldKeysTest {
         assertThat(((Doubt) values(4).get(0)).holds()).hasSize(700 - HeldKeys.MAX_IN_ONE);
     }
 
-    /** What was told before may not have been heard: also by a hold that was read before. */
+    /** Earlier reports may have been lost, even for a hold that was read before. */
     @Test
     void afterABeginningEveryHoldIsRead() {
         assertThat(granted("x", ALICE)).as("nothing tells").isEmpty();
@@ -162,7 +162,7 @@ final class HeldKeysTest {
         assertThat(on(new HeldKeys.Began())).as("another connection").isNotEmpty();
     }
 
-    /** Holds that were left to end are told of by nobody while the server tells nothing. */
+    /** No event reports expired holds while the server reports nothing. */
     @Test
     void whatNoServerKeepsIsForgotten() {
         for (int i = 0; i < 10_000; i++) {

@@ -18,12 +18,14 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tests of the requests of a node that are ready together, and leave as one script. */
+/** Tests of requests of a node that are ready together and are sent as one script. */
 @Tag("quick")
 @Timeout(120)
 final class JointExchangesTest extends NodeExchanges {
 
-    /** The first occupies the connection's thread, so that the others are ready when the next is written. */
+    /**
+     * The first request occupies the connection's thread, so that the others are ready when the next one is written.
+     */
     private List<CompletableFuture<NodeReply>> together(RedisNode node, LockName... names) throws Exception {
         CountDownLatch listening = new CountDownLatch(1);
         CountDownLatch occupied = new CountDownLatch(1);

@@ -147,7 +147,7 @@ final class MemberExchangesTest extends NodeExchanges {
                         "durable");
     }
 
-    /** Its round must not wait for a subscription: so it is watched with the next one that asks. */
+    /** Its round must not wait for a subscription, so the next request of the client asks for wake-ups. */
     @Test
     void aMemberIsWatchedOnceTheClientListens() throws Exception {
         says(LuaScript.MEMBER_ACQUIRE, bulks("held", "123", "lock", "1:host/2/y", "900"));
@@ -194,7 +194,7 @@ final class MemberExchangesTest extends NodeExchanges {
         assertThat(sent.subList(8, 10)).containsExactly("3000000", "leave");
     }
 
-    /** A Cluster as a member: a life is the life of one slot. */
+    /** A Cluster as a member: each slot has its own life. */
     private RedisNode memberOfSlots(List<String> tags) {
         Topology slots = (Topology) Proxy.newProxyInstance(
                 getClass().getClassLoader(),
@@ -269,7 +269,7 @@ final class MemberExchangesTest extends NodeExchanges {
         assertThat(server.asked("MGET")).isEqualTo(before);
     }
 
-    /** It changes hands between the look at it and the taking: the first holder has lost nothing. */
+    /** The holder changes between the reading and the forced release: the first holder has lost nothing. */
     @Test
     void onlyWhoHasLostTheLockIsToldThatItWasTaken() throws Exception {
         List<String> holders = new CopyOnWriteArrayList<>(List.of("host/2/y", "host/3/z"));
@@ -288,7 +288,7 @@ final class MemberExchangesTest extends NodeExchanges {
         assertThat(server.asked("PUBLISH lock:wake:abc taken " + LOCK)).isOne();
     }
 
-    /** It changes hands again and again: in the end it is taken from whoever has it. */
+    /** The holder changes repeatedly: in the end the lock is removed from its current holder. */
     @Test
     void aLockThatChangesHandsAllTheTimeIsTakenAllTheSame() throws Exception {
         says(LuaScript.INSPECT, bulks("held", "lock", "1:host/2/y", "900"));
@@ -351,7 +351,7 @@ final class MemberExchangesTest extends NodeExchanges {
                         failed -> assertThat(failed.kind()).isEqualTo(FailureKind.NO_EFFECT));
     }
 
-    /** A key of ours without an end, and a queue before a lock that stays free; walked in steps. */
+    /** A key of Leasehold without a ttl, and a queue for a lock that stays free; the scan runs in steps. */
     @Test
     void leaksAreLookedForInSteps() throws Exception {
         runtime.hurry(TimeUnit.SECONDS.toNanos(4), TimeUnit.MILLISECONDS.toNanos(1));

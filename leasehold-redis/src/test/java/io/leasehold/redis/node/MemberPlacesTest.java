@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tests of a client's place at a member of a set: when it is asked for, how long it lasts, when it is left, and who wakes whom. */
+/** Tests of a client's place at a member of a set: its request, its duration, its end, and the wake-ups. */
 @Tag("quick")
 @Timeout(120)
 final class MemberPlacesTest extends NodeExchanges {
@@ -102,7 +102,9 @@ final class MemberPlacesTest extends NodeExchanges {
         return answer(member.release(new ReleaseRequest(List.of(NAME), by, 77, kind, LIMIT_NANOS)));
     }
 
-    /** What the member is told when another owner token of this client ends: whether the client stays in line. */
+    /**
+     * The message to the member when another owner token of this client ends: whether the client stays in the queue.
+     */
     private String placeIsKept() throws Exception {
         ends(OwnerToken.draw(runtime), ReleaseRequest.Kind.RELEASE);
         return last(LuaScript.MEMBER_RELEASE).get(9);
@@ -183,7 +185,10 @@ final class MemberPlacesTest extends NodeExchanges {
                 .isEqualTo("leave");
     }
 
-    /** A member does not wake the client that gives a lock back, also where another of its attempts is the first in line. */
+    /**
+     * A member does not wake the client that releases a lock, even if another of its attempts is the first in the
+     * queue.
+     */
     @Test
     void whoGivesALockBackWakesItsOwnClientIfNobodyElseIsWoken() throws Exception {
         ends(other, ReleaseRequest.Kind.RELEASE);
@@ -236,7 +241,7 @@ final class MemberPlacesTest extends NodeExchanges {
         assertThat(started).isEmpty();
     }
 
-    /** The second question has what the first has left of the time. */
+    /** The second request has the rest of the first one's time. */
     @Test
     void nothingIsAskedAfterTheTimeLimit() throws Exception {
         live = false;

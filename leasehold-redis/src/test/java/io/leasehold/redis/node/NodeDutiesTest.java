@@ -40,7 +40,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Tests of the duties of a node beside its requests: it looks a second time, stops at a limit, and tells its own client. */
+/** Tests of the duties of a node in addition to its requests: second checks, limits, and wake-ups of its own client. */
 @Tag("quick")
 final class NodeDutiesTest {
 
@@ -55,7 +55,7 @@ final class NodeDutiesTest {
     private final LockRuntime real = new SystemLockRuntime();
     private Runnable beforeTheSecondLook = () -> {};
     private final List<Long> delays = new CopyOnWriteArrayList<>();
-    /** The second look comes at once, after what the test does before it. */
+    /** The second check runs at once, after the step that the test inserts. */
     private final LockRuntime runtime = (LockRuntime) Proxy.newProxyInstance(
             NodeDutiesTest.class.getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
                 if (method.getName().equals("schedule") && arguments[0].equals(SECOND_LOOK_NANOS)) {
@@ -156,7 +156,7 @@ final class NodeDutiesTest {
         assertThat(seen).isNotEmpty().allMatch(keys -> keys > 0 && keys % 100 == 0);
     }
 
-    /** A script keeps everybody else waiting. */
+    /** A script blocks all other clients. */
     @Test
     void noMoreThanAHundredLocksAreTakenAtOnce() {
         List<LockName> names =
@@ -165,7 +165,7 @@ final class NodeDutiesTest {
         assertThat(node(false).isAtomicOver(names)).isFalse();
     }
 
-    /** Whatever a record says, which others could write. */
+    /** The content of a record must not matter, since other clients could write it. */
     @Test
     void nothingIsPublishedButToAChannelOfAClient() throws Exception {
         for (String channel : List.of("news", "", "-")) {
@@ -187,7 +187,7 @@ final class NodeDutiesTest {
                 .waiting(LIMIT_NANOS);
     }
 
-    /** It is asked twice, with a subscription between: all of that is one request. */
+    /** Two requests with a subscription in between form one request. */
     @Test
     void theTimeForAPlaceIsWhatTheFirstAnswerAndTheSubscriptionHaveLeft() throws Exception {
         RedisNode node = node(false);
@@ -213,7 +213,10 @@ final class NodeDutiesTest {
                 .get(60, TimeUnit.SECONDS);
     }
 
-    /** A member does not wake the client that asks it: that one tells itself, while another of its attempts waits. */
+    /**
+     * A member does not wake the client that sends the release: that client wakes itself while another of its attempts
+     * waits.
+     */
     @Test
     void aClientTellsItselfOfALockThatItHasGivenBackToAMember() throws Exception {
         RedisNode node = node(true);

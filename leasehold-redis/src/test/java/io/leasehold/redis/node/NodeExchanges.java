@@ -31,7 +31,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
-/** A node over a server that says what a test has it say, and remembers the scripts that it was sent. */
+/** A node over a scripted server, which records the scripts that it receives. */
 abstract class NodeExchanges {
 
     static final LockName NAME = LockName.of("x");
@@ -57,10 +57,10 @@ abstract class NodeExchanges {
                     .add(command.subList(3, command.size()));
             return scripts.get(command.get(1)).apply(command);
         });
-        // The common case is not there, unless a test says otherwise.
+        // The common case does not apply unless a test requires it.
         scripts.put(LuaScript.ACQUIRE_FREE.sha1(), command -> ":0\r\n");
         scripts.put(LuaScript.RELEASE_HELD.sha1(), command -> ":0\r\n");
-        // Of what leaves together nothing is done together, unless a test says otherwise.
+        // A joint script executes none of its calls unless a test requires it.
         scripts.put(LuaScript.ACQUIRE_MANY.sha1(), command -> declined(bulk("1") + bulk("1"), 2, command, 3));
         scripts.put(LuaScript.RELEASE_MANY.sha1(), command -> declined(bulk("released"), 1, command, 2));
         where = Deployment.parse(StoreUri.parse("redis://" + server.address()));
@@ -92,7 +92,7 @@ abstract class NodeExchanges {
         scripts.put(script.sha1(), command -> answer);
     }
 
-    /** Keys and arguments of each run. */
+    /** The keys and arguments of each run. */
     List<List<String>> ran(LuaScript script) {
         return ran.getOrDefault(script.sha1(), List.of());
     }

@@ -9,7 +9,7 @@ import io.leasehold.redis.wire.KeyLayout;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The spans that all clients of a lock share: they are part of the wire format. */
+/** Tests of the durations that all clients of a lock share: they are part of the wire format. */
 @Tag("quick")
 final class NodeSettingsTest {
 
@@ -54,7 +54,7 @@ final class NodeSettingsTest {
         assertThat(NodeSettings.ceilMillis(1_000_001)).isEqualTo(2);
     }
 
-    /** A waiter asks again after its silence, and a fifth of it later for the spread. */
+    /** A waiter retries after its silence, plus up to a fifth of it for the spread. */
     @Test
     void aPlaceOutlivesTheSilenceThatItsWaiterAnnounced() {
         assertThat(NodeSettings.standard(GUARANTEES).placeMillis(10_000_000_000L))

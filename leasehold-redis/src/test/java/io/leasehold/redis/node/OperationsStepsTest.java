@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Administrative operations: records of clients and a diagnosis, from a server that answers as the test says. */
+/** Administrative operations: records of clients and a diagnosis, at a scripted server. */
 @Tag("quick")
 @Timeout(120)
 final class OperationsStepsTest extends NodeExchanges {
@@ -79,7 +79,7 @@ final class OperationsStepsTest extends NodeExchanges {
         assertThatThrownBy(() -> answer(node.operations().client(ID))).hasMessageContaining("record of a client");
     }
 
-    /** The rights of its user end where its locks do. */
+    /** The rights of its user cover only the keys of its locks. */
     @Test
     void whereLocksHaveKeysOfTheirOwnNoRecordIsReadOrKept() throws Exception {
         NodeSettings own = NodeSettings.standard(RedisGuarantees.single(false)).keys(KeyLayout.of("app:{*}"));

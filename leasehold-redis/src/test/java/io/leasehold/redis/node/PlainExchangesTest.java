@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tests of the requests of the plain store, and of what it makes of the answers. */
+/** Tests of the requests and answers of the plain store. */
 @Tag("quick")
 @Timeout(120)
 final class PlainExchangesTest extends NodeExchanges {
@@ -67,7 +67,7 @@ final class PlainExchangesTest extends NodeExchanges {
         assertThat(store.description()).isEqualTo("the store");
     }
 
-    /** The outcome of the first is not known: the next one checks whether the key is its own. */
+    /** The outcome of the first request is unknown, so the next one checks whether the key is its own. */
     @Test
     void aPlainRequestWithoutAnAnswerIsToldByItsBallot() throws Exception {
         EfficiencyStore store = plain();
@@ -85,7 +85,10 @@ final class PlainExchangesTest extends NodeExchanges {
                 .isEqualTo(new AcquireReply.Busy(null, 1, List.of()));
     }
 
-    /** The server was restarted and does not know the script; by then the undo has left, and nobody would end a later grant. */
+    /**
+     * The server was restarted and does not know the script. By then the undo has been sent, and nothing would end a
+     * later grant.
+     */
     @Test
     void aPlainRequestThatWasGivenUpIsNotSentAgain() throws Exception {
         EfficiencyStore store = plain();
@@ -123,7 +126,7 @@ final class PlainExchangesTest extends NodeExchanges {
                 store.release(new ReleaseRequest(List.of(NAME), owner, 1, ReleaseRequest.Kind.RELEASE, LIMIT_NANOS)));
     }
 
-    /** A proxy in between may not know the command: then, and only then, the script does it. */
+    /** A proxy in between may not know the command; only then does the script run. */
     @Test
     void aPlainReleaseGoesOverToTheScriptOnlyWhereTheCommandIsRefused() throws Exception {
         EfficiencyStore store = plain();

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tests of the requests of a node, and of what it makes of the answers, when locks are released. */
+/** Tests of the requests and answers of a node when locks are released. */
 @Tag("quick")
 @Timeout(120)
 final class ReleaseExchangesTest extends NodeExchanges {
@@ -68,7 +68,10 @@ final class ReleaseExchangesTest extends NodeExchanges {
         }
     }
 
-    /** No script may name keys of two servers: so the fence is raised, then the lock goes, and the whole release follows. */
+    /**
+     * No script may use keys of two servers. So one script raises the fence, the next one deletes the lock, and the
+     * whole release follows.
+     */
     @Test
     void whileItsSlotIsMovedALockIsReleasedByItself() throws Exception {
         AtomicBoolean moving = new AtomicBoolean(true);
@@ -115,7 +118,7 @@ final class ReleaseExchangesTest extends NodeExchanges {
         assertThat(FailedReplies.isOfMigration(new ReleaseReply.NotOurs())).isFalse();
     }
 
-    /** Until the client closes, and for a minute: by then each waiter has asked again by itself. */
+    /** Until the client closes, and for a minute at most: by then each waiter has retried by itself. */
     @Test
     void aReleaseDuringAMoveIsRepeatedForAMinuteAndNotAfterTheClose() throws Exception {
         says(LuaScript.RELEASE, TRY_AGAIN);

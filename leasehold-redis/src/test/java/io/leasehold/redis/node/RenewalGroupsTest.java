@@ -16,7 +16,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Which renewals leave together, and that each gets its own answer. */
+/** Tests that the right renewals are sent together and that each gets its own answer. */
 @Tag("quick")
 final class RenewalGroupsTest {
 
@@ -32,7 +32,7 @@ final class RenewalGroupsTest {
         return new RenewalGroups(items, most, item -> item.name().text().substring(0, 1));
     }
 
-    /** Each lock is answered by its own number, so that answers cannot be mixed up unseen. */
+    /** The answer for each lock is its own number, so that the test detects mixed-up answers. */
     private static List<RenewReply.Item> numbers(List<RenewBatch.Item> items) {
         return items.stream()
                 .<RenewReply.Item>map(item -> new RenewReply.Renewed(item.ttlNanos()))
@@ -85,7 +85,7 @@ final class RenewalGroupsTest {
         assertThat(all.join()).containsExactly(new RenewReply.Renewed(1), new RenewReply.Renewed(2));
     }
 
-    /** Its keys are at two servers then, and no script may name keys of both. */
+    /** Its keys are at two servers then, and no script may use keys of both. */
     @Test
     void whileItsSlotIsBeingMovedEachGoesByItself() {
         assertThat(renewed(

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** How requests are led on, limited and read. */
+/** Tests of the redirects, limits and answers of requests. */
 @Tag("quick")
 @Timeout(120)
 final class RequestExchangesTest extends NodeExchanges {
@@ -48,7 +48,7 @@ final class RequestExchangesTest extends NodeExchanges {
                 failure -> failure.kind() + ": " + failure.error().getMessage());
     }
 
-    /** Those that hold a lock can still keep it and give it back when nothing that asks for one is sent any more. */
+    /** Holders can still renew and release their locks when no request for a lock is sent any more. */
     @Test
     void whatAsksForLocksIsRefusedFirst() throws Exception {
         says(LuaScript.ACQUIRE, bulks("yes", "1"));
@@ -129,7 +129,7 @@ final class RequestExchangesTest extends NodeExchanges {
         assertThat(told).containsExactly(topology.current(LOCK));
     }
 
-    /** A slot that is moved to and fro leads a request no further than five times. */
+    /** A slot that moves back and forth redirects a request five times at most. */
     @Test
     void aRequestIsLedOnFiveTimes() throws Exception {
         AtomicInteger asked = new AtomicInteger();

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A request is sent, and counted, until it is answered or its time is over, and not beyond. */
+/** Tests that a request is sent and counted until its answer or the end of its time limit, and not longer. */
 @Tag("quick")
 final class RequestsTest {
 
@@ -64,7 +64,7 @@ final class RequestsTest {
                             failure -> failure.kind());
 
             assertThat(answer.get(60, TimeUnit.SECONDS)).isEqualTo(FailureKind.UNKNOWN);
-            // The caller may have begun to undo it by now. Requests of one link are carried out in their order.
+            // The caller may have started to undo it by now. The server executes requests of one link in their order.
             CompletableFuture<Void> after = new CompletableFuture<>();
             topology.connected().get(0).send(PlainCommand.TIME, (pong, error) -> after.complete(null));
             after.get(60, TimeUnit.SECONDS);
@@ -90,7 +90,7 @@ final class RequestsTest {
         void of(Topology topology, RedisErrors errors, LockRuntime runtime) throws Exception;
     }
 
-    /** Of as many requests as may be under way at once, each is over when an error has come. */
+    /** Of the maximum number of requests in flight, each is over after its error. */
     @Test
     void whatAnErrorHasAnsweredIsNoLongerUnderWay() throws Exception {
         SERVER.redis().sadd("set", "member");
@@ -116,7 +116,7 @@ final class RequestsTest {
         });
     }
 
-    /** As where a class is missing that the reading needs. */
+    /** As if a class that the reading needs were missing. */
     @Test
     void anErrorAtTheReadingOfAnAnswerIsTold() throws Exception {
         withRequests((topology, errors, runtime) -> {
@@ -134,7 +134,7 @@ final class RequestsTest {
         });
     }
 
-    /** The way to another server is found only when the time is over: the caller may have begun to undo by then. */
+    /** The redirect is found only after the time limit, when the caller may have started to undo. */
     @Test
     void afterTheTimeLimitNothingIsSentAnyMore() throws Exception {
         SERVER.redis().sadd("set", "member");
@@ -158,7 +158,7 @@ final class RequestsTest {
 
             way.complete(new Topology.Detour(topology.connected().get(0), false));
 
-            // Requests of one link are carried out in their order.
+            // The server executes requests of one link in their order.
             topology.connected().get(0).ask(PlainCommand.TIME).get(60, TimeUnit.SECONDS);
             assertThat(SERVER.redis().info("commandstats")).contains("cmdstat_get:calls=1,");
         });

@@ -9,7 +9,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The grades that a server in a test cannot be brought to: old versions, clocks, uptimes. */
+/** Tests of the findings that a real server in a test cannot cause: old versions, clocks, uptimes. */
 @Tag("quick")
 class ServerChecksTest {
 
@@ -65,7 +65,7 @@ class ServerChecksTest {
                 .isEqualTo(Grade.WARNING);
     }
 
-    /** Without a file nothing can be rewritten, and CONFIG SET is no advice. */
+    /** Without a configuration file, CONFIG REWRITE is impossible, so CONFIG SET is not advised. */
     @Test
     void withoutAConfigurationFileTheCommandLineIsAdvised() {
         Finding finding = new ServerChecks(

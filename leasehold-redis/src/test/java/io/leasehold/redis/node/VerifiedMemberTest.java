@@ -31,7 +31,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Which votes of a server count: by what is known of its life, and by how it was asked. */
+/** Tests of the votes of a server that count, by the knowledge about its life and by the kind of the request. */
 @Tag("quick")
 @SuppressWarnings("FutureReturnValueIgnored")
 final class VerifiedMemberTest {
@@ -226,7 +226,7 @@ final class VerifiedMemberTest {
                 .containsExactly(new RenewReply.Renewed(7));
     }
 
-    /** Its arbitrary origin must not matter: a clock may have begun a moment ago, or below zero. */
+    /** The arbitrary origin of the clock must not matter: it may have started a moment ago, or below zero. */
     @Test
     void theFirstSecondLookDoesNotDependOnTheOriginOfTheClock() {
         for (long origin : new long[] {-TimeUnit.DAYS.toNanos(1), 0, TimeUnit.DAYS.toNanos(1)}) {
@@ -241,7 +241,7 @@ final class VerifiedMemberTest {
         }
     }
 
-    /** The span counts from the last look, and not from the first. */
+    /** The time counts from the last check and not from the first. */
     @Test
     void whatDoesNotCountIsLookedAtAgainAfterFiveSecondsEachTime() {
         VerifiedMember member = durable(LOSSY);
@@ -265,7 +265,7 @@ final class VerifiedMemberTest {
         counts(ask(member));
     }
 
-    /** The next question does not depend on the one before. */
+    /** The next question must not depend on the previous one. */
     @Test
     void aLookThatIsThrownBackIsNotTheLast() {
         List<Throwable> thrown = new ArrayList<>(
@@ -346,7 +346,7 @@ final class VerifiedMemberTest {
         assertThat(memberships).containsExactly(DURABLE, DURABLE);
     }
 
-    /** A setting made later says nothing of what was loaded; a new one does. */
+    /** A later setting does not prove what this life has loaded; a new life does. */
     @Test
     void aLifeThatBeganWithAllKeepsThatVerdict() {
         VerifiedMember member = member(true, false, Map.of(LIFE, KEPT));
@@ -378,7 +378,7 @@ final class VerifiedMemberTest {
         assertThat(VerifiedMember.unfit("a:1", true, LOSSY)).startsWith("a:1 is declared durable=true");
     }
 
-    /** A server that is started again and again fills no memory: what was known is asked for again. */
+    /** A server that restarts repeatedly does not fill the memory: known lives are checked again. */
     @Test
     void notEveryLifeIsRememberedForEver() {
         Map<Incarnation, DurabilityCheck> many = new HashMap<>();
@@ -395,7 +395,7 @@ final class VerifiedMemberTest {
         assertThat(looks).hasSize(2);
     }
 
-    /** Whatever else is asked of it goes to the node as it is, and so does its answer. */
+    /** All other requests and answers pass unchanged. */
     @Test
     void allElseIsTheNodes() throws Exception {
         Map<String, Object> answers = new HashMap<>();

@@ -51,7 +51,7 @@ final class WaitAcksTest {
         }
     }
 
-    /** Its owner token is spent: it may be granted at the server, so it is undone and not used again. */
+    /** Its owner token is spent: the server may have granted it, so it is undone and not used again. */
     @Test
     void whatTooFewHaveIsRefusedForNow() {
         assertThat(judged(false, YES, 1))
@@ -63,7 +63,7 @@ final class WaitAcksTest {
                         true));
     }
 
-    /** A vote that may have been given, and is not counted. */
+    /** A vote that the server may have given but that does not count. */
     @Test
     void atAMemberItIsAVoteThatIsUndone() {
         assertThat(judged(true, YES, 1)).isInstanceOfSatisfying(NodeReply.Failed.class, failed -> {

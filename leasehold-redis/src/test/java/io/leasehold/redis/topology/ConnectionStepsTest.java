@@ -62,7 +62,7 @@ final class ConnectionStepsTest {
 
     @BeforeEach
     void start() throws Exception {
-        // No limit is met on a busy machine, where a test does not say otherwise.
+        // No time limit passes on a busy machine unless a test requires it.
         runtime.hurry(TimeUnit.SECONDS.toNanos(1), TimeUnit.MINUTES.toNanos(10));
         server = new ScriptedRedis();
         server.says("EVAL", command -> {
@@ -171,7 +171,7 @@ final class ConnectionStepsTest {
         assertThat(link.isOpen()).isTrue();
     }
 
-    /** As where the system has no more threads. */
+    /** As if the system had no more threads. */
     @Test
     void aDriverThatThrowsHasFailed() throws Exception {
         for (Throwable thrown : List.of(new IllegalStateException("no way"), new InternalError("no thread"))) {
@@ -187,7 +187,7 @@ final class ConnectionStepsTest {
         assertThat(runtime.armed()).as("limits that are armed").isZero();
     }
 
-    /** The provider of its credentials may never answer. */
+    /** The provider of the credentials may never answer. */
     @Test
     void aConnectionForPushesThatDoesNotComeIsTriedAgain() throws Exception {
         AtomicInteger tries = new AtomicInteger();

@@ -33,7 +33,7 @@ final class ForgetfulServer implements AutoCloseable {
                 daemon(() -> answer(client, forgets));
             }
         } catch (IOException closed) {
-            // That is how it ends.
+            // This is the normal end.
         }
     }
 

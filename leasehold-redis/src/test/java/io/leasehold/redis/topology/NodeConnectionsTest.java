@@ -56,7 +56,7 @@ final class NodeConnectionsTest {
 
     @BeforeEach
     void start() throws Exception {
-        // No limit is met on a busy machine, where a test does not say otherwise.
+        // No time limit passes on a busy machine unless a test requires it.
         runtime.hurry(TimeUnit.SECONDS.toNanos(1), TimeUnit.MINUTES.toNanos(10));
         server = new ScriptedRedis();
         other = new ScriptedRedis();

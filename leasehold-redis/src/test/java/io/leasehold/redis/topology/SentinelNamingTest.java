@@ -137,7 +137,7 @@ final class SentinelNamingTest {
         until("it is heard", () -> heard.contains("wake"));
     }
 
-    /** As where the system has no more threads: the question failed, and is not the last. */
+    /** As if the system had no more threads: the question failed, and is not the last. */
     @Test
     void aDriverThatThrowsOnceIsAskedAgain() throws Exception {
         AtomicReference<Throwable> next = new AtomicReference<>();

@@ -39,7 +39,7 @@ final class SentinelQuestionsTest {
         } catch (ServerUnavailableException e) {
             abort("no Redis server here: " + e.getMessage());
         }
-        // On a busy machine a second is nothing.
+        // On a busy machine a second is too short.
         group.sentinels()
                 .forEach(sentinel -> sentinel.call(
                         "SENTINEL", "SET", RedisSentinelGroup.MASTER_NAME, "down-after-milliseconds", "60000"));

@@ -258,7 +258,7 @@ final class StillCallsTest {
         assertThat(heard).contains("f " + givenUp);
     }
 
-    /** Its undo may have left before. */
+    /** Its undo may have been sent before. */
     @Test
     void whatIsGivenUpIsNotSentASecondTime() {
         run("a");

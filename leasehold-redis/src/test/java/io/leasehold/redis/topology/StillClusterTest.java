@@ -23,10 +23,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** When the table of a Cluster is read, and where requests go; no time passes but what a test says. */
+/** When the table of a Cluster is read, and where requests go; only the test advances the time. */
 @Tag("quick")
 @Timeout(120)
-@SuppressWarnings("FutureReturnValueIgnored") // what comes of it is seen at the driver
+@SuppressWarnings("FutureReturnValueIgnored") // the test sees the results at the driver
 final class StillClusterTest {
 
     private static final Duration NANO = Duration.ofNanos(1);
@@ -226,7 +226,7 @@ final class StillClusterTest {
         assertThat(topology.failure(LOW)).hasMessageContaining("no connection");
     }
 
-    /** A member of a set goes on after an opening that has failed. */
+    /** A member of a set keeps trying after a failed opening. */
     @Test
     void whatCouldNotBeOpenedIsLookedForInOneLineOfLooks() {
         silent.add("one");

@@ -18,10 +18,13 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** When a link is tried for, which of several tries counts, and what becomes of the others; no time passes but what a test says. */
+/**
+ * When a link is tried for, which of several tries counts, and what becomes of the others; only the test advances the
+ * time.
+ */
 @Tag("quick")
 @Timeout(120)
-@SuppressWarnings("FutureReturnValueIgnored") // what comes of it is seen at the driver
+@SuppressWarnings("FutureReturnValueIgnored") // the test sees the results at the driver
 final class StillConnectionsTest {
 
     private static final Duration PATIENCE = Duration.ofNanos(Connections.PATIENCE_NANOS);

@@ -29,10 +29,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What is sent over a link, when nothing is heard on it, and how it begins; no time passes but what a test says. */
+/** What is sent over a link, when nothing is heard on it, and how it begins; only the test advances the time. */
 @Tag("quick")
 @Timeout(120)
-@SuppressWarnings("FutureReturnValueIgnored") // what comes of it is seen at the driver
+@SuppressWarnings("FutureReturnValueIgnored") // the test sees the results at the driver
 final class StillLinkTest {
 
     private static final Duration SILENCE = Duration.ofSeconds(3);
@@ -215,7 +215,7 @@ final class StillLinkTest {
         assertThatThrownBy(failing::join).hasRootCauseMessage("reset");
     }
 
-    /** While its slot is being moved nobody is asked to acknowledge. */
+    /** While its slot moves, no replica is asked to acknowledge. */
     @Test
     void behindAskingNoReplicaIsWaitedFor() {
         StillDriver.Connection second = new StillDriver.Connection();

@@ -21,10 +21,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What one master for all keys is asked, left and followed for, by kind of deployment; no time passes but what a test says. */
+/**
+ * What one master for all keys is asked, left and followed for, by kind of deployment; only the test advances the time.
+ */
 @Tag("quick")
 @Timeout(120)
-@SuppressWarnings("FutureReturnValueIgnored") // what comes of it is seen at the driver
+@SuppressWarnings("FutureReturnValueIgnored") // the test sees the results at the driver
 final class StillMasterTest {
 
     private static final Duration FIRST_RETRY = Duration.ofMillis(10);

@@ -19,10 +19,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Which nodes of a Cluster are connected to, and whom the table names; no time passes but what a test says. */
+/** Which nodes of a Cluster are connected to, and whom the table names; only the test advances the time. */
 @Tag("quick")
 @Timeout(120)
-@SuppressWarnings("FutureReturnValueIgnored") // what comes of it is seen at the driver
+@SuppressWarnings("FutureReturnValueIgnored") // the test sees the results at the driver
 final class StillMembersTest {
 
     private static final Duration FIRST_RETRY = Duration.ofMillis(10);

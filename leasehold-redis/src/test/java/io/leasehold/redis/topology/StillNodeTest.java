@@ -38,10 +38,13 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A node over connections without a server: which server a request goes to, what it counts as, and until when; no time passes but what a test says. */
+/**
+ * A node over connections without a server: which server a request goes to, what it counts as, and until when; only the
+ * test advances the time.
+ */
 @Tag("quick")
 @Timeout(120)
-@SuppressWarnings("FutureReturnValueIgnored") // what comes of it is seen at the driver
+@SuppressWarnings("FutureReturnValueIgnored") // the test sees the results at the driver
 final class StillNodeTest {
 
     private static final Duration LIMIT = Duration.ofSeconds(4);

@@ -18,7 +18,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Which nodes are asked for the table of slots, for how long, and what is left of that; no time passes but what a test says. */
+/**
+ * Which nodes are asked for the table of slots, for how long, and what is left of that; only the test advances the
+ * time.
+ */
 @Tag("quick")
 @Timeout(120)
 final class StillReaderTest {

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Whom Sentinels name, and when they are asked; no time passes but what a test says. */
+/** Whom Sentinels name, and when they are asked; only the test advances the time. */
 @Tag("quick")
 @Timeout(120)
 final class StillSentinelsTest {

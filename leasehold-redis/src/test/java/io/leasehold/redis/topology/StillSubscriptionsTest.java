@@ -19,10 +19,13 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** When a subscription is tried for, ends and is made again, and how its peer's silence is noticed; no time passes but what a test says. */
+/**
+ * When a subscription is tried for, ends and is made again, and how its peer's silence is noticed; only the test
+ * advances the time.
+ */
 @Tag("quick")
 @Timeout(120)
-@SuppressWarnings("FutureReturnValueIgnored") // what comes of it is seen at the driver
+@SuppressWarnings("FutureReturnValueIgnored") // the test sees the results at the driver
 final class StillSubscriptionsTest {
 
     private static final Duration FIRST_RETRY = Duration.ofMillis(10);
@@ -140,7 +143,7 @@ final class StillSubscriptionsTest {
         assertThat(tries()).as("it has begun meanwhile").isEqualTo(11);
     }
 
-    /** The provider of its credentials may never answer; what comes later is ended. */
+    /** The provider of the credentials may never answer; what comes later is ended. */
     @Test
     void aConnectionThatDoesNotComeIsTriedAgain() {
         CompletableFuture<Boolean> started = subscriptions.started("");

@@ -19,10 +19,13 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What throws in place of an answer, an {@link Error} as well, has failed, and ends no duty; no time passes but what a test says. */
+/**
+ * What throws in place of an answer, an {@link Error} as well, has failed, and ends no duty; only the test advances the
+ * time.
+ */
 @Tag("quick")
 @Timeout(120)
-@SuppressWarnings("FutureReturnValueIgnored") // what comes of it is seen at the driver
+@SuppressWarnings("FutureReturnValueIgnored") // the test sees the results at the driver
 final class StillThrowsTest {
 
     private static final Duration FIRST_RETRY = Duration.ofMillis(10);
@@ -49,7 +52,7 @@ final class StillThrowsTest {
 
     // ---- questions
 
-    /** As where a class is missing that the reading needs. */
+    /** As if a class that the reading needs were missing. */
     @Test
     void whatTheReadingOfAnAnswerThrowsIsTold() {
         for (Throwable thrown : THROWN) {

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Timeout;
  */
 @Tag("quick")
 @Timeout(120)
-@SuppressWarnings("FutureReturnValueIgnored") // what comes of it is seen at the driver
+@SuppressWarnings("FutureReturnValueIgnored") // the test sees the results at the driver
 final class StillToldTest {
 
     private static final Duration FIRST_RETRY = Duration.ofMillis(10);

@@ -18,10 +18,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Where the channel of each slot of a Cluster is listened to, and for how long; no time passes but what a test says. */
+/** Where the channel of each slot of a Cluster is listened to, and for how long; only the test advances the time. */
 @Tag("quick")
 @Timeout(120)
-@SuppressWarnings("FutureReturnValueIgnored") // what comes of it is seen at the driver
+@SuppressWarnings("FutureReturnValueIgnored") // the test sees the results at the driver
 final class StillWakeUpsTest {
 
     private static final Duration FIRST_RETRY = Duration.ofMillis(10);

@@ -118,7 +118,7 @@ final class MemberAcquireScriptTest {
         assertThat(redis().exists(lock)).isZero();
     }
 
-    /** The fence is so far ahead that the clock does not count; a lock that is free, and one's own. */
+    /** The fence is so far ahead that the clock has no effect; a lock that is free, and one's own. */
     @Test
     void aBallotBeatsTheFenceAndEndsAtItsBound() {
         long floor = now() + 1_000 * SECOND;

@@ -129,7 +129,7 @@ class ReleaseScriptTest {
         assertThat(redis().type(bench.fence)).isEqualTo("list");
     }
 
-    /** The fence is so far ahead that the clock does not count. */
+    /** The fence is so far ahead that the clock has no effect. */
     @Test
     void aFenceIsRaisedToTheBallotButNotBeyondItsBound() {
         long bound = 7_500_000;
