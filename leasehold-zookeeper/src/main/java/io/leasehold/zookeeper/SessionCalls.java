@@ -8,8 +8,8 @@ import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.Watcher;
 
 /**
- * The calls of one session to its ensemble. Each call returns at once; its future fails with a {@link
- * org.apache.zookeeper.KeeperException}. The ensemble executes the calls in their order.
+ * The calls of one session to its ensemble. Each call returns at once; its future fails with a
+ * {@link org.apache.zookeeper.KeeperException}. The ensemble executes the calls in their order.
  *
  * <p>An implementation is safe for use by any thread.
  */

@@ -27,8 +27,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Locks in ZooKeeper: the operations of the SPI on {@linkplain QueueEntry places} in queues, and on the {@linkplain
- * Sessions sessions} that keep them.
+ * Locks in ZooKeeper: the operations of the SPI on {@linkplain QueueEntry places} in queues, and on the
+ * {@linkplain Sessions sessions} that keep them.
  *
  * <p>Safe for use by any thread. Replies complete on the driver's event threads.
  */
