@@ -33,7 +33,7 @@ import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The requests that the store makes, over one connection of the driver to each member. Every request returns at once.
+ * The requests of the store, over one connection of the driver to each member. Every request returns at once.
  *
  * <p>Safe for use by any thread.
  */
@@ -49,10 +49,10 @@ final class Etcd implements EtcdCalls {
     private final Client client;
 
     /**
-     * Makes the driver's client; it connects with the first request.
+     * Creates the driver's client, which connects with the first request.
      *
-     * @param login gives the credentials at each log-in, or null if the URI names them, or there are none
-     * @param interceptors they see each call before it is sent
+     * @param login provides the credentials for each log-in, or null if the URI names them, or there are none
+     * @param interceptors receive each call before it is sent
      */
     Etcd(EtcdUri uri, @Nullable Login login, List<ClientInterceptor> interceptors) {
         ClientBuilder builder = builder(uri);
@@ -184,7 +184,10 @@ final class Etcd implements EtcdCalls {
         return client.getKVClient();
     }
 
-    /** The driver sends it again only if the cluster refused it for its log-in: a copy that is still under way would come late. */
+    /**
+     * Begins a transaction. The driver resends it only if the cluster refused it because of its log-in; a copy that was
+     * still under way would come late.
+     */
     private Txn transaction() {
         return kv().txn(TxnOption.DEFAULT);
     }
@@ -203,7 +206,7 @@ final class Etcd implements EtcdCalls {
         return kv().get(queue, FIRST).thenApply(Etcd::only);
     }
 
-    /** Those whose keys begin so, first come first, from this create revision on. */
+    /** Selects the keys with a prefix, in the order of their creation, from this create revision on. */
     static GetOption inOrder(long limit, long fromRevision) {
         return GetOption.builder()
                 .isPrefix(true)

@@ -28,9 +28,9 @@ final class EtcdAdmin implements StoreAdmin {
 
     private static final long LIMIT_NANOS = Duration.ofSeconds(10).toNanos();
     private static final long LIST_LIMIT_NANOS = Duration.ofSeconds(60).toNanos();
-    /** An answer may have 4 MB, and a key with its value some kilobytes. */
+    /** The keys in one answer: an answer may have 4 MB, and a key with its value some kilobytes. */
     private static final int PAGE = 500;
-    /** How many locks are looked at at once. */
+    /** The number of locks that are read at once. */
     private static final int AT_ONCE = 100;
 
     private final EtcdUri uri;
@@ -53,7 +53,7 @@ final class EtcdAdmin implements StoreAdmin {
 
     // ---- before use
 
-    /** Connects, and makes sure that the tokens of all clients of this prefix have the same base. */
+    /** Connects, and checks that the tokens of all clients of this prefix have the same base. */
     void verify() {
         TimeLimit.await(runtime, replies.orFail("connecting", LIMIT_NANOS, this::checkBase), "connecting to " + uri);
     }
@@ -69,9 +69,9 @@ final class EtcdAdmin implements StoreAdmin {
         });
     }
 
-    // ---- owners that are not known here
+    // ---- owners that this client does not know
 
-    /** Removes what this owner token has; whether it held one of the locks. */
+    /** Removes the keys of this owner token; completes with whether it held one of the locks. */
     CompletableFuture<Boolean> removeOwner(List<LockName> names, OwnerToken owner) {
         return InTurn.any(names, name -> removeOwner(name, owner));
     }
@@ -88,14 +88,14 @@ final class EtcdAdmin implements StoreAdmin {
                 return etcd.delete(key, own.getCreateRevision()).thenApply(left -> {
                     if (left) {
                         etcd.revoke(own.getLease());
-                    } // Else its client has ended it, and the lease may keep the key of another attempt by now.
+                    } // Else its client has removed it, and the lease may keep the key of another attempt by now.
                     return left && head;
                 });
             });
         });
     }
 
-    /** Extends what another client of this owner token holds: the lease of its key. */
+    /** Extends a hold of another client with this owner token, through the lease of its key. */
     CompletableFuture<Optional<EtcdCalls.Leased>> keepAlive(LockName name, OwnerToken owner) {
         ByteSequence key = keys.of(name, owner);
         return first(name)
@@ -104,7 +104,10 @@ final class EtcdAdmin implements StoreAdmin {
                         .orElseGet(() -> CompletableFuture.completedFuture(Optional.empty())));
     }
 
-    /** A lease outlives its key: what was extended may keep nothing, or the key of another attempt. */
+    /**
+     * Checks that the key still exists. A lease outlives its key: the extended lease may keep no key, or the key of
+     * another attempt.
+     */
     private CompletableFuture<Optional<EtcdCalls.Leased>> ifStill(
             KeyValue head, LockName name, Optional<EtcdCalls.Leased> kept) {
         return etcd.look(head.getKey(), head.getCreateRevision(), keys.queue(name))
@@ -136,7 +139,7 @@ final class EtcdAdmin implements StoreAdmin {
                         : recordBehind(name, head));
     }
 
-    /** The next one holds where the head has just ended; nobody does while a key outlives its lease. */
+    /** Reads the next holder after the head has just ended. While a key outlives its lease, no client holds. */
     private CompletableFuture<Optional<HeldLock>> recordBehind(LockName name, KeyValue ended) {
         return first(name)
                 .thenCompose(first -> first.filter(head -> head.getCreateRevision() != ended.getCreateRevision())
@@ -170,8 +173,8 @@ final class EtcdAdmin implements StoreAdmin {
     }
 
     /**
-     * The held locks. In pages, since all keys may be more than fits into one answer; and all of them, since names are not in the
-     * order of their keys.
+     * The held locks. They are read in pages, because all keys may not fit into one answer. All pages are read, because
+     * names are not in the order of their keys.
      */
     @Override
     public CompletableFuture<List<HeldLock>> list(String glob, int limit) {
@@ -183,7 +186,7 @@ final class EtcdAdmin implements StoreAdmin {
                         .thenCompose(names -> InTurn.some(List.copyOf(names), AT_ONCE, limit, this::head)));
     }
 
-    /** The first names that match, of keys from this one on. */
+    /** The first matching names of the keys from this one on. */
     private CompletableFuture<NavigableSet<LockName>> names(
             Glob wanted, int limit, ByteSequence from, NavigableSet<LockName> found) {
         return etcd.keysUntil(from, keys.endOfAll(), PAGE).thenCompose(page -> {
@@ -201,7 +204,7 @@ final class EtcdAdmin implements StoreAdmin {
 
     // ---- repairing
 
-    /** Deletes the first key of the queue; the next one holds then, with a larger token. */
+    /** Deletes the first key of the queue. Then the next one holds, with a larger token. */
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
         return replies.orFail("forced release of \"" + name + "\"", LIMIT_NANOS, () -> deleteHead(name, holderId));
@@ -213,7 +216,7 @@ final class EtcdAdmin implements StoreAdmin {
                     || (holderId != null && !heads.holder(first.get()).id().equals(holderId))) {
                 return CompletableFuture.completedFuture(false);
             }
-            // Where the head has left by itself, the next one holds.
+            // If the head has left by itself, the next key holds.
             return etcd.delete(first.get().getKey(), first.get().getCreateRevision())
                     .thenCompose(
                             deleted -> deleted ? CompletableFuture.completedFuture(true) : deleteHead(name, holderId));

@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** How a cluster of etcd is: its members, their quorum, their alarms. */
+/** Diagnoses a cluster of etcd: its members, their quorum and their alarms. */
 final class EtcdOperations implements StoreOperations {
 
     private final EtcdUri uri;

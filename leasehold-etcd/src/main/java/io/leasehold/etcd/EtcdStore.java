@@ -27,7 +27,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Locks in etcd: the verbs of the SPI over {@linkplain QueueEntry places} in queues.
+ * Locks in etcd: the operations of the SPI on {@linkplain QueueEntry places} in queues.
  *
  * <p>Safe for use by any thread. Replies complete on the driver's threads.
  */
@@ -49,7 +49,7 @@ final class EtcdStore implements LockStore {
         this(uri, runtime, List.of());
     }
 
-    /** A store whose calls pass these interceptors: tests let calls fail on their way. */
+    /** Creates a store whose calls pass these interceptors, with which tests make calls fail. */
     EtcdStore(EtcdUri uri, LockRuntime runtime, List<ClientInterceptor> interceptors) {
         this(uri, runtime, new Etcd(uri, null, interceptors), false);
     }
@@ -97,15 +97,15 @@ final class EtcdStore implements LockStore {
         }
     }
 
-    /** How many owner tokens are remembered. */
+    /** The number of owner tokens that the store remembers. */
     int attempts() {
         return byOwner.size();
     }
 
     /**
-     * Makes sure that the cluster answers and that the tokens of all clients have the same base.
+     * Checks that the cluster answers, and that the tokens of all clients have the same base.
      *
-     * @throws io.leasehold.LockStoreException if not
+     * @throws io.leasehold.LockStoreException if the check fails
      */
     void verify() {
         admin.verify();
@@ -120,7 +120,10 @@ final class EtcdStore implements LockStore {
         }
     }
 
-    /** The leases that were left for later: what is not answered in time ends by itself. */
+    /**
+     * Revokes the leases that were left for later attempts. A lease whose revocation is not answered in time ends by
+     * itself.
+     */
     private void giveUpLeases() {
         CompletableFuture<Boolean> revoked = leases.close();
         if (revoked.isDone()) {

@@ -42,7 +42,7 @@ final class EtcdUri {
     }
 
     /**
-     * The same, for a log-in that a provider gives.
+     * This URI, for a log-in with credentials from a provider.
      *
      * @throws IllegalArgumentException if it names a user itself
      */
@@ -74,7 +74,7 @@ final class EtcdUri {
         return path;
     }
 
-    /** The members as the driver takes them. */
+    /** The members in the form that the driver expects. */
     List<URI> endpoints() {
         return address.servers().stream()
                 .map(server -> URI.create((tls() ? "https://" : "http://") + server))
@@ -103,7 +103,7 @@ final class EtcdUri {
         return address.tokenBase();
     }
 
-    /** The election timeout of the cluster: a member that is cut off may believe for so long that it still leads. */
+    /** The election timeout of the cluster: a member that is cut off may believe for this time that it still leads. */
     Duration electionTimeout() {
         Duration timeout = address.duration("electionTimeout");
         return timeout == null ? Duration.ofSeconds(1) : timeout;
@@ -119,7 +119,7 @@ final class EtcdUri {
         return address.file(option);
     }
 
-    /** The cluster as people would name it: without user and password. */
+    /** The cluster for messages: without user and password. */
     @Override
     public String toString() {
         return "etcd://" + String.join(",", address.servers()) + "/" + prefix;

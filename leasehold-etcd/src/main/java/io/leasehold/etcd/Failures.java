@@ -24,7 +24,7 @@ final class Failures implements TimedReplies.Errors {
     private final boolean withProvider;
 
     /**
-     * The errors of a cluster.
+     * Creates the translation for a cluster.
      *
      * @param withProvider whether the next log-in may have other credentials
      */
@@ -35,7 +35,7 @@ final class Failures implements TimedReplies.Errors {
         this.user = uri.user();
     }
 
-    /** The driver's code, or null for what is not the driver's. */
+    /** The error code of the driver, or null if the error is not from the driver. */
     static @Nullable ErrorCode codeOf(@Nullable Throwable error) {
         Throwable cause = error == null ? null : Failure.unwrapped(error);
         if (cause instanceof StatusRuntimeException || cause instanceof StatusException) {
@@ -84,9 +84,10 @@ final class Failures implements TimedReplies.Errors {
                         cause);
             case UNAUTHENTICATED, INVALID_ARGUMENT -> {
                 Failure refused = Failure.access(at + "the cluster refused " + who() + ": " + said, cause);
-                // The code also says that a request is malformed or too large, which another log-in does not change.
+                // The code also means that a request is malformed or too large, which another log-in does not change.
                 boolean isLogin = code == ErrorCode.UNAUTHENTICATED || find(Login.Refused.class, cause) != null;
-                // Provider and cluster do not change credentials at one moment: the next log-in may have the new ones.
+                // Provider and cluster do not change credentials at the same moment: the next log-in may have the new
+                // ones.
                 boolean mayPass = withProvider && isLogin;
                 yield mayPass ? new Failure(FailureKind.NO_EFFECT, refused.error()) : refused;
             }
@@ -100,7 +101,7 @@ final class Failures implements TimedReplies.Errors {
                 Failure.unavailable(
                         FailureKind.NO_EFFECT, at + "the cluster has no room or is overloaded: " + said, cause);
             default -> {
-                // The driver says "UNAVAILABLE: io exception"; what happened is at the end of its causes.
+                // The driver says "UNAVAILABLE: io exception"; the actual error is at the end of its causes.
                 IOException io = find(IOException.class, cause);
                 yield Failure.unavailable(
                         FailureKind.UNKNOWN, at + (io == null ? code + ": " + said : Failure.reason(io)), cause);

@@ -7,13 +7,13 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The key of a holder: how long it is kept, its renewals, and what tells that it was taken away.
+ * The key of a holder: the time for which it is kept, its renewals, and the watch that reports its removal.
  *
  * <p>Safe for use by any thread.
  */
 final class HeldKey {
 
-    /** Shorter holds are not watched: that would cost more than it tells. */
+    /** Shorter holds are not watched, because a watch would cost more than it is worth. */
     private static final long WATCHED_AFTER_NANOS = Duration.ofMillis(200).toNanos();
 
     private final QueueEntry.Shared shared;
@@ -22,7 +22,7 @@ final class HeldKey {
     private final KeptUntil kept;
     private final OwnKey watch;
 
-    /** When our key was seen last: what happens to it happens later. */
+    /** The revision at which the key was last seen; each event of the key comes later. */
     private volatile long seenAtRevision;
 
     HeldKey(
@@ -38,16 +38,16 @@ final class HeldKey {
         this.watch = new OwnKey(shared.etcd(), shared.runtime(), own, listener);
     }
 
-    /** The key was there at this revision of the cluster. */
+    /** Notes that the key was there at this revision of the cluster. */
     void seenAt(long revision) {
         seenAtRevision = revision;
     }
 
     /**
-     * It holds for this ttl.
+     * Notes that the place holds for this ttl.
      *
      * @param begins whether it had not held before
-     * @return when its validity counts from
+     * @return the time from which its validity counts
      */
     long granted(long made, boolean begins, long ttlNanos) {
         long fromNanos = own.lease().countedFromNanos(ttlNanos);
@@ -60,7 +60,7 @@ final class HeldKey {
         return fromNanos;
     }
 
-    /** Extends the lease, or puts the key under a longer one, and looks whether the key is still there. */
+    /** Extends the lease, or puts the key under a longer one, and checks whether the key still exists. */
     CompletableFuture<RenewReply.Item> renew(long forNanos) {
         Long made = own.place().held();
         if (made == null) {
@@ -91,10 +91,13 @@ final class HeldKey {
         return new RenewReply.Renewed(fromNanos);
     }
 
-    /** Puts the key under a longer lease. Nothing is told before that is answered; if it is not, the next renewal repeats it. */
+    /**
+     * Puts the key under a longer lease. The renewal is reported only after the answer. If no answer comes, the next
+     * renewal repeats the request.
+     */
     private CompletableFuture<RenewReply.Item> move(long made, long forNanos) {
         if (own.lease().isLongEnough(forNanos)) {
-            return extend(made, forNanos); // Another renewal has done it meanwhile.
+            return extend(made, forNanos); // Another renewal has done it in the meantime.
         }
         return own.place().isHeldWith(made)
                 ? own.lease().longer(forNanos).thenCompose(longer -> moveTo(longer, made, forNanos))
@@ -103,7 +106,7 @@ final class HeldKey {
 
     private CompletableFuture<RenewReply.Item> moveTo(EtcdCalls.Leased longer, long made, long forNanos) {
         if (!own.place().isHeldWith(made)) {
-            return done(new RenewReply.NotOurs()); // The removal, whose turn comes, ends both leases.
+            return done(new RenewReply.NotOurs()); // The removal, which is next in turn, ends both leases.
         }
         return shared.etcd().move(own.key(), made, own.value(), longer.id()).thenApply(moved -> {
             if (!moved.isThere()) {
@@ -118,7 +121,7 @@ final class HeldKey {
         watch.guard(made, seenAtRevision + 1);
     }
 
-    /** Watches no more. */
+    /** Ends the watch. */
     void close() {
         watch.close();
     }

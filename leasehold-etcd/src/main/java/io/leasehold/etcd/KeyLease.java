@@ -9,34 +9,35 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lease of etcd that keeps the key of a place; and the longer one under which the key is being put, since a lease cannot be
- * made longer.
+ * The lease of etcd that keeps the key of a place; and the longer one under which the key is being put, because a lease
+ * cannot be made longer.
  *
- * <p>Knows from when each may be counted, and whether a request that puts a key under it may still arrive at the cluster. Where none
- * can, it is left to the next attempt at the end; else it is revoked, so that what comes late fails. An extension may arrive late
- * (the driver sends each one twice, the second after the answer): it puts nothing, and nobody counts from it.
+ * <p>It knows the time from which each lease may count, and whether a request that puts a key under it may still arrive
+ * at the cluster. If none can, the lease is left to the next attempt at the end. Otherwise it is revoked, so that a
+ * late request fails. An extension may arrive late, because the driver sends each one twice, the second after the
+ * answer. It puts no key, and no attempt counts from it.
  *
- * <p>Safe for use by any thread; what changes is guarded by {@code this}, and nobody is called while it is held.
+ * <p>Safe for use by any thread; mutable state is guarded by {@code this}, and no call is made while it is held.
  */
 final class KeyLease {
 
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
 
-    /** A lease, and what is known of it; guarded by the outer {@code this}. */
+    /** A lease, and the knowledge of it; guarded by the outer {@code this}. */
     private static final class Known {
-        /** The ttl that it was asked for with; 0 if it is not for another attempt. */
+        /** The ttl with which it was requested; 0 if it is not for another attempt. */
         private final long seconds;
 
         private EtcdCalls.Leased leased;
-        /** When it was granted, to whichever attempt. */
+        /** When it was granted, to any attempt. */
         private final long bornNanos;
         /** When the request was sent that granted or last extended it. */
         private long fromNanos;
-        /** The requests that put a key under it and were not answered, be they under way or lost. */
+        /** The unanswered requests that put a key under it, under way or lost. */
         private int puts;
-        /** The same of its extensions. */
+        /** Its unanswered extensions, under way or lost. */
         private int extensions;
-        /** Whether a key was asked to be put under it. */
+        /** Whether a request was made to put a key under it. */
         private boolean used;
 
         Known(EtcdCalls.Leased leased, long seconds, long bornNanos, long fromNanos) {
@@ -47,7 +48,7 @@ final class KeyLease {
         }
 
         /**
-         * Whether nothing is under it, and nothing that is under way names it.
+         * Whether no key is under it, and no request that is under way names it.
          *
          * @param deleted whether the attempt itself has deleted the key that it had put there
          */
@@ -68,13 +69,16 @@ final class KeyLease {
 
     private @Nullable Known current;
 
-    /** The lease that a put under way names; the key may be under it or under the current one. */
+    /** The lease that an unanswered put names; the key may be under it or under the current one. */
     private @Nullable Known next;
 
-    /** The numbers of those that are not needed any more, and whose revocation was not answered: a late request may put a key there. */
+    /**
+     * The ids of the leases that are no longer needed, and whose revocation is unanswered: a late request may put a key
+     * there.
+     */
     private final List<Long> leaving = new ArrayList<>();
 
-    /** The latest end of whatever was granted or extended; it never goes back. */
+    /** The latest end of any lease that was granted or extended; it never decreases. */
     private long goneAtNanos;
 
     KeyLease(EtcdCalls etcd, LockRuntime runtime, EtcdUri uri, LeasePool pool) {
@@ -85,7 +89,7 @@ final class KeyLease {
         this.goneAtNanos = runtime.nanoTime();
     }
 
-    /** The lease that the key is to be put under, or is under; null if there is none. */
+    /** The lease that keeps the key or is about to; null if there is none. */
     synchronized EtcdCalls.@Nullable Leased current() {
         return current == null ? null : current.leased;
     }
@@ -93,10 +97,11 @@ final class KeyLease {
     // ---- beginning
 
     /**
-     * Takes a lease that keeps the key for so long: one that an earlier attempt has left, or a new one.
+     * Obtains a lease that keeps the key for this time: one that an earlier attempt has left, or a new one.
      *
-     * @param anew whether a new one is wanted in any case
-     * @return whether it is a new one; else it may have ended, and counts only once it was {@linkplain #extend extended}
+     * @param anew whether a new one is required
+     * @return whether it is a new one; else it may have ended, and counts only once it was
+     * {@linkplain #extend extended}
      */
     CompletableFuture<Boolean> obtain(long forNanos, boolean anew) {
         long seconds = secondsFor(forNanos);
@@ -122,7 +127,7 @@ final class KeyLease {
         return (forNanos + unsureNanos + NANOS_PER_SECOND - 1) / NANOS_PER_SECOND;
     }
 
-    /** Sends a request that puts the key under the current lease. Unless it is answered, it may come at any time. */
+    /** Sends a request that puts the key under the current lease. Unless it is answered, it may arrive at any time. */
     <T> CompletableFuture<T> putting(Supplier<CompletableFuture<T>> request) {
         Known one;
         synchronized (this) {
@@ -144,8 +149,8 @@ final class KeyLease {
     }
 
     /**
-     * The key turned out to be under this one, of which no more is known. It was made for the same attempt: {@link #goneAtNanos} takes it
-     * to live as long as the one that it replaces.
+     * Takes over the lease under which the key turned out to be; nothing else is known of that lease. The key was made
+     * for the same attempt, so {@link #goneAtNanos} assumes that the lease lives as long as the one that it replaces.
      */
     void takeOver(long id) {
         Known old;
@@ -165,17 +170,20 @@ final class KeyLease {
 
     // ---- extending
 
-    /** Whether it has not ended by our clock. */
+    /** Whether the lease has not ended by this client's clock. */
     synchronized boolean isSure() {
         return current != null && runtime.nanoTime() - current.fromNanos < current.leased.ttlNanos();
     }
 
-    /** Whether extending it is enough for so long. */
+    /** Whether an extension of the lease is enough for this time. */
     synchronized boolean isLongEnough(long forNanos) {
         return current != null && next == null && current.leased.ttlNanos() >= forNanos;
     }
 
-    /** Extends it; whether it, or one that has taken its place meanwhile, was still there. One that has ended is forgotten. */
+    /**
+     * Extends the lease; completes with whether it, or one that has replaced it in the meantime, still existed. A lease
+     * that has ended is forgotten.
+     */
     CompletableFuture<Boolean> extend() {
         Known one;
         long id;
@@ -205,8 +213,8 @@ final class KeyLease {
     }
 
     /**
-     * From when a ttl may be counted. A leader that is cut off may extend a lease for an election timeout more without the new
-     * leader's knowing: so much of it is not sure.
+     * The time from which a ttl may count. A leader that is cut off may extend a lease for one more election timeout
+     * without the new leader's knowledge, so that part of the lease is not sure.
      */
     synchronized long countedFromNanos(long forNanos) {
         if (current == null) {
@@ -216,8 +224,9 @@ final class KeyLease {
     }
 
     /**
-     * The lease under which the key is to be put. While the request that puts it there is not answered, a copy of it may still come:
-     * so that all copies agree, it is the same lease until it is {@link #moved}, as long as that lives. Not for two at a time.
+     * Obtains the lease under which the key is to be put. While the request that puts it there is unanswered, a copy of
+     * it may still arrive. So that all copies agree, the lease is the same until the key is {@link #moved}, as long as
+     * the lease lives. Calls must not overlap.
      */
     CompletableFuture<EtcdCalls.Leased> longer(long forNanos) {
         Known begun;
@@ -243,14 +252,17 @@ final class KeyLease {
         });
     }
 
-    /** It is not for another attempt: a copy of the request that moves the key there may come late. */
+    /**
+     * Notes the longer lease. No other attempt gets it, because a copy of the request that moves the key there may come
+     * late.
+     */
     private synchronized EtcdCalls.Leased beginNext(EtcdCalls.Leased leased, long sentAtNanos) {
         next = new Known(leased, 0, sentAtNanos, sentAtNanos);
         mayLive(leased, sentAtNanos);
         return leased;
     }
 
-    /** The key is under the longer one now; the old one is not needed any more. */
+    /** Notes that the key is under the longer lease now; the old one is no longer needed. */
     void moved() {
         Known old;
         synchronized (this) {
@@ -262,7 +274,10 @@ final class KeyLease {
         revokeInBackground(old);
     }
 
-    /** Twice its ttl, since a request may be carried out late, and a new leader begins each lease anew. */
+    /**
+     * Notes that a lease may live for twice its ttl, because a request may be executed late, and a new leader restarts
+     * each lease.
+     */
     private synchronized void mayLive(EtcdCalls.Leased leased, long sentAtNanos) {
         long endNanos = sentAtNanos + 2 * leased.ttlNanos();
         if (endNanos - goneAtNanos > 0) {
@@ -270,7 +285,7 @@ final class KeyLease {
         }
     }
 
-    /** When what was not revoked has ended by itself, at the latest: each lease under which the key may be. */
+    /** The latest time by which each lease that may keep the key, and was not revoked, has ended by itself. */
     synchronized long goneAtNanos() {
         return goneAtNanos;
     }
@@ -283,7 +298,7 @@ final class KeyLease {
         }
     }
 
-    /** If it fails, the {@linkplain #end end} of the attempt repeats it. */
+    /** Revokes a lease without waiting. If that fails, the {@linkplain #end end} of the attempt repeats it. */
     @SuppressWarnings("FutureReturnValueIgnored")
     private void revokeInBackground(@Nullable Known one) {
         if (one != null) {
@@ -300,7 +315,7 @@ final class KeyLease {
         });
     }
 
-    /** This one has ended at the cluster: nothing can be put under it any more. */
+    /** Notes that this lease has ended at the cluster: no key can be put under it any more. */
     synchronized void forget(long id) {
         if (current != null && current.leased.id() == id) {
             current = null;
@@ -308,11 +323,12 @@ final class KeyLease {
     }
 
     /**
-     * The attempt is over, and puts nothing any more. Leaves the lease to the next one if each request that names it was
-     * answered; else revokes it, and each other one that it has had. That is waited for only where a key may still be put under it.
+     * Ends the attempt, which puts no key any more. If each request that names the lease was answered, the lease is
+     * left to the next attempt. Otherwise it is revoked, like each other lease that the attempt has had. The result
+     * waits for a revocation only if a key may still be put under that lease.
      *
      * @param deleted whether the attempt has just deleted its key, by a request that was answered
-     * @return completes once nothing of it can be made any more; fails if that is not sure
+     * @return completes once no key of the attempt can be made any more; fails if that is not sure
      */
     CompletableFuture<Boolean> end(boolean deleted) {
         Known last;

@@ -4,14 +4,14 @@ import io.etcd.jetcd.ByteSequence;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A watch of one key that may be closed while it is still being made. Once it is closed, nothing is heard of it.
+ * A watch of one key that may be closed while it is still being created. Once it is closed, it reports nothing.
  *
- * <p>Safe for use by any thread. The driver calls back with a lock of its own held, which {@link #begin} and {@link #close}
- * take as well: nothing that the listener locks may be held when they are called.
+ * <p>Safe for use by any thread. The driver calls back while it holds a lock of its own, and {@link #begin} and
+ * {@link #close} take that lock as well. So their caller must not hold any lock that the listener takes.
  */
 final class KeyWatch {
 
-    /** The listener. */
+    /** Receives the events of a watch. */
     interface Listener {
         void heard(KeyWatch watch, EtcdCalls.Heard what);
     }
@@ -28,7 +28,7 @@ final class KeyWatch {
         this.listener = listener;
     }
 
-    /** Hears of what happens at or after this revision; called once. */
+    /** Reports the events at or after this revision; called once. */
     void begin(long fromRevision) {
         EtcdCalls.Watching made;
         try {
@@ -55,7 +55,7 @@ final class KeyWatch {
         listener.heard(this, what);
     }
 
-    /** Ends it. */
+    /** Ends the watch. */
     void close() {
         EtcdCalls.@Nullable Watching made;
         synchronized (this) {

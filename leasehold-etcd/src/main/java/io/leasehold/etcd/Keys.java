@@ -9,14 +9,17 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * How locks and their queues are named in the key space.
+ * The names of locks and their queues in the key space.
  *
- * <p>{@code <prefix>/<name>/<id>} for each holder or waiter, the name {@linkplain PlainName plain}; the order of the queue is that of the
- * create revisions. The id is a digest of the owner token: it finds the key again and reveals nothing.
+ * <p>Each holder or waiter has the key {@code <prefix>/<name>/<id>}, with the name {@linkplain PlainName plain}. The
+ * order of the queue is that of the create revisions. The id is a digest of the owner token: it identifies the key and
+ * reveals nothing.
  */
 final class Keys {
 
-    /** The character after the slash: behind what begins with the one comes what begins with the other. */
+    /**
+     * The character after the slash: the keys that begin with the one come after the keys that begin with the other.
+     */
     private static final byte AFTER_SLASH = '/' + 1;
 
     private final String prefix;
@@ -25,7 +28,7 @@ final class Keys {
         this.prefix = prefix;
     }
 
-    /** The queue of a lock: what all its keys begin with, and no key of another lock. */
+    /** The queue of a lock: the prefix of all its keys, and of no key of another lock. */
     ByteSequence queue(LockName name) {
         return bytes(prefix + "/" + PlainName.of(name) + "/");
     }
@@ -40,14 +43,14 @@ final class Keys {
         return bytes(prefix + "/");
     }
 
-    /** The end of all keys: one behind them. */
+    /** The end of all keys: the first key after them. */
     ByteSequence endOfAll() {
         return bytes(prefix + (char) AFTER_SLASH);
     }
 
-    /** The key at which a list goes on after this one: the next lock, if the key belongs to one. */
+    /** The key at which a list continues after this one: the next lock, if this key belongs to a lock. */
     ByteSequence after(ByteSequence key) {
-        byte[] bytes = key.getBytes(); // And not text: others may write what is none.
+        byte[] bytes = key.getBytes(); // Not text: another program may write a key that is not text.
         int queues = all().size() - 1;
         int last = bytes.length - 1;
         while (last > queues && bytes[last] != '/') {
@@ -61,12 +64,12 @@ final class Keys {
         return ByteSequence.from(next);
     }
 
-    /** Holds the base of the fencing tokens. */
+    /** The key with the base of the fencing tokens. */
     ByteSequence tokens() {
         return bytes(prefix + "@tokens");
     }
 
-    /** The lock of a queue's key, or empty if it is none of ours. */
+    /** The lock to whose queue the key belongs, or empty if it belongs to none. */
     Optional<LockName> lockOf(ByteSequence key) {
         String text = key.toString(StandardCharsets.UTF_8);
         int last = text.lastIndexOf('/');

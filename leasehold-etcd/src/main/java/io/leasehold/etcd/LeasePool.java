@@ -10,23 +10,28 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The leases of etcd that ended attempts have left for the next ones. Granting one and revoking one are writes at the cluster, and
- * extending one is none.
+ * The leases of etcd that ended attempts have left for the next ones. Granting a lease and revoking one are writes at
+ * the cluster; extending one is not.
  *
- * <p>A lease in here keeps no key, and each request that could put one under it was answered. Nothing is believed of it: it may have
- * ended meanwhile, and the time for which a machine slept does not show on its clock. The attempt that takes it extends it and counts
- * from that. It is not extended in here, and is revoked after a third of its ttl.
+ * <p>A lease in the pool keeps no key, and each request that could put a key under it was answered. The pool relies on
+ * nothing else. The lease may have ended in the meantime, and the client's clock does not show how long the machine
+ * slept. The attempt that takes the lease extends it, and counts from that extension. The pool does not extend a lease,
+ * and revokes it after a third of its ttl.
  *
- * <p>An old one is not taken in. If ever a key is under it that nobody here knows of, each use would prolong that key.
+ * <p>The pool does not accept an old lease. If a key that this client does not know is under it, each use would prolong
+ * that key.
  *
- * <p>Safe for use by any thread; nothing is called with a lock of this class held.
+ * <p>Safe for use by any thread; no call is made while a lock of this class is held.
  */
 final class LeasePool {
 
-    /** More would help only a client that releases more locks than that within a third of a ttl before it acquires the next. */
+    /**
+     * The largest number of leases. More would help only a client that releases more locks than this within a third of
+     * a ttl before it acquires the next.
+     */
     static final int MOST = 256;
 
-    /** The greatest age of a lease that is taken in, in ttls of it. */
+    /** The greatest age of a lease that the pool accepts, in ttls of the lease. */
     static final int MOST_TTLS = 10;
 
     /**
@@ -40,7 +45,7 @@ final class LeasePool {
 
     private final EtcdCalls etcd;
     private final LockRuntime runtime;
-    /** The one that came last is at the end; guarded by this, as are the others. */
+    /** The leases, the newest at the end; guarded by this, like the other fields. */
     private final Deque<Idle> idle = new ArrayDeque<>();
 
     private boolean armed;
@@ -51,7 +56,10 @@ final class LeasePool {
         this.runtime = runtime;
     }
 
-    /** Takes one out that was asked for with this ttl; null if there is none. It is given to one attempt. */
+    /**
+     * Takes out a lease that was requested with this ttl; null if there is none. The pool gives each lease to one
+     * attempt.
+     */
     synchronized @Nullable Left take(long seconds) {
         long nowNanos = runtime.nanoTime();
         for (Iterator<Idle> newestFirst = idle.descendingIterator(); newestFirst.hasNext(); ) {
@@ -65,10 +73,10 @@ final class LeasePool {
     }
 
     /**
-     * Takes one in that keeps no key, and under which no request that is under way or was lost can put one. Never throws: what left
-     * it is done.
+     * Accepts a lease that keeps no key, and under which no request that is under way or was lost can put one. Never
+     * throws, because the attempt that left the lease is over.
      *
-     * @param seconds the ttl that it was asked for with
+     * @param seconds the ttl with which the lease was requested
      */
     void giveBack(long seconds, Left left) {
         boolean kept;
@@ -87,11 +95,11 @@ final class LeasePool {
         try {
             arm();
         } catch (RuntimeException | Error e) {
-            // The next one that is given back arms it; until then they end by themselves.
+            // The next lease that is left arms the timer; until then, the leases end by themselves.
         }
     }
 
-    /** One timer for all: what it finds too late can be taken no more. */
+    /** Arms one timer for all leases. A lease that the timer revokes late can no longer be taken. */
     private void arm() {
         long inNanos;
         synchronized (this) {
@@ -127,12 +135,14 @@ final class LeasePool {
         arm();
     }
 
-    /** If it fails, the lease ends by itself: it keeps nothing. */
+    /** Revokes a lease. If that fails, the lease ends by itself; it keeps no key. */
     private CompletableFuture<Boolean> revoke(EtcdCalls.Leased leased) {
         return TimeLimit.start(() -> etcd.revoke(leased.id()));
     }
 
-    /** Revokes what is in here, and each one that comes later; completes with the last answer, and never fails. */
+    /**
+     * Revokes all leases in the pool, and each one that comes later. Completes with the last answer, and never fails.
+     */
     CompletableFuture<Boolean> close() {
         List<Idle> left;
         synchronized (this) {

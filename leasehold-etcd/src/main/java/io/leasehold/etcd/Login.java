@@ -18,17 +18,17 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts the credentials that a provider gives into each log-in of the driver, in place of those with which its client was made. The
- * driver logs in before its first request, and again whenever the cluster knows its token no more.
+ * Puts the credentials of a provider into each log-in of the driver, in place of those with which its client was
+ * created. The driver logs in before its first request, and again whenever the cluster no longer knows its token.
  */
 final class Login implements ClientInterceptor {
 
-    /** A stand-in that the driver takes for user and password; it is never sent. */
+    /** A stand-in that the driver accepts for user and password; it is never sent. */
     static final String STAND_IN = "by-provider";
 
     private final CredentialsDesk desk;
 
-    /** Marks what the cluster answered to a log-in: user and password are wrong, and not another request. */
+    /** Marks a refusal that answers a log-in, and not another request: user and password are wrong. */
     static final class Refused extends RuntimeException {
         private static final long serialVersionUID = 1;
 

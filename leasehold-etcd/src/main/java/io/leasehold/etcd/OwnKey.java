@@ -7,21 +7,21 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Watches the key of a holder, once, and tells that it was taken away, and why; or that what would tell is broken.
+ * Watches the key of a holder, once. Reports the removal of the key and its cause, or that the watch is broken.
  *
- * <p>Safe for use by any thread; nobody is called with a lock of this class held.
+ * <p>Safe for use by any thread; no call is made while a lock of this class is held.
  */
 final class OwnKey {
 
-    /** How long a lost holder may be left without its cause. */
+    /** The longest time for which a lost holder is not notified because its cause is still unknown. */
     private static final long CAUSE_NANOS = Duration.ofMillis(500).toNanos();
 
-    /** Hears of the key with which it holds. */
+    /** Receives the events of the key with which the place holds. */
     interface Listener {
-        /** The key of this create revision is gone. */
+        /** The key with this create revision is gone. */
         void taken(long made, LossCause cause);
 
-        /** The watch is broken while it holds. */
+        /** The watch is broken while the place holds. */
         void suspended();
     }
 
@@ -38,7 +38,10 @@ final class OwnKey {
         this.listener = listener;
     }
 
-    /** Watches from this revision on, unless it is watched. A watch that has ended is made again by the next call. */
+    /**
+     * Watches from this revision on, unless the key is watched. If a watch has ended, the next call creates another
+     * one.
+     */
     void guard(long made, long fromRevision) {
         if (!own.place().isHeldWith(made)) {
             return;
@@ -53,10 +56,10 @@ final class OwnKey {
         try {
             mine.begin(fromRevision);
         } catch (RuntimeException | Error e) {
-            return; // It is forgotten, and the next renewal makes another: what holds is renewed, watched or not.
+            return; // The next renewal creates another watch; a hold is renewed with or without one.
         }
         if (!own.place().isHeldWith(made)) {
-            forget(mine); // It ended before there was something to close.
+            forget(mine); // The hold ended before there was a watch to close.
             mine.close();
         }
     }
@@ -84,7 +87,7 @@ final class OwnKey {
         if (leased == null || !own.place().isHeldWith(made)) {
             return;
         }
-        // A key that was deleted by hand leaves its lease behind, so only an answer tells the one from the other.
+        // A key that was deleted by hand leaves its lease behind, so only an answer tells the two causes apart.
         TimeLimit.within(
                         runtime,
                         CAUSE_NANOS,
@@ -96,7 +99,7 @@ final class OwnKey {
                 .thenAccept(cause -> listener.taken(made, cause));
     }
 
-    /** Watches no more. */
+    /** Ends the watch. */
     void close() {
         KeyWatch last;
         synchronized (this) {

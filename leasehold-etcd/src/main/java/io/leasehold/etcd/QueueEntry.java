@@ -23,19 +23,26 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The place of one owner token in the queue of one lock: one key, kept by a lease of etcd that keeps no other
- * meanwhile.
+ * The place of one owner token in the queue of one lock: one key, kept by a lease of etcd that keeps no other key in
+ * that time.
  *
- * <p><b>Who holds</b> is told by the queue alone: the first in it does. A waiter asks when the key before its own has gone,
- * for whatever reason, and that is enough. Each key that goes by itself goes after the validity of its holder: a key that is
- * given back was dead to its holder before, one that nobody renewed is removed no earlier than a ttl after the request that the
- * validity counts from, and its lease outlives that span, too ({@link KeyLease#countedFromNanos}). What an operator deletes or revokes by
- * hand is a release by force.
+ * <p><b>The queue alone decides which place holds:</b> the first key in it does. A waiter asks when the key before its
+ * own is gone, for whatever reason, and that is enough. A key that goes by itself goes after the validity of its
+ * holder:
  *
- * <p>What is sent for it is sent in turn, and nothing after the removal was asked for. The key is made only if it is not
- * there, so that asking again after a lost reply finds it. No late copy of a request makes it anew: either each one was answered
- * before the end, or the lease is revoked, under which no key can be made then ({@link KeyLease#end}). What follows from what was found is decided by {@link QueuePlace}. All fields that change are
- * guarded by {@code this}; nothing is called while it is held.
+ * <ul>
+ *   <li>A released key was invalid for its holder before.
+ *   <li>A key that is not renewed is removed no earlier than a ttl after the request from which the validity counts.
+ *   <li>Its lease outlives that span, too ({@link KeyLease#countedFromNanos}).
+ * </ul>
+ *
+ * <p>If an operator deletes a key or revokes a lease by hand, that is a release by force.
+ *
+ * <p>Requests for a place are sent one after another, and none after the removal was requested. The key is created only
+ * if it does not exist, so a retry after a lost reply finds it. No late copy of a request creates it again: either each
+ * request was answered before the end, or the lease is revoked, and no key can be created under it then
+ * ({@link KeyLease#end}). {@link QueuePlace} decides what follows from a finding. All mutable fields are guarded by
+ * {@code this}; no call is made while it is held.
  */
 final class QueueEntry {
 
@@ -49,18 +56,18 @@ final class QueueEntry {
             LockRuntime runtime,
             Events events) {}
 
-    /** Hears of a place. */
+    /** Receives the events of a place. */
     interface Events {
-        /** Asking again may be worth it. */
+        /** Another request may now succeed. */
         void woken(QueueEntry place);
 
-        /** The key was taken away while it held. */
+        /** The key was removed while the place held. */
         void taken(QueueEntry place, LossCause cause);
 
-        /** The watch of the key is broken while it holds. */
+        /** The watch of the key is broken while the place holds. */
         void suspended(QueueEntry place);
 
-        /** Nothing of it is left at the cluster. */
+        /** Nothing of the place is left at the cluster. */
         void over(QueueEntry place);
     }
 
@@ -73,14 +80,17 @@ final class QueueEntry {
     private final QueuePlace<Long> place;
     private final AttemptKey own;
     private final EntryRequests requests;
-    /** The store removes the key by itself after this: nobody renewed or asked for it. */
+    /** The time after which the store removes the key by itself, because no renewal and no request came. */
     private final KeptUntil kept;
 
     private final HeldKey held;
-    /** Whether a removal has ended a hold, and is not answered before nothing can come late. */
+    /** Whether a removal has ended a hold. The removal is answered only once no late request can succeed. */
     private final AtomicBoolean wasHeld = new AtomicBoolean();
 
-    /** The watch of the key before ours, while it stands. Its events alone count: one that was replaced may still have some. */
+    /**
+     * The watch of the key before the own one, while it exists. Only its events count, because a replaced watch may
+     * still report some.
+     */
     private @Nullable KeyWatch awaiting;
 
     private LockRuntime.@Nullable Timer heartbeat;
@@ -135,7 +145,7 @@ final class QueueEntry {
         if (request.isWaiting()) {
             return leaseAndMake(request, looks);
         }
-        // Who will not wait asks first whether it is worth it.
+        // An attempt that does not wait first checks whether the lock is free.
         return etcd.first(own.queue()).thenCompose(first -> {
             return first.isPresent() && !first.get().getKey().equals(own.key())
                     ? done(busy(first.get()))
@@ -147,7 +157,10 @@ final class QueueEntry {
         return new AcquireReply.Busy(shared.heads.holder(first), 0, List.of());
     }
 
-    /** Takes a lease that was left, once: where that one has ended, the others may have, too. */
+    /**
+     * Obtains a lease and makes the key. A lease that was left is tried only once: if it has ended, the others may have
+     * ended, too.
+     */
     private CompletableFuture<AcquireReply> leaseAndMake(AcquireRequest request, int looks) {
         return lease.obtain(ttlNanos, looks > 0).thenCompose(isNew -> {
             EtcdCalls.Leased leased = lease.current();
@@ -160,8 +173,8 @@ final class QueueEntry {
     /**
      * Makes the key.
      *
-     * @param isNew whether the lease was granted to this very request. Else it is extended beside: what was known of it before may be
-     *     from before a sleep of the machine, which the clock does not show
+     * @param isNew whether the lease was granted to this very request. If not, it is extended by a parallel request,
+     *     because earlier knowledge of it may predate a sleep of the machine, which the clock does not show
      */
     private CompletableFuture<AcquireReply> make(
             AcquireRequest request, EtcdCalls.Leased leased, boolean isNew, int looks) {
@@ -197,7 +210,7 @@ final class QueueEntry {
         place.made(ours.get().getCreateRevision());
         held.seenAt(made.revision());
         if (keptBy != leased.id()) {
-            // Made before, under another lease, by a request of the same owner token: that one is taken over.
+            // An earlier request of the same owner token made the key under another lease: take over that lease.
             lease.takeOver(keptBy);
             return look(request, looks + 1);
         }
@@ -210,13 +223,13 @@ final class QueueEntry {
         });
     }
 
-    /** It is gone, or goes with its lease. */
+    /** Notes that the key is gone, or goes with its lease. */
     private void keyIsGone() {
         place.gone();
         held.close();
     }
 
-    /** The key was made before: whether it is still there, and its lease as well. */
+    /** Checks whether a key that was made earlier still exists, and its lease as well. */
     private CompletableFuture<AcquireReply> confirm(AcquireRequest request, long made, int looks) {
         return lease.extend()
                 .thenCombine(etcd.look(own.key(), made, own.queue()), (there, found) -> {
@@ -244,7 +257,7 @@ final class QueueEntry {
 
     // ---- waiting
 
-    /** Awaits the key before ours, and only that: its end wakes one waiter, not all of them. */
+    /** Awaits the key directly before the own one, and no other: its removal wakes one waiter, not all of them. */
     private CompletableFuture<AcquireReply> queue(AcquireRequest request, long made, KeyValue first, int looks) {
         return etcd.lastBefore(own.queue(), made).thenCompose(found -> {
             Optional<KeyValue> before = found.key();
@@ -267,7 +280,7 @@ final class QueueEntry {
         return old;
     }
 
-    /** Asks again, whatever happened to the watch of the key before ours. */
+    /** Asks again, whatever the watch of the awaited key has reported. */
     private void awaitedIsOver(KeyWatch watch) {
         synchronized (this) {
             if (awaiting != watch) {
@@ -279,7 +292,7 @@ final class QueueEntry {
         }
     }
 
-    /** Keeps the lease while we wait; nobody else does. */
+    /** Keeps the lease while the place waits; nothing else extends it. */
     private synchronized void beat() {
         EtcdCalls.Leased leased = lease.current();
         if (heartbeat == null && leased != null && !place.isEnded()) {
@@ -325,7 +338,7 @@ final class QueueEntry {
         return done(new AcquireReply.Granted(grant, List.of()));
     }
 
-    /** Renews the hold for so long. */
+    /** Renews the hold for this time. */
     CompletableFuture<RenewReply.Item> renew(long forNanos) {
         return held.renew(forNanos);
     }
@@ -349,7 +362,8 @@ final class QueueEntry {
     // ---- ending
 
     /**
-     * Removes the key, now and, if that fails, again until it is gone or each lease that may keep it has ended by itself.
+     * Removes the key. If that fails, retries until the key is gone, or each lease that may keep it has ended by
+     * itself.
      *
      * @return whether it held until now
      */
@@ -367,7 +381,10 @@ final class QueueEntry {
         return requests.remove();
     }
 
-    /** Removes the key; only in turn. It deletes and writes nothing: a cluster that is full refuses what writes. */
+    /**
+     * Removes the key; runs only in turn with the other requests. It deletes and writes nothing, because a full cluster
+     * refuses writes.
+     */
     private CompletableFuture<Boolean> remove() {
         place.awaitNothing();
         close(replaced(null));
@@ -383,7 +400,9 @@ final class QueueEntry {
                 });
     }
 
-    /** Whether it held until now; once no late copy of the request that makes the key can succeed any more. */
+    /**
+     * Completes with whether the place held until now, once no late copy of the request that makes the key can succeed.
+     */
     private CompletableFuture<Boolean> nothingIsLeft(boolean deleted) {
         return lease.end(deleted).thenApply(nothing -> wasHeld.getAndSet(false));
     }

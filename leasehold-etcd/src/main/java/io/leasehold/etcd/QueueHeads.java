@@ -9,7 +9,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Reads what others wrote: who holds. */
+/** Reads the holder from a key that any client may have written. */
 final class QueueHeads {
 
     private final EtcdCalls etcd;
@@ -20,7 +20,7 @@ final class QueueHeads {
         this.tokenBase = tokenBase;
     }
 
-    /** The holder that made that key; how much is left of its lease is not asked. */
+    /** The holder that created this key, without the remaining time of its lease. */
     Holder holder(KeyValue first) {
         return holder(first, null);
     }
@@ -33,7 +33,7 @@ final class QueueHeads {
                 first.getLease() == 0 ? Holder.Ends.NEVER : Holder.Ends.BY_TTL);
     }
 
-    /** The holder that made that key, and how much is left of its lease; empty if that has just ended. */
+    /** The holder that created this key, with the remaining time of its lease; empty if the lease has just ended. */
     CompletableFuture<Optional<Holder>> withTime(KeyValue first) {
         if (first.getLease() == 0) {
             return CompletableFuture.completedFuture(Optional.of(holder(first)));

@@ -6,7 +6,8 @@ import org.apache.zookeeper.Watcher;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The node before that of a waiter, and only that: its end wakes one waiter, not all of them.
+ * The node directly before a waiter's own. A waiter watches only that node, so its removal wakes one waiter, not all of
+ * them.
  *
  * <p>Safe for use by any thread.
  */
@@ -18,18 +19,18 @@ final class AwaitedNode {
     private @Nullable String path;
 
     /**
-     * Awaits nothing yet.
+     * Creates it with nothing awaited.
      *
-     * @param woken hears what has happened when the place that waits is to ask again
+     * @param woken receives the event when the waiting place must ask again
      */
     AwaitedNode(QueuePlace<?> place, Consumer<Watcher.Event.EventType> woken) {
         this.place = place;
         this.woken = woken;
     }
 
-    /** Hears of this node instead of another; its caller reads it with a watch next. */
+    /** Awaits this node instead of the previous one; the caller reads it with a watch next. */
     void await(Session in, String next) {
-        forget(in); // Asked again before its event came: one event calls back once.
+        forget(in); // A waiter that asks again before its event keeps one callback.
         synchronized (this) {
             path = next;
         }
@@ -46,7 +47,7 @@ final class AwaitedNode {
         }
     }
 
-    /** Awaits nothing any more. */
+    /** Stops awaiting. */
     void forget(Session in) {
         String before;
         synchronized (this) {

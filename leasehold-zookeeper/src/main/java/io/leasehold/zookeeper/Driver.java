@@ -20,12 +20,12 @@ import org.apache.zookeeper.common.ZKConfig;
 import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
 
-/** ZooKeeper's own client as sessions use it. Futures complete on its event threads. */
+/** The access of sessions to ZooKeeper's own client. Futures complete on its event threads. */
 final class Driver implements SessionCalls.Opener {
 
     /**
-     * The space for the children of one node: some hundred thousand locks, or waiters of one lock. The driver's own limit is
-     * 1 MB, and it ends the connection where an answer is larger.
+     * The buffer for the children of one node: some hundred thousand locks, or waiters of one lock. The driver's
+     * default limit is 1 MB, and the driver closes the connection if an answer is larger.
      */
     private static final int ANSWER_BYTES = 64 * 1024 * 1024;
 
@@ -46,7 +46,8 @@ final class Driver implements SessionCalls.Opener {
     static ZKClientConfig config(ZooKeeperUri uri) {
         ZKClientConfig config = new ZKClientConfig();
         config.setProperty(ZKClientConfig.ENABLE_CLIENT_SASL_KEY, "false");
-        // A waiter counts on its watch over a reconnection, whatever another user of the driver sets for the process.
+        // A waiter relies on its watch across a reconnection, even if another user of the driver disables that for the
+        // process.
         config.setProperty(ZKClientConfig.DISABLE_AUTO_WATCH_RESET, "false");
         int answerBytes = Math.max(ANSWER_BYTES, config.getInt(ZKConfig.JUTE_MAXBUFFER, ANSWER_BYTES));
         config.setProperty(ZKConfig.JUTE_MAXBUFFER, Integer.toString(answerBytes));
@@ -71,9 +72,9 @@ final class Driver implements SessionCalls.Opener {
     }
 
     /**
-     * Makes sure that the files for TLS, if it is asked for, can be used.
+     * If TLS is requested, checks that its files can be used.
      *
-     * @throws io.leasehold.StoreAccessException if not
+     * @throws io.leasehold.StoreAccessException if they cannot
      */
     void requireFiles() {
         if (uri.tls()) {
@@ -82,9 +83,9 @@ final class Driver implements SessionCalls.Opener {
     }
 
     /**
-     * Makes sure that TLS, if it is asked for, can work with a member: the driver tries again for ever where it does not.
+     * If TLS is requested, checks that it works with a member. If it does not, the driver would retry forever.
      *
-     * @throws io.leasehold.LockStoreException if not
+     * @throws io.leasehold.LockStoreException if it does not work
      */
     void requireTls() {
         if (uri.tls()) {
@@ -196,7 +197,7 @@ final class Driver implements SessionCalls.Opener {
             }
         }
 
-        /** Closes in a thread of its own, for the driver's own may not wait for itself. */
+        /** Closes in a separate thread, because a thread of the driver must not wait for itself. */
         @Override
         public CompletableFuture<?> close(int patienceMillis) {
             CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();

@@ -25,7 +25,7 @@ final class Failures implements TimedReplies.Errors {
         this.user = uri.user();
     }
 
-    /** The driver's code, or null for what is not the driver's. */
+    /** The error code of the driver, or null if the error is not from the driver. */
     static KeeperException.@Nullable Code codeOf(@Nullable Throwable error) {
         return error != null && Failure.unwrapped(error) instanceof KeeperException failed ? failed.code() : null;
     }
@@ -78,7 +78,7 @@ final class Failures implements TimedReplies.Errors {
                 null);
     }
 
-    /** Why what stands at the head of its queue can be no lease; null if it can. */
+    /** The reason why the node at the head of its queue cannot become a lease, or null if it can. */
     @Nullable
     UnsafeStoreException refusal(LockName name, long token, long ttlNanos, long sessionNanos) {
         String lock = "lock \"" + name + "\" at " + ensemble;

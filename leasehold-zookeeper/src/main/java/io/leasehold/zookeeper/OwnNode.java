@@ -9,21 +9,22 @@ import java.util.function.Consumer;
 import org.apache.zookeeper.Watcher;
 
 /**
- * Watches the node of a holder or of the next one, in the session that it was made in, and tells that it was taken away, and why.
+ * Watches the node of a holder, or of the next in line, in the session that created it. Reports the removal of the
+ * node, and its cause.
  *
  * <p>Safe for use by any thread.
  */
 final class OwnNode {
 
     private static final long NONE = -1;
-    /** How long a lost holder may be left without its cause. */
+    /** The longest time for which a lost holder is not notified because its cause is still unknown. */
     private static final long CAUSE_NANOS = Duration.ofMillis(500).toNanos();
 
     /**
-     * A node of ours.
+     * A node of this client.
      *
-     * @param path its whole path
-     * @param czxid when it was made
+     * @param path its full path
+     * @param czxid the zxid of its creation
      */
     record Made(String path, long czxid) {}
 
@@ -33,17 +34,20 @@ final class OwnNode {
     private final QueuePlace<Made> place;
     private final Consumer<LossCause> taken;
     private final Consumer<Watcher.Event.EventType> onEvent = this::hasChanged;
-    /** Whether an event of the node will come, or a read that may have set the watch is not answered; guarded by this. */
+    /**
+     * Whether an event of the node is still to come, or a read that may have set the watch is unanswered; guarded by
+     * this.
+     */
     private boolean watched;
-    /** The connection over which the watch was set, or none; guarded by this. */
+    /** The connection over which the watch was set, or {@link #NONE}; guarded by this. */
     private long watchedOver = NONE;
-    /** Whether its removal was heard of; guarded by this. */
+    /** Whether its removal was reported; guarded by this. */
     private boolean gone;
 
     /**
-     * Watches nothing yet.
+     * Creates it without a watch.
      *
-     * @param taken hears why the node was taken away, once, if the place held with it until then
+     * @param taken receives the cause of the removal, once, if the place held with the node until then
      */
     OwnNode(LockRuntime runtime, Session session, Made node, QueuePlace<Made> place, Consumer<LossCause> taken) {
         this.runtime = runtime;
@@ -54,8 +58,8 @@ final class OwnNode {
     }
 
     /**
-     * Watches for a release by force, unless it does. Not waited for: the node's absence is found at the renewal as well. A
-     * watch that could not be set is set by the next call.
+     * Watches for a release by force, unless it already does. The caller does not wait for it, because a renewal also
+     * detects that the node is gone. If the watch could not be set, the next call sets it.
      */
     void watch() {
         synchronized (this) {
@@ -86,7 +90,7 @@ final class OwnNode {
     }
 
     /**
-     * Whether the node was still there when the event came that is being told: a member tells what happened in its order, as
+     * Whether the node was still there at the event that is being reported. A member reports events in their order, as
      * long as the connection lasts.
      */
     synchronized boolean isThere() {
@@ -97,7 +101,7 @@ final class OwnNode {
         return node.equals(one);
     }
 
-    /** The place holds with it from now on: also what was heard before is told. */
+    /** Notes that the place holds with the node from now on. A removal that was reported before is passed on, too. */
     void begin() {
         boolean isGone;
         synchronized (this) {
@@ -111,7 +115,7 @@ final class OwnNode {
     }
 
     private void hasChanged(Watcher.Event.EventType event) {
-        // Before it is asked whether it holds: a turn that begins now looks afterwards.
+        // Before the check whether it holds: a turn that begins now checks afterwards.
         endWatch(event == Watcher.Event.EventType.NodeDeleted);
         if (!place.isHeldWith(node)) {
             return;
@@ -119,11 +123,14 @@ final class OwnNode {
         if (event == Watcher.Event.EventType.NodeDeleted) {
             askWhy();
         } else {
-            watch(); // A stranger wrote to it, which used up the watch.
+            watch(); // Another client wrote to it, which used up the watch.
         }
     }
 
-    /** The end of a session deletes its nodes before it is told, so only an answer tells the one from the other. */
+    /**
+     * Reads the cause. The end of a session deletes its nodes before it is reported, so only an answer tells the two
+     * causes apart.
+     */
     private void askWhy() {
         TimeLimit.within(
                         runtime,

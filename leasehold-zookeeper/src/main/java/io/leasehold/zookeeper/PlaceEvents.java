@@ -2,15 +2,15 @@ package io.leasehold.zookeeper;
 
 import io.leasehold.LossCause;
 
-/** Hears of the places in queues. */
+/** Receives the events of places in queues. */
 interface PlaceEvents {
 
-    /** Asking again may be worth it. */
+    /** Another request may now succeed. */
     void woken(QueueEntry place);
 
-    /** The node was taken away while it held. */
+    /** The node was removed while the place held. */
     void taken(QueueEntry place, LossCause cause);
 
-    /** Nothing of it is left at the ensemble. */
+    /** Nothing of the place is left at the ensemble. */
     void over(QueueEntry place);
 }

@@ -26,17 +26,24 @@ import org.apache.zookeeper.Watcher;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The place of one owner token in the queue of one lock: at most one node, from its making to its removal.
+ * The place of one owner token in the queue of one lock: at most one node, from its creation to its removal.
  *
- * <p><b>Who holds</b> is told by the queue alone: the first in it does. A waiter asks when the node before its own has gone,
- * for whatever reason, and that is enough. Each node that goes by itself goes after the validity of its holder: a node that
- * is given back was dead to its holder before, one that nobody renewed is removed no earlier than a ttl after the exchange that the
- * validity counts from, and a session outlives that span, too ({@link Session#countedFromNanos}). What an operator removes or
- * ends by hand is a release by force.
+ * <p><b>The queue alone decides which place holds:</b> the first node in it does. A waiter asks when the node before
+ * its own is gone, for whatever reason, and that is enough. A node that goes by itself goes after the validity of its
+ * holder:
  *
- * <p>What is sent for it is sent in turn, so that at most one node is ever being made, and nothing after the removal was
- * asked for. A node whose making was not answered is looked for before another is made. What follows from what was found is
- * decided by {@link QueuePlace}. All fields that change are guarded by {@code this}; nothing is called while it is held.
+ * <ul>
+ *   <li>A released node was invalid for its holder before.
+ *   <li>A node that is not renewed is removed no earlier than a ttl after the exchange from which the validity counts.
+ *   <li>A session outlives that span, too ({@link Session#countedFromNanos}).
+ * </ul>
+ *
+ * <p>If an operator removes a node or ends a session by hand, that is a release by force.
+ *
+ * <p>Requests for a place are sent one after another. So at most one node is being created at any time, and nothing is
+ * sent after the removal was requested. If the creation of a node was not answered, the place searches for that node
+ * before it creates another one. {@link QueuePlace} decides what follows from a finding. All mutable fields are guarded
+ * by {@code this}; no call is made while it is held.
  */
 final class QueueEntry {
 
@@ -53,17 +60,17 @@ final class QueueEntry {
     private final QueuePlace<OwnNode.Made> place;
     private final AwaitedNode awaited;
     private final EntryRequests requests;
-    /** The store removes the node by itself after this: nobody renewed or asked for it. */
+    /** The time after which the store removes the node by itself, because no renewal and no request came. */
     private final KeptUntil kept;
 
     private @Nullable Session session;
-    /** The node with which it holds or is the next, or was last. */
+    /** The node with which the place holds or is next in line, or last did so. */
     private @Nullable OwnNode watched;
-    /** The node of which an event has told that no other is before it. */
+    /** The node that is first in the queue, according to an event. */
     private OwnNode.@Nullable Made first;
-    /** The node before which only the awaited one was. */
+    /** The node that had only the awaited node before it. */
     private OwnNode.@Nullable Made second;
-    /** A node may have been made that we have not heard of. */
+    /** Whether the ensemble may have created a node that this client does not know. */
     private boolean uncertain;
 
     private boolean heldToTheEnd;
@@ -96,7 +103,8 @@ final class QueueEntry {
     }
 
     /**
-     * Its session has ended, and its node is gone: it makes no other one, since the store forgets it.
+     * Reports the end of its session, and with it of its node. The place creates no other node, because the store
+     * forgets it.
      *
      * @return whether this was its session
      */
@@ -134,7 +142,7 @@ final class QueueEntry {
 
     // ---- asking
 
-    /** An attempt that is silent for clearly longer than it may be is forgotten. */
+    /** Keeps the attempt for this request. If it is then silent for clearly longer than allowed, it is forgotten. */
     void keepFor(AcquireRequest request) {
         kept.atLeast(QueuePlace.forgottenAtNanos(request, shared.runtime.nanoTime()));
     }
@@ -143,7 +151,7 @@ final class QueueEntry {
     CompletableFuture<AcquireReply> ask(AcquireRequest request, Session in) {
         synchronized (this) {
             if (session != in) {
-                // The nodes of an ended session are gone, or go when the ensemble notices.
+                // The nodes of the ended session are gone, or go when the ensemble detects its end.
                 uncertain = session != null;
                 session = in;
                 place.gone();
@@ -181,7 +189,10 @@ final class QueueEntry {
         return place.givenUp("the attempt was taken back");
     }
 
-    /** Searches before a node is made: for one of ours, and, if the attempt does not wait, whether the lock is free. */
+    /**
+     * Searches the queue before a node is created: for a node of this place, and, if the attempt does not wait, for
+     * whether the lock is free.
+     */
     private CompletableFuture<AcquireReply> search(AcquireRequest request, Session in, int looks) {
         return shared.heads.queueOf(in, lockPath, true).thenCompose(queue -> {
             for (String child : queue) {
@@ -201,7 +212,9 @@ final class QueueEntry {
         uncertain = false;
     }
 
-    /** A node with our id is ours if it was made in this session; one of another session is on its way out. */
+    /**
+     * Adopts a node with this id if this session created it. A node of another session is about to go, and is deleted.
+     */
     private CompletableFuture<Boolean> adopt(Session in, String path) {
         return QueueHeads.unlessMissing(
                 in.read(path, false).thenCompose(found -> {
@@ -219,7 +232,7 @@ final class QueueEntry {
         long sentAtNanos = shared.runtime.nanoTime();
         CompletableFuture<SessionCalls.Created> making =
                 in.create(lockPath + "/" + Znodes.prefixFor(id), data, CreateMode.EPHEMERAL_SEQUENTIAL);
-        // Sent at once: it is answered after the making, in the same order as by the leader.
+        // Sent at once: it is answered after the creation, in the order that the leader gives to both.
         CompletableFuture<List<String>> listing = shared.heads.queueOf(in, lockPath, false);
         return making.handle((made, error) -> {
                     if (error == null) {
@@ -239,19 +252,20 @@ final class QueueEntry {
     }
 
     /**
-     * Reads whether its turn has come. A node before its own that has gone stays gone, and its own is there as long as its
-     * session, which was proven lately, or until it is taken by force: what the member shows may be old.
+     * Reads whether its turn has come. The member may show an old state, which does no harm. A node before its own that
+     * is gone stays gone. Its own node exists as long as its session, which was proven recently, or until it is removed
+     * by force.
      */
     private CompletableFuture<AcquireReply> turn(AcquireRequest request, Session in, OwnNode.Made own, int looks) {
         return shared.heads
                 .queueOf(in, lockPath, false)
-                // The proof is looked at again: the machine may have slept until the answer was read.
+                // Check the proof again: the machine may have slept before the answer was read.
                 .thenCompose(queue -> in.proofFor(request)
                         .map(proof -> decide(request, in, own, queue, counted(proof), looks))
                         .orElseGet(() -> confirm(request, in, own, looks)));
     }
 
-    /** The node was made before: whether it is still there, by an exchange that proves the session. */
+    /** Checks whether a node that was created earlier still exists, by an exchange that proves the session. */
     private CompletableFuture<AcquireReply> confirm(AcquireRequest request, Session in, OwnNode.Made own, int looks) {
         long sentAtNanos = shared.runtime.nanoTime();
         CompletableFuture<List<Boolean>> confirming = in.confirm(List.of(own.path()));
@@ -303,13 +317,13 @@ final class QueueEntry {
         awaited.await(in, before);
         CompletableFuture<SessionCalls.Node> reading = in.read(before, true);
         if (isNext) {
-            // Then the end of the only one before it tells that it is the first.
+            // Then the removal of the only node before it shows that it is first.
             ownNode(in, own).watch();
         }
         return reading.handle((found, error) -> {
                     if (error != null) {
                         awaited.forget(in);
-                        // It went meanwhile. Nobody comes before us any more, so this ends.
+                        // The node went in the meantime. No new node gets in front of this one, so the repetition ends.
                         return Failures.isMissing(error)
                                 ? look(request, in, looks)
                                 : CompletableFuture.<AcquireReply>failedFuture(error);
@@ -357,7 +371,7 @@ final class QueueEntry {
         if (refusal != null) {
             return remove().thenApply(nothing -> new AcquireReply.Failed(FailureKind.PERMANENT, refusal, 0));
         }
-        // A session is marked as ended first, and then the places in it that hold are told.
+        // A session is marked as ended before the places that hold in it are notified.
         if (in.isEnded()) {
             return done(place.givenUp("its session is over"));
         }
@@ -369,7 +383,7 @@ final class QueueEntry {
                 kept.exactly(fromNanos + ttlNanos);
                 ownNode(in, own).begin();
                 if (!place.isHeldWith(own)) {
-                    // The loss is told already, to nobody: what is granted after it would be believed.
+                    // The loss was already reported, when no holder existed. The engine would believe a grant after it.
                     return done(place.givenUp("its node was removed at its turn"));
                 }
             }
@@ -389,12 +403,15 @@ final class QueueEntry {
         return node;
     }
 
-    /** By both clocks, since the proof may be older than the request that is granted: from that on, sleep is seen to elsewhere. */
+    /**
+     * The time from which a proof counts, by both clocks, because the proof may be older than the granted request.
+     * Sleep after that request is detected elsewhere.
+     */
     private long counted(Sending proof) {
         return proof.countedFromNanos(shared.runtime);
     }
 
-    /** The session was proven by an exchange sent then. */
+    /** Notes that an exchange that was sent at this time has proven the session. */
     void renewed(long sentAtNanos, long forNanos) {
         OwnNode own;
         synchronized (this) {
@@ -409,7 +426,7 @@ final class QueueEntry {
     // ---- ending
 
     /**
-     * Removes the node, now and, if that fails, again and again until it or its session is gone.
+     * Removes the node. If that fails, retries until the node or its session is gone.
      *
      * @return whether it held until now
      */
@@ -424,7 +441,7 @@ final class QueueEntry {
         return in == null || in.isEnded();
     }
 
-    /** Removes the node; only in turn. */
+    /** Removes the node; runs only in turn with the other requests. */
     private CompletableFuture<Boolean> remove() {
         Session in;
         boolean search;

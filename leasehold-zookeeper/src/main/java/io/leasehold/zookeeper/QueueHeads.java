@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 
-/** Reads queues that may be anybody's: who stands at the head, and whose nodes carry an id. */
+/** Reads the queues of any client: the holder at the head, and the nodes that carry an id. */
 final class QueueHeads {
 
     private final long tokenBase;
@@ -18,9 +18,9 @@ final class QueueHeads {
     }
 
     /**
-     * The nodes in the queue, first come first; empty if the lock has no node.
+     * The nodes in the queue, in the order of arrival; empty if the lock has no node.
      *
-     * @param latest as the leader knows it now, else as the member does
+     * @param latest whether to read the state that the leader has now; else the state of the member
      */
     CompletableFuture<List<String>> queueOf(Session session, String lockPath, boolean latest) {
         CompletableFuture<List<String>> children =
@@ -63,7 +63,7 @@ final class QueueHeads {
         });
     }
 
-    /** Whether it was there to be deleted. */
+    /** Deletes a node; completes with whether it existed. */
     CompletableFuture<Boolean> delete(Session session, String path) {
         return unlessMissing(session.delete(path).thenApply(nothing -> true), false);
     }

@@ -26,23 +26,23 @@ import org.jspecify.annotations.Nullable;
 /**
  * One session at the ensemble, from its first connection to its end; it may move from member to member.
  *
- * <p>Every request returns at once; its future completes on the driver's event thread, exceptionally with
- * {@link KeeperException}, or with what the driver has thrown. Safe for use by any thread.
+ * <p>Every request returns at once. Its future completes on the driver's event thread; if it fails, it fails with
+ * {@link KeeperException} or with the exception that the driver has thrown. Safe for use by any thread.
  */
 final class Session {
 
     private static final long LONGEST_PING_GAP_MILLIS = 10_000;
     private static final long NANOS_PER_MILLI = 1_000_000L;
 
-    /** Hears what becomes of a session; called on the driver's event thread. */
+    /** Receives the events of a session, on the driver's event thread. */
     interface Listener {
-        /** Its connection is gone; whether it goes on shows when a member is reached. */
+        /** The connection is lost. The session shows whether it continues when it reaches a member. */
         void suspended(Session session);
 
-        /** It was suspended, and goes on. */
+        /** The session continues after it was suspended. */
         void resumed(Session session);
 
-        /** It is over, and with it all its nodes; called once. */
+        /** The session has ended, and with it all its nodes; called once. */
         void ended(Session session);
     }
 
@@ -64,7 +64,7 @@ final class Session {
     /** Guarded by this. */
     private final Map<String, List<Consumer<Watcher.Event.EventType>>> watched = new HashMap<>();
 
-    /** The number of connections that were lost; changes under the guard. */
+    /** The number of lost connections; changes under the guard. */
     private volatile long connections;
 
     /** Changes under the guard. */
@@ -72,10 +72,10 @@ final class Session {
 
     private volatile int negotiatedMillis;
 
-    /** The last request that the leader and a quorum have carried out in this session; changes under the guard. */
+    /** The last request that the leader and a quorum have executed in this session; changes under the guard. */
     private volatile @Nullable Sending proven;
 
-    /** The last request that was sent for its proof alone; guarded by this. */
+    /** The last request that was sent only for its proof; guarded by this. */
     private @Nullable Sending tried;
 
     private Session(
@@ -91,7 +91,7 @@ final class Session {
         sink.session.complete(this);
     }
 
-    /** Begins to connect. */
+    /** Opens a session and starts to connect. */
     static Session open(
             ZooKeeperUri uri, LockRuntime runtime, int askedMillis, SessionCalls.Opener opener, Listener listener) {
         try {
@@ -101,7 +101,7 @@ final class Session {
         }
     }
 
-    /** Events may come before the constructor is done; they wait for it. */
+    /** Receives events. They may come before the constructor has finished, and wait for it. */
     private static final class EventSink implements Watcher {
         private final CompletableFuture<Session> session = new CompletableFuture<>();
 
@@ -113,7 +113,7 @@ final class Session {
 
     // ---- its life
 
-    /** Completes when it is connected for the first time, exceptionally if it ends before. */
+    /** Completes when the session is connected for the first time; fails if it ends before. */
     CompletableFuture<Session> connected() {
         return connected;
     }
@@ -122,7 +122,7 @@ final class Session {
         return state == State.CONNECTED;
     }
 
-    /** Changes whenever a connection is lost, before anything is heard over the next one. */
+    /** A number that changes whenever a connection is lost, before anything is received over the next one. */
     long connections() {
         return connections;
     }
@@ -145,12 +145,12 @@ final class Session {
     }
 
     /**
-     * From when a ttl may be counted, if an exchange that reached the leader was sent then.
+     * The time from which a ttl may count, if an exchange that reached the leader was sent at the given time.
      *
-     * <p>The leader ends a session by what it has heard of it: a client behind a follower is heard of when the follower
-     * reports, each half tick, and the driver pings each third of the timeout, 10 s at most. So what the leader last
-     * heard may be older than our exchange by as much as that ({@link #unheardMillis}), and only the rest of the timeout
-     * is sure.
+     * <p>The leader ends a session according to its last knowledge of it. It learns of a client behind a follower when
+     * the follower reports, every half tick. The driver pings every third of the timeout, and at least every 10 s. So
+     * the leader's last knowledge may be older than this exchange by that much ({@link #unheardMillis}), and only the
+     * rest of the timeout is sure.
      */
     long countedFromNanos(long sentAtNanos, long ttlNanos) {
         return sentAtNanos - unsureNanos(ttlNanos);
@@ -165,7 +165,7 @@ final class Session {
         return Math.min(timeoutMillis / 3, LONGEST_PING_GAP_MILLIS) + tickMillis;
     }
 
-    /** The timeout to ask for, so that a whole ttl is sure. */
+    /** The timeout to request so that a whole ttl is sure. */
     static int timeoutMillisFor(long ttlNanos, Duration tickTime) {
         long sureMillis = (ttlNanos + NANOS_PER_MILLI - 1) / NANOS_PER_MILLI + tickTime.toMillis();
         long timeout = sureMillis <= 2 * LONGEST_PING_GAP_MILLIS
@@ -187,7 +187,7 @@ final class Session {
                         ensemble + " refused the credentials; check user and password in the store URI", null));
             case Expired, Closed -> end(new StoreUnavailableException("the session at " + ensemble + " is over", null));
             default -> {
-                // Read-only connections and SASL are not asked for.
+                // Leasehold requests neither read-only connections nor SASL.
             }
         }
     }
@@ -196,7 +196,7 @@ final class Session {
         boolean first;
         synchronized (this) {
             if (state == State.ENDED) {
-                return; // It was closed meanwhile, and stays so.
+                return; // It was closed in the meantime, and stays closed.
             }
             first = state == State.CONNECTING;
             negotiatedMillis = calls.timeoutMillis();
@@ -233,8 +233,8 @@ final class Session {
     }
 
     /**
-     * Ends the session at the ensemble; completes when the ensemble has answered, or after so long. The listener hears of it
-     * first: at the ensemble the nodes of the session go at once.
+     * Ends the session at the ensemble; completes when the ensemble has answered, or after this time. The listener is
+     * notified first, because the ensemble removes the nodes of the session at once.
      */
     CompletableFuture<?> close(int patienceMillis) {
         end(new StoreUnavailableException("the session at " + ensemble + " was closed", null));
@@ -244,15 +244,18 @@ final class Session {
     // ---- its proof
 
     /**
-     * The sending of the last exchange that proved that the session lives, unless it is too old for this waiter's turn by one of the
-     * clocks. A read proves nothing.
+     * The sending of the last exchange that proved the session alive, unless one of the clocks shows that it is too old
+     * for this waiter's turn. A read proves nothing.
      */
     Optional<Sending> proofFor(AcquireRequest request) {
         long withinNanos = oldestNanos(request);
         return withinNanos > 0 ? provenWithin(withinNanos) : Optional.empty();
     }
 
-    /** How old a proof may be for it, less what is not sure of its ttl: the lease that begins counts both. */
+    /**
+     * The greatest age of a proof for this request, minus the unsure part of its ttl: the lease that begins counts
+     * both.
+     */
     private long oldestNanos(AcquireRequest request) {
         return request.isWaiting() ? request.provenWithinNanos() - unsureNanos(request.ttlNanos()) : 0;
     }
@@ -262,8 +265,9 @@ final class Session {
     }
 
     /**
-     * Proves it anew if the proof would be too old for this waiter's turn before it asks again, once in half of the age that a proof
-     * may have, whatever becomes of the request. Not waited for, and nobody misses it if it fails.
+     * Proves the session again if its proof would be too old for this waiter's turn before the waiter asks again. It
+     * sends at most one request in half of the allowed age of a proof, whatever the outcome of the request. The caller
+     * does not wait for it, and ignores its failure.
      */
     @SuppressWarnings("FutureReturnValueIgnored")
     void keepProvenFor(AcquireRequest request, String path) {
@@ -303,7 +307,7 @@ final class Session {
 
     // ---- watches
 
-    /** Calls back once when something happens to the node; to be asked for before the node is read with a watch. */
+    /** Calls back once at the next event of the node; to be called before the node is read with a watch. */
     synchronized void onEvent(String path, Consumer<Watcher.Event.EventType> callback) {
         watched.computeIfAbsent(path, p -> new ArrayList<>(1)).add(callback);
     }
@@ -343,7 +347,9 @@ final class Session {
         return synced.thenCombine(children(path), (nothing, children) -> children);
     }
 
-    /** Reads a node; if it is there, the next event of it goes to those who asked for its events. */
+    /**
+     * Reads a node. With a watch, if the node exists, its next event goes to the callbacks that are registered for it.
+     */
     CompletableFuture<SessionCalls.Node> read(String path, boolean watch) {
         return TimeLimit.start(() -> calls.read(path, watch));
     }
@@ -352,14 +358,16 @@ final class Session {
         return TimeLimit.start(() -> calls.delete(path));
     }
 
-    /** Whether each of these nodes is there, by exchanges that reach the leader and a quorum, as a read does not. */
+    /**
+     * Whether each of these nodes exists, by exchanges that reach the leader and a quorum. A read does not reach them.
+     */
     CompletableFuture<List<Boolean>> confirm(List<String> paths) {
         return proving(() -> calls.firstMissing(paths)).thenCompose(missing -> {
             if (missing.isEmpty()) {
                 return CompletableFuture.completedFuture(
                         paths.stream().map(path -> true).toList());
             }
-            // The first that is missing hides the rest: those are asked for again.
+            // The first missing node hides the rest, so those are requested again.
             List<String> others = new ArrayList<>(paths);
             others.remove(missing.getAsInt());
             CompletableFuture<List<Boolean>> rest =
@@ -372,12 +380,12 @@ final class Session {
         });
     }
 
-    /** Makes a node and those above it that are missing; one that is there already is fine. */
+    /** Creates a node and its missing parents; an existing node is fine. */
     CompletableFuture<Void> ensure(String path) {
         return ensure(path, CreateMode.CONTAINER);
     }
 
-    /** The same, for nodes that stay when they are empty. */
+    /** Creates a node that stays when it is empty, and its missing parents; an existing node is fine. */
     CompletableFuture<Void> ensurePersistent(String path) {
         return ensure(path, CreateMode.PERSISTENT);
     }

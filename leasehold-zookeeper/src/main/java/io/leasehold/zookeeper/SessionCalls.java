@@ -8,32 +8,32 @@ import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.Watcher;
 
 /**
- * The calls of one session to its ensemble. Each one returns at once; its future fails with a
- * {@link org.apache.zookeeper.KeeperException}. The ensemble carries them out in their order.
+ * The calls of one session to its ensemble. Each call returns at once; its future fails with a
+ * {@link org.apache.zookeeper.KeeperException}. The ensemble executes the calls in their order.
  *
  * <p>An implementation is safe for use by any thread.
  */
 interface SessionCalls {
 
-    /** Begins sessions. */
+    /** Opens sessions. */
     interface Opener {
         /**
-         * Begins to connect.
+         * Opens a session and starts to connect.
          *
-         * @param askedMillis the session timeout to ask for
-         * @param events hears of the session and of watched nodes, one event at a time
+         * @param askedMillis the session timeout to request
+         * @param events receives the events of the session and of watched nodes, one at a time
          */
         SessionCalls open(int askedMillis, Watcher events) throws IOException;
     }
 
-    /** A node that was made. */
+    /** A node that was created. */
     record Created(String path, long czxid) {}
 
-    /** A node that was read; its session is 0 if it stays without one. */
-    @SuppressWarnings("ArrayRecordComponent") // Read once, and compared by nobody.
+    /** A node that was read; its session is 0 if it belongs to none. */
+    @SuppressWarnings("ArrayRecordComponent") // Read once, and never compared.
     record Node(byte[] data, long czxid, long session) {}
 
-    /** The number of the session, 0 before it is connected. */
+    /** The id of the session; 0 before it is connected. */
     long id();
 
     /** The session timeout that the ensemble granted at the last connection. */
@@ -46,14 +46,16 @@ interface SessionCalls {
     /** Lets the member catch up with the leader. */
     CompletableFuture<Void> sync(String path);
 
-    /** Reads a node; with a watch, its next event is told if it is there. */
+    /** Reads a node. With a watch, the next event of the node is reported if the node exists. */
     CompletableFuture<Node> read(String path, boolean watch);
 
     CompletableFuture<Void> delete(String path);
 
-    /** The first of these that is not there, by an exchange that reaches the leader and a quorum. */
+    /**
+     * The index of the first of these nodes that does not exist, by an exchange that reaches the leader and a quorum.
+     */
     CompletableFuture<OptionalInt> firstMissing(List<String> paths);
 
-    /** Ends the session; completes when the ensemble has answered, or after so long. */
+    /** Ends the session; completes when the ensemble has answered, or after this time. */
     CompletableFuture<?> close(int patienceMillis);
 }

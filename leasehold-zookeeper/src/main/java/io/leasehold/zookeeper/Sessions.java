@@ -13,16 +13,17 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The sessions of one store: one for each session timeout, since the ensemble keeps the locks of a dead process for that
- * long; and one for lists, once locks are listed. Ended ones are replaced when they are next needed.
+ * The sessions of one store. Locks use one session for each session timeout, because the ensemble keeps the locks of a
+ * dead process for that long. Lists use a separate session, which is opened when locks are first listed. An ended
+ * session is replaced when it is next needed.
  *
- * <p>Safe for use by any thread; what changes is guarded by {@code this}.
+ * <p>Safe for use by any thread; mutable state is guarded by {@code this}.
  */
 final class Sessions {
 
     private static final int USUAL_NUMBER = 8;
     private static final int CLOSE_MILLIS = 2_000;
-    /** The ttl whose session timeout the session for lists has: the default one of locks. */
+    /** The ttl from which the timeout of the session for lists follows: the default ttl of locks. */
     private static final long LISTS_TTL_NANOS = Duration.ofSeconds(30).toNanos();
 
     private final ZooKeeperUri uri;
@@ -71,7 +72,10 @@ final class Sessions {
         return session.connected();
     }
 
-    /** A connected session in which no lease lives: a long answer delays none, and one that is too long endangers none. */
+    /**
+     * A connected session that keeps no lease: a slow answer delays no lease, and an answer that is too long endangers
+     * none.
+     */
     CompletableFuture<Session> forLists() {
         Session session;
         synchronized (this) {
@@ -110,7 +114,7 @@ final class Sessions {
         byTimeout.remove(session.askedMillis(), session);
     }
 
-    /** Ends all sessions, and with them whatever the ensemble still keeps for them. */
+    /** Ends all sessions, and with them everything that the ensemble still keeps for them. */
     void close() {
         List<Session> all;
         synchronized (this) {
@@ -121,7 +125,7 @@ final class Sessions {
                 all.add(forLists);
             }
         }
-        // One that cannot be ended keeps no other from its end.
+        // A session that fails to close does not prevent the others from closing.
         CompletableFuture<?>[] closing = all.stream()
                 .map(session ->
                         TimeLimit.start(() -> session.close(CLOSE_MILLIS).thenApply(over -> true)))
@@ -130,7 +134,7 @@ final class Sessions {
         try {
             runtime.await(ended.exceptionally(error -> null));
         } catch (InterruptedException e) {
-            // The sessions end all the same, at the latest with their timeout.
+            // The sessions still end, at the latest with their timeout.
             Thread.currentThread().interrupt();
         }
     }

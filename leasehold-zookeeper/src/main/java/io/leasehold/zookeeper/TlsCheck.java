@@ -23,7 +23,7 @@ import org.apache.zookeeper.common.ClientX509Util;
 import org.apache.zookeeper.common.X509Exception;
 
 /**
- * Finds out why TLS with the members fails: the driver tries again for ever, and only logs the reason.
+ * Finds the reason why TLS with the members fails. The driver retries forever, and only logs the reason.
  *
  * <p>Blocks for at most a few seconds for each member.
  */
@@ -34,7 +34,7 @@ final class TlsCheck {
     private TlsCheck() {}
 
     /**
-     * Reads the files, and connects to nothing.
+     * Reads the files without connecting.
      *
      * @throws StoreAccessException if they cannot be used
      */
@@ -43,10 +43,11 @@ final class TlsCheck {
     }
 
     /**
-     * Returns if a member accepts TLS and is accepted, or if none can be reached: that is for the driver to find out.
+     * Checks TLS with the members. Returns if a member accepts TLS and is accepted, or if no member can be reached,
+     * which the driver detects.
      *
      * @throws StoreAccessException if the files cannot be used, or TLS fails with every member that was reached
-     * @throws StoreUnavailableException if every member that was reached ended the handshake without saying why
+     * @throws StoreUnavailableException if every member that was reached ended the handshake without a reason
      */
     static void require(ZooKeeperUri uri, ZKClientConfig config) {
         SSLContext context = context(uri, config);

@@ -5,16 +5,16 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * How locks and their queues are named in the tree. Pure.
+ * The names of locks and their queues in the tree. Pure functions.
  *
- * <p>A lock is the node {@code <chroot>/<name>}, the name {@linkplain io.leasehold.spi.toolkit.PlainName plain}; below it stands one ephemeral sequential node
- * for each holder or waiter: {@code _c_<id>-lock-<sequence>}, as Curator's recipes name them, so that an
- * {@code InterProcessMutex} on the same path stands in the same queue. The id is a digest of the owner token: it finds
- * the node again and reveals nothing.
+ * <p>A lock is the node {@code <chroot>/<name>}, with the name {@linkplain io.leasehold.spi.toolkit.PlainName plain}.
+ * Below it, each holder or waiter has one ephemeral sequential node: {@code _c_<id>-lock-<sequence>}. Curator's recipes
+ * use the same names, so an {@code InterProcessMutex} on the same path waits in the same queue. The id is a digest of
+ * the owner token: it identifies the node and reveals nothing.
  */
 final class Znodes {
 
-    /** Holds the base of the fencing tokens; no lock is named so. */
+    /** The node with the base of the fencing tokens; no lock has this name. */
     static final String TOKENS = "@tokens";
 
     private static final String PREFIX = "_c_";
@@ -33,9 +33,9 @@ final class Znodes {
     }
 
     /**
-     * The queue: the nodes that stand in it, first come first. Other nodes are left out.
+     * The queue: its nodes in the order of arrival. Other nodes are left out.
      *
-     * <p>Sequences are compared by difference, since the counter of a lock that is used for long enough overflows.
+     * <p>Sequences are compared by difference, because the counter of a lock overflows after long enough use.
      */
     static List<String> inOrder(List<String> children) {
         List<String> queue = new ArrayList<>(children.size());

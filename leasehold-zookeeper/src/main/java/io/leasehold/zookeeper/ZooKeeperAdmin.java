@@ -26,14 +26,17 @@ import org.jspecify.annotations.Nullable;
 final class ZooKeeperAdmin implements StoreAdmin {
 
     private static final long LIMIT_NANOS = Duration.ofSeconds(10).toNanos();
-    /** Members that can be reached answer sooner. */
+    /** Reachable members answer within this time. */
     private static final long SILENT_NANOS = Duration.ofSeconds(1).toNanos();
 
     private static final long LIST_LIMIT_NANOS = Duration.ofSeconds(60).toNanos();
-    /** How many queues are asked for at once: few enough that their answers fit into the buffers of one connection. */
+    /**
+     * The number of queues that are requested at once: few enough that the answers fit into the buffers of one
+     * connection.
+     */
     private static final int AT_ONCE = 100;
 
-    /** The ttl whose session these requests use: the default one of locks. */
+    /** The ttl whose session these requests use: the default ttl of locks. */
     private static final long SESSION_TTL_NANOS = Duration.ofSeconds(30).toNanos();
 
     private final ZooKeeperUri uri;
@@ -62,7 +65,7 @@ final class ZooKeeperAdmin implements StoreAdmin {
 
     // ---- before use
 
-    /** Connects, and makes sure that the tokens of all clients of this chroot have the same base. */
+    /** Connects, and checks that the tokens of all clients of this chroot have the same base. */
     void verify(Runnable whenSilent) {
         String what = "connecting to " + uri;
         CompletableFuture<Boolean> verified =
@@ -101,9 +104,9 @@ final class ZooKeeperAdmin implements StoreAdmin {
                         : CompletableFuture.failedFuture(error));
     }
 
-    // ---- owners that are not known here
+    // ---- owners that this client does not know
 
-    /** Removes what this owner token has; whether it held one of the locks. */
+    /** Removes the nodes of this owner token; completes with whether it held one of the locks. */
     CompletableFuture<Boolean> removeOwner(List<LockName> names, OwnerToken owner) {
         return session()
                 .thenCompose(session ->
@@ -164,8 +167,8 @@ final class ZooKeeperAdmin implements StoreAdmin {
     }
 
     /**
-     * The held locks, in a session of its own: ZooKeeper tells all children of a node in one answer, and one that is too large
-     * for a client ends its connection, which then is no connection that leases hang on.
+     * The held locks, read in a separate session. ZooKeeper returns all children of a node in one answer. If an answer
+     * is too large for a client, its connection ends, so no lease may depend on that connection.
      */
     @Override
     public CompletableFuture<List<HeldLock>> list(String glob, int limit) {
@@ -182,14 +185,14 @@ final class ZooKeeperAdmin implements StoreAdmin {
                                             .filter(wanted::matches)
                                             .sorted()
                                             .toList();
-                                    // What it reads is no older than the list of names.
+                                    // These reads are no older than the list of names.
                                     return InTurn.some(names, AT_ONCE, limit, name -> head(session, name, false));
                                 })));
     }
 
     // ---- repairing
 
-    /** Deletes the node at the head; the next in the queue holds then, with a larger token. */
+    /** Deletes the node at the head. Then the next node in the queue holds, with a larger token. */
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
         return replies.orFail(
@@ -208,7 +211,7 @@ final class ZooKeeperAdmin implements StoreAdmin {
                 if (holder.isPresent() && holderId != null && !holder.get().id().equals(holderId)) {
                     return CompletableFuture.completedFuture(false);
                 }
-                // Where the head has left by itself, the next one holds.
+                // If the head has left by itself, the next node holds.
                 return heads.delete(session, head)
                         .thenCompose(deleted -> deleted
                                 ? CompletableFuture.completedFuture(true)

@@ -7,7 +7,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** How an ensemble takes our sessions: what it grants of the timeout that a ttl needs, and its tick. */
+/** Diagnoses an ensemble: the session timeout that it grants for a ttl, and its tick. */
 final class ZooKeeperOperations implements StoreOperations {
 
     private static final long USUAL_TTL_NANOS = Duration.ofSeconds(30).toNanos();

@@ -27,14 +27,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Locks in ZooKeeper: the verbs of the SPI over {@linkplain QueueEntry places} in queues and the {@linkplain Sessions sessions}
- * that keep them.
+ * Locks in ZooKeeper: the operations of the SPI on {@linkplain QueueEntry places} in queues, and on the
+ * {@linkplain Sessions sessions} that keep them.
  *
  * <p>Safe for use by any thread. Replies complete on the driver's event threads.
  */
 final class ZooKeeperStore implements LockStore {
 
-    /** The largest number of bytes of paths in one request; the members take 1 MB by default. */
+    /** The largest number of bytes of paths in one request; the members accept 1 MB by default. */
     private static final int MAX_BATCH_BYTES = 256 * 1024;
 
     private final ZooKeeperUri uri;
@@ -47,7 +47,7 @@ final class ZooKeeperStore implements LockStore {
     private final Map<OwnerToken, QueueEntry> byOwner = new ConcurrentHashMap<>();
     private volatile StoreSignals signals = StoreSignals.NONE;
 
-    /** A store over the driver itself, for tests. */
+    /** Creates a store that uses the driver itself, for tests. */
     ZooKeeperStore(ZooKeeperUri uri, LockRuntime runtime) {
         this(uri, runtime, new Driver(uri));
     }
@@ -111,7 +111,7 @@ final class ZooKeeperStore implements LockStore {
             List<QueueEntry> gone = byOwner.values().stream()
                     .filter(place -> place.endedWith(session))
                     .toList();
-            // All of them before one is told: what is told asks again at once, and by a new entry.
+            // Remove all of them before one is notified: a notified attempt asks again at once, through a new entry.
             gone.forEach(place -> byOwner.remove(place.owner(), place));
             for (QueueEntry place : gone) {
                 if (place.hasHeld()) {
@@ -123,7 +123,7 @@ final class ZooKeeperStore implements LockStore {
         }
     }
 
-    /** How many owner tokens are remembered. */
+    /** The number of owner tokens that the store remembers. */
     int attempts() {
         return byOwner.size();
     }
@@ -133,10 +133,10 @@ final class ZooKeeperStore implements LockStore {
     }
 
     /**
-     * Makes sure that the ensemble answers and that the tokens of all clients have the same base.
+     * Checks that the ensemble answers, and that the tokens of all clients have the same base.
      *
-     * @param whenSilent looks for the reason where no session begins within a second, and throws it; runs on this thread
-     * @throws LockStoreException if not
+     * @param whenSilent if no session begins within a second, finds the reason and throws it; runs on this thread
+     * @throws LockStoreException if the check fails
      */
     void verify(Runnable whenSilent) {
         admin.verify(whenSilent);
@@ -160,7 +160,7 @@ final class ZooKeeperStore implements LockStore {
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
         QueueEntry place = byOwner.computeIfAbsent(request.owner(), owner -> places.make(request));
-        // Before a session is had: an attempt that never has one is forgotten as well.
+        // Before the session is open, so that an attempt that never gets one is forgotten as well.
         place.keepFor(request);
         return replies.acquire(
                 request,
@@ -196,7 +196,10 @@ final class ZooKeeperStore implements LockStore {
                 .thenApply(nothing -> new RenewReply(Arrays.asList(answers)));
     }
 
-    /** The hold of another client with this owner token stays, but no session of ours can promise for how long. */
+    /**
+     * Answers for a hold of another client with this owner token. The hold stays, but no session of this client can
+     * promise for how long.
+     */
     private CompletableFuture<RenewReply.Item> elsewhere(RenewBatch.Item item, long limitNanos) {
         long sentAtNanos = runtime.nanoTime();
         return replies.renew(
@@ -208,7 +211,7 @@ final class ZooKeeperStore implements LockStore {
                                 : new RenewReply.NotOurs()));
     }
 
-    /** One renewal of a batch, with what it needs. */
+    /** One renewal of a batch, with its place and its node. */
     private record Renewal(int index, RenewBatch.Item item, QueueEntry place, String node) {}
 
     private static List<List<Renewal>> inParts(List<Renewal> renewals) {
@@ -225,7 +228,7 @@ final class ZooKeeperStore implements LockStore {
         return parts;
     }
 
-    /** Fills in the answers to these renewals; each place of the array is written by one of them. */
+    /** Fills in the answers to these renewals; each renewal writes its own element of the array. */
     private CompletableFuture<Void> renew(
             Session session, List<Renewal> renewals, RenewReply.Item[] answers, long limitNanos) {
         String what = "renewal of \"" + renewals.get(0).item().name() + "\""

@@ -10,7 +10,7 @@ import java.util.Set;
  * Opens {@code zk://[user:password@]host[:port],host…[/chroot][?option=value&…]}: locks in an ensemble of Apache ZooKeeper.
  *
  * <p>Without a chroot the locks are below {@code /leasehold}. Options: {@code tokenBase} (added to each zxid to make a
- * fencing token; default 0), {@code sessionTimeout} (default: what the ttl of the lock needs), {@code tickTime} (that of the
+ * fencing token; default 0), {@code sessionTimeout} (default: derived from the ttl of the lock), {@code tickTime} (that of the
  * ensemble; default 2s), {@code tls}, {@code ca}, {@code caPassword}, {@code identity}, {@code identityPassword}.
  */
 public final class ZooKeeperStoreProvider implements StoreProvider {

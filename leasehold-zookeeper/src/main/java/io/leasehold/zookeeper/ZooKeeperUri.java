@@ -106,7 +106,7 @@ final class ZooKeeperUri {
         return address.tokenBase();
     }
 
-    /** The longest gap between what a follower knows of a session and what the leader knows: the ensemble's tick. */
+    /** The ensemble's tick: the longest time by which the leader's knowledge of a session lags behind a follower's. */
     Duration tickTime() {
         Duration tick = address.duration("tickTime");
         return tick == null ? Duration.ofSeconds(2) : tick;
@@ -128,13 +128,13 @@ final class ZooKeeperUri {
         return address.file(option);
     }
 
-    /** The password that opens it, or null. */
+    /** The password of that file, or null. */
     @Nullable
     String passwordOf(String option) {
         return address.option(option + "Password");
     }
 
-    /** The ensemble as people would name it: without user and password. */
+    /** The ensemble for messages: without user and password. */
     @Override
     public String toString() {
         return "zk://" + connectString() + chroot;
