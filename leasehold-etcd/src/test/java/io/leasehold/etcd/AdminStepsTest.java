@@ -21,7 +21,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What operators ask a cluster for, in which pages, and how long they wait; in the time of the test. */
+/** The requests of operators to a cluster, their pages and their time limits; in the time of the test. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class AdminStepsTest {
@@ -221,7 +221,7 @@ final class AdminStepsTest {
                 .hasSize(2);
     }
 
-    /** The page ends within a long queue: what follows are other locks. */
+    /** The page ends within a long queue; the next page has other locks. */
     @Test
     void aPageThatEndsWithinAQueueIsFollowedByTheNextLock() {
         for (int i = 0; i < 600; i++) {

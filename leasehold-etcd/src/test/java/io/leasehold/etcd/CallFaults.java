@@ -17,20 +17,23 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** Does to the next call of a kind what a network does; the server is a real one. Safe for use by any thread. */
+/** Injects network faults into the next call of a kind; the server is a real one. Safe for use by any thread. */
 final class CallFaults implements ClientInterceptor {
 
-    /** What befalls the call. Unless it says that the caller waits, that is told that the server is unavailable. */
+    /**
+     * The fault of the call. Unless it says that the caller waits, the caller gets the error that the server is
+     * unavailable.
+     */
     enum Fault {
         /** It never arrives. */
         REQUEST_LOST,
-        /** It is carried out, and its answer does not arrive. */
+        /** It is executed, and its answer does not arrive. */
         REPLY_LOST,
         /** It arrives only when {@link #deliver} is called. */
         LATE,
         /** It arrives only when {@link #deliver} is called. Its caller waits for it. */
         REQUEST_HELD,
-        /** It is carried out, and its answer arrives only when {@link #deliver} is called. Its caller waits for it. */
+        /** It is executed, and its answer arrives only when {@link #deliver} is called. Its caller waits for it. */
         REPLY_LATE
     }
 
@@ -40,13 +43,13 @@ final class CallFaults implements ClientInterceptor {
     private final AtomicInteger count = new AtomicInteger();
     private final AtomicReference<CompletableFuture<Runnable>> late = new AtomicReference<>(new CompletableFuture<>());
 
-    /** The next call whose message is such a one suffers this. */
+    /** The next call with a message that matches suffers this fault. */
     void next(Predicate<Object> which, Fault fault) {
         late.set(new CompletableFuture<>());
         armed.set(new Armed(which, fault, false));
     }
 
-    /** Each call whose message is such a one suffers this, until {@link #heal}. */
+    /** Each call with a message that matches suffers this fault, until {@link #heal}. */
     void each(Predicate<Object> which, Fault fault) {
         armed.set(new Armed(which, fault, true));
     }
@@ -60,17 +63,17 @@ final class CallFaults implements ClientInterceptor {
         return armed.get() == null;
     }
 
-    /** How many calls have suffered something. */
+    /** The number of calls that have suffered a fault. */
     int count() {
         return count.get();
     }
 
-    /** Whether there is something to deliver. */
+    /** Whether a late call or answer waits for delivery. */
     boolean isLate() {
         return late.get().isDone();
     }
 
-    /** Sends, or hands out, what is late. */
+    /** Sends the late calls, and delivers the late answers. */
     void deliver() {
         late.get().join().run();
     }
@@ -129,7 +132,7 @@ final class CallFaults implements ClientInterceptor {
                     headers);
         }
 
-        /** Also what comes after the delivery comes in its order. */
+        /** Answers after the delivery also come in their order. */
         private synchronized void answered(Runnable answer) {
             if (delivered) {
                 answer.run();

@@ -32,8 +32,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * From when a validity is counted, for each exchange that yields one: its answer is held back, and what is told then was sent before
- * the answer was let go.
+ * The time from which a validity counts, for each exchange that yields one. The answer of the exchange is delayed, and
+ * the reported time is of a send before the answer was released.
  */
 @Tag("full")
 class CountedFromTest {
@@ -119,7 +119,7 @@ class CountedFromTest {
         assertThat(answer(store.acquire(request(owner)))).isInstanceOf(AcquireReply.Granted.class);
     }
 
-    /** Lets the answer that is held back go; when that was. */
+    /** Releases the delayed answer; returns when it did. */
     private long letGo() {
         until(faults::isLate);
         long nowNanos = runtime.nanoTime();
@@ -201,12 +201,12 @@ class CountedFromTest {
         release(other, owner);
     }
 
-    /** Of what etcd keeps a lease for, an election timeout is not sure. */
+    /** An election timeout of the time for which etcd keeps a lease is not sure. */
     @Test
     void whatALeaderThatIsCutOffMayHaveExtendedIsNotCounted() throws Exception {
         hold();
         long electionNanos = Duration.ofSeconds(1).toNanos();
-        // As long as the lease of etcd lasts, which is that much longer than the ttl.
+        // As long as the lease of etcd, which exceeds the ttl by that time.
         RenewReply.Item item = answer(renew(store, owner, TTL_NANOS + electionNanos));
         long afterNanos = runtime.nanoTime();
         assertThat(item).isInstanceOf(RenewReply.Renewed.class);

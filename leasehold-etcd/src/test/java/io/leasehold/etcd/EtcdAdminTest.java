@@ -39,7 +39,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a store can tell, and end, of what other clients hold. */
+/** Inspection and forced end of the holds of other clients. */
 @Tag("full")
 class EtcdAdminTest {
 
@@ -231,7 +231,7 @@ class EtcdAdminTest {
         assertThat(answer(store.admin().list("*", 9)).get(0).holder().id()).isEqualTo("holder");
     }
 
-    /** Both have seen that there is none. */
+    /** Both have seen that the base is missing. */
     @Test
     void ofTwoClientsThatWriteTheBaseAtOnceOneIsRefused() throws Exception {
         for (boolean same : new boolean[] {true, false}) {

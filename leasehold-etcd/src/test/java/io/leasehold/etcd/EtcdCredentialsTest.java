@@ -27,7 +27,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The password of a user of etcd changes while leases are held: nothing is lost, and waiters go on. */
+/** The password of a user of etcd changes while leases are held: nothing is lost, and waiters continue. */
 @Tag("full")
 final class EtcdCredentialsTest {
 
@@ -85,7 +85,7 @@ final class EtcdCredentialsTest {
         }
     }
 
-    /** Gives what a test says, and remembers where it was asked. */
+    /** Provides the credentials of the test, and remembers where it was called. */
     private static final class Vault implements CredentialsProvider {
         private final AtomicInteger asked = new AtomicInteger();
         private final Set<String> threads = ConcurrentHashMap.newKeySet();
@@ -151,7 +151,7 @@ final class EtcdCredentialsTest {
                     .hasMessageContaining("credentials provider")
                     .hasMessageNotContaining("s3cret");
         }
-        // At the start there is no reason to wait.
+        // At the start, the client has no reason to wait.
         assertThatThrownBy(() -> connect(vault))
                 .isInstanceOf(StoreAccessException.class)
                 .hasMessageNotContaining("s3cret");

@@ -19,7 +19,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What the doctor says of real clusters of etcd, good and bad. */
+/** The findings of the doctor about real clusters of etcd, good and bad. */
 @Tag("full")
 class EtcdDoctorTest {
 

@@ -53,7 +53,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the store has to do again and again, when it fails; and what it must not miss between two requests. */
+/** The duties that the store repeats when they fail, and the events that it must not miss between two requests. */
 @Tag("full")
 class EtcdDutiesTest {
 
@@ -61,7 +61,7 @@ class EtcdDutiesTest {
     private static final Predicate<Object> REVOKES = LeaseRevokeRequest.class::isInstance;
 
     private static final Duration TTL = Duration.ofSeconds(30);
-    /** What etcd keeps the key for: an election timeout longer. */
+    /** The time for which etcd keeps the key: an election timeout longer. */
     private static final Duration LEASE = TTL.plusSeconds(1);
 
     private static final LockName LOCK = LockName.of("duty");
@@ -270,7 +270,7 @@ class EtcdDutiesTest {
         until(() -> ear.wakes.get() == 1);
         queued(store, waiter);
         assertThat(key(waiter)).isPresent();
-        // And keeps the new one.
+        // It keeps the new lease, too.
         faults.next(EXTENDS, CallFaults.Fault.REPLY_LATE);
         until(() -> runtime.isDueWithin(LEASE.dividedBy(3)));
         runtime.advance(LEASE.dividedBy(3));
@@ -278,7 +278,7 @@ class EtcdDutiesTest {
         faults.deliver();
     }
 
-    /** What a machine that slept does at once when it wakes: before its first heartbeat, it is asked. */
+    /** After a sleep of the machine, the waiter asks at once, before its first heartbeat. */
     @Test
     void aWaiterWhoseLeaseMayHaveEndedMeanwhileAsksAnew() throws Exception {
         SteppedRuntime sleeping = new SteppedRuntime(new SystemLockRuntime());
@@ -295,7 +295,7 @@ class EtcdDutiesTest {
 
     // ---- watching
 
-    /** The next thing that happens after the queue was read. */
+    /** The release is the next event after the queue was read. */
     @Test
     void aReleaseBetweenTheLookAndTheWatchIsNotMissed() throws Exception {
         EtcdStore store = store();
@@ -324,7 +324,7 @@ class EtcdDutiesTest {
         until(() -> store.attempts() == 0);
     }
 
-    /** The connection is gone while the cluster forgets what happened; up to which revision. */
+    /** Breaks the connection while the cluster forgets its history; returns the revision up to which it does. */
     private static long forgetHistoryOf(TcpProxy proxy) {
         proxy.refuseConnections().resetAll();
         long revision = 0;
@@ -416,7 +416,7 @@ class EtcdDutiesTest {
         OwnerToken first = heldByAnother();
         OwnerToken waiter = owner();
         refuses.set(true);
-        // A waiter that asks again soon is put off by its watch, and here there is none.
+        // A watch would answer a waiter that asks again soon from memory; here, no watch exists.
         AcquireRequest often = request(waiter).waiting(Duration.ofSeconds(10).toNanos());
         assertThat(answer(store.acquire(often))).isInstanceOf(AcquireReply.Failed.class);
         assertThat(refuses).isFalse();
@@ -454,7 +454,7 @@ class EtcdDutiesTest {
         until(() -> ttlOf(lease) < 0);
     }
 
-    /** Of a key whose making was not answered only the lease is known. */
+    /** If the making of a key was not answered, only its lease is known. */
     @ParameterizedTest
     @ValueSource(ints = {1, 5})
     void theRemovalOfALeaseIsRepeated(int times) throws Exception {
@@ -463,7 +463,7 @@ class EtcdDutiesTest {
         faults.next(EtcdDutiesTest::writes, CallFaults.Fault.REPLY_LOST);
         assertThat(answer(store.acquire(request(holder)))).isInstanceOf(AcquireReply.Failed.class);
         long lease = key(holder).orElseThrow().getLease();
-        // The driver itself asks once more.
+        // The driver itself sends it once more.
         faults.each(REVOKES, CallFaults.Fault.REQUEST_LOST);
         assertThat(release(store, holder)).isInstanceOf(ReleaseReply.Failed.class);
         for (int i = 1; i < times; i++) {
@@ -480,7 +480,7 @@ class EtcdDutiesTest {
         until(() -> store.attempts() == 0);
     }
 
-    /** The longer one, under which the key was to be put. */
+    /** The longer lease, under which the key was to be put. */
     @Test
     void aLeaseThatWasNotNeededIsRevokedWithTheRelease() throws Exception {
         EtcdStore store = store();
@@ -508,7 +508,7 @@ class EtcdDutiesTest {
         until(() -> ttlOf(longer.get()) < 0);
     }
 
-    /** Twice as long as its lease, since a request may be carried out late; and no longer. */
+    /** Twice as long as its lease, because a request may be executed late; and no longer. */
     @Test
     void theRemovalIsRepeatedUntilTheLeaseHasEndedByItself() throws Exception {
         EtcdStore store = store();

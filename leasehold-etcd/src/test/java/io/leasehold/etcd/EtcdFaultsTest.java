@@ -35,7 +35,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A cluster of three whose members are killed and frozen, leases that end, and what waiting costs. */
+/** A cluster of three whose members are killed and frozen, leases that end, and the cost of waiting. */
 @Tag("full")
 class EtcdFaultsTest {
 
@@ -253,7 +253,7 @@ class EtcdFaultsTest {
             until(() -> queue("herd").size() == expected);
         }
         TimeUnit.MILLISECONDS.sleep(500);
-        // Who stood before the last one leaves, so that it looks for another to wait for: once.
+        // The waiter before the last one leaves, so that the last one searches once for another to wait for.
         waiters.get(6).cancel(false);
         until(() -> queue("herd").size() == 8);
         TimeUnit.MILLISECONDS.sleep(500);
@@ -312,7 +312,10 @@ class EtcdFaultsTest {
         }
     }
 
-    /** What an operator ends by hand is a release by force: its holder is told, and the next one has a larger token. */
+    /**
+     * The end of a lease by an operator is a release by force: its holder is notified, and the next one has a larger
+     * token.
+     */
     @Test
     void holderOfALeaseThatIsRevokedByHandIsTold() throws Exception {
         LockClient holder = client(Duration.ofSeconds(30));
@@ -392,7 +395,7 @@ class EtcdFaultsTest {
         TimeUnit.SECONDS.sleep(1);
         long before = requests();
         TimeUnit.SECONDS.sleep(4);
-        // Twenty waiters that look again every 250 ms would have sent 320 requests; leases are extended every 40 s.
+        // Twenty waiters that poll every 250 ms would have sent 320 requests; leases are extended every 40 s.
         assertThat(requests() - before).isLessThanOrEqualTo(8);
         held.forEach(Lease::release);
         for (CompletableFuture<Lease> waiter : waiters) {

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What the doctor makes of the members and alarms of a cluster. */
+/** The findings of the doctor about the members and alarms of a cluster. */
 @Tag("quick")
 class EtcdOperationsTest {
 

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Credentials and the base of the tokens: what is accepted, and one clear error for the rest. */
+/** Credentials and the base of the tokens: the accepted values, and one clear error for the rest. */
 @Tag("quick")
 class EtcdOptionsTest {
 
@@ -38,7 +38,7 @@ class EtcdOptionsTest {
         assertThat(ofTheDriver(before)).as("what was begun has ended").isEmpty();
     }
 
-    /** The threads of the driver that were not there before. */
+    /** The threads of the driver that did not exist before. */
     private static List<Thread> ofTheDriver(Set<Thread> before) {
         return Thread.getAllStackTraces().keySet().stream()
                 .filter(thread -> thread.getName().contains("vert.x-eventloop") && !before.contains(thread))

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What a URI says, and the rule that each wrong one breaks. */
+/** The meaning of a URI, and the rule that each wrong one breaks. */
 @Tag("quick")
 class EtcdUriTest {
 

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a pair of acquire and release costs a real server: each write to its log is one that it waits for. */
+/** The cost of a pair of acquire and release at a real server, which waits for each write to its log. */
 @Tag("full")
 final class EtcdWritesTest {
 
@@ -44,11 +44,11 @@ final class EtcdWritesTest {
                 .connect();
     }
 
-    /** How many writes each pair takes, without those that a server makes by itself meanwhile. */
+    /** The number of writes of each pair, without those that a server makes by itself in the meantime. */
     private double writesPerPair(Runnable pairs) {
         long before = server.fsyncs();
         pairs.run();
-        // What nobody waits for comes later.
+        // Requests for which no caller waits come later.
         LockSupport.parkNanos(TimeUnit.SECONDS.toNanos(1));
         double perPair = (server.fsyncs() - before) / (double) PAIRS;
         System.out.printf("%.2f writes per pair%n", perPair);
@@ -81,7 +81,7 @@ final class EtcdWritesTest {
         }
     }
 
-    /** A lease that nothing uses is not left to end by itself after the client has gone. */
+    /** The client does not leave an unused lease to end by itself after it has gone. */
     @Test
     void aClosedClientLeavesNoLease() throws Exception {
         try (LockClient client = client()) {

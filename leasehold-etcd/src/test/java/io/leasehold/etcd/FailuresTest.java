@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What may pass by another log-in, and what does not. */
+/** The failures that may pass with another log-in, and those that do not. */
 @Tag("quick")
 class FailuresTest {
 

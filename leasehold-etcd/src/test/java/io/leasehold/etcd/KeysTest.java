@@ -11,7 +11,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Where locks are in the key space: each lock has a range of its own, and a list can go from one to the next. */
+/** The places of locks in the key space: each lock has a separate range, and a list can go from one to the next. */
 @Tag("quick")
 class KeysTest {
 
@@ -76,7 +76,7 @@ class KeysTest {
         assertThat(compare(Keys.bytes("p/q/a/\uffff"), after)).isNegative();
         assertThat(compare(after, keys.of(LockName.of("a0"), owner))).isNegative();
         assertThat(text(keys.after(Keys.bytes("p/q//id")))).isEqualTo("p/q/0");
-        // What is no lock's key is followed by the very next one that can be.
+        // A key that belongs to no lock is followed by the very next possible key.
         assertThat(text(keys.after(Keys.bytes("p/q/stranger")))).isEqualTo("p/q/stranger\0");
         assertThat(text(keys.after(Keys.bytes("p/q/")))).isEqualTo("p/q/\0");
         byte[] noText = {'p', '/', 'q', '/', (byte) 0xff, '/', (byte) 0xfe};

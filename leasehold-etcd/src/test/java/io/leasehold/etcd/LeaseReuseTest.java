@@ -26,7 +26,10 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Which lease an attempt leaves to the next, which it revokes, and what is believed of one that was left; in the time of the test. */
+/**
+ * The leases that an attempt leaves to the next, those that it revokes, and the trust in a lease that was left; in the
+ * time of the test.
+ */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class LeaseReuseTest {
@@ -155,7 +158,7 @@ final class LeaseReuseTest {
                 .containsExactly("first", "make", "keepAlive 1");
     }
 
-    /** While one has it, another gets another; a loss of the one is none of the other. */
+    /** While one attempt has it, another attempt gets another lease; the loss of one does not affect the other. */
     @Test
     void aLeaseKeepsOneKeyAtATime() {
         leaveOne();
@@ -197,7 +200,7 @@ final class LeaseReuseTest {
         assertThat(askedBy(() -> granted(owner()))).containsExactly("make", "keepAlive 1");
     }
 
-    /** It leaves when the one before it does, and what it had asked for by then is answered afterwards. */
+    /** It leaves when the one before it does, and its earlier requests are answered afterwards. */
     @Test
     void aWaiterThatLeavesAtItsTurnLeavesItsLeaseOnce() {
         OwnerToken holder = owner();
@@ -493,7 +496,7 @@ final class LeaseReuseTest {
         }
     }
 
-    /** If ever a key is under it that nobody knows of, that one must end. */
+    /** If an unknown key is under it, that key must end. */
     @Test
     void aLeaseIsNotUsedForLongerThanTenTimesItsTtl() {
         leaveOne();
@@ -558,7 +561,10 @@ final class LeaseReuseTest {
 
     // ---- other clients
 
-    /** The one that ends an owner token from elsewhere has read the lease; its client ends it, and the next attempt has the lease. */
+    /**
+     * The client that ends an owner token from elsewhere has read the lease. Then the owner's client ends it, and the
+     * next attempt has the lease.
+     */
     @Test
     void aReleaseFromElsewhereThatComesTooLateLeavesTheLeaseOfTheNextAlone() {
         OwnerToken owner = owner();
@@ -621,7 +627,7 @@ final class LeaseReuseTest {
                 new EtcdCalls.Leased(etcd.newLease(31), Duration.ofSeconds(31).toNanos()), runtime.nanoTime());
     }
 
-    /** A runtime that has no timer to give while it {@code fails}. */
+    /** A runtime that provides no timer while it {@code fails}. */
     private static final class TimersThatFail {
         private final VirtualRuntime inner;
         private boolean fails;

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is sent in place of the log-in of the driver, and what its answer is taken for. */
+/** The message in place of the driver's log-in, and the interpretation of its answer. */
 @Tag("quick")
 class LoginTest {
 
@@ -44,7 +44,7 @@ class LoginTest {
         runtime.close();
     }
 
-    /** What goes over the connection. */
+    /** The messages on the connection. */
     private static final class Wire extends Channel {
         private final List<Object> sent = new ArrayList<>();
         private volatile boolean halfClosed;
@@ -199,7 +199,7 @@ class LoginTest {
         assertThat(heard.status).isSameAs(unavailable);
     }
 
-    /** Another log-in may succeed where the provider gives other credentials then. */
+    /** Another log-in may succeed if the provider gives other credentials then. */
     @Test
     void aRefusedLogInMayPassAndAnotherRefusalDoesNot() throws Exception {
         Heard<AuthenticateResponse> heard = logIn(() -> Credentials.of("me", "secret"));

@@ -35,8 +35,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * A renewal for longer than the lease of etcd can keep the key puts the key under another one: done, not done, or nobody
- * knows.
+ * A renewal for longer than the lease of etcd can keep the key puts the key under another lease: done, not done, or
+ * unknown.
  */
 @Tag("full")
 class LongerLeaseTest {
@@ -241,7 +241,7 @@ class LongerLeaseTest {
         isKeptForLong();
         faults.each(LongerLeaseTest::deletes, CallFaults.Fault.REQUEST_LOST);
         assertThat(release()).isInstanceOf(ReleaseReply.Failed.class);
-        // By then the shorter lease, which the key is not under any more, has ended in every case.
+        // By then, the shorter lease, which no longer keeps the key, has ended in every case.
         LockSupport.parkNanos(Duration.ofSeconds(2 * shorterSeconds + 2).toNanos());
         faults.heal();
         isGoneLongBeforeItsLeaseEnds();

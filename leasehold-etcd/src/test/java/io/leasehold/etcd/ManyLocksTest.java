@@ -32,7 +32,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a store does with more than fits into one answer, and what it keeps of attempts that came to nothing. */
+/** The behavior of a store when a list exceeds one answer, and the state that it keeps of failed attempts. */
 @Tag("full")
 class ManyLocksTest {
 

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A cluster that has no room left refuses writes; what holds and waits there can still end. */
+/** A cluster without room refuses writes; its holders and waiters can still end. */
 @Tag("full")
 class NoSpaceTest {
 
@@ -118,7 +118,7 @@ class NoSpaceTest {
         until(() -> queued() == 2);
         CompletableFuture<Lease> stays = client().named("held").acquireAsync();
         until(() -> queued() == 3);
-        // Its watch has to be there, too.
+        // Its watch must exist, too.
         LockSupport.parkNanos(Duration.ofMillis(500).toNanos());
         fill();
         lease.renew();

@@ -45,7 +45,7 @@ class OwnWatchTest {
     private static final long TTL_NANOS = Duration.ofSeconds(30).toNanos();
     private static final long LIMIT_NANOS = Duration.ofSeconds(20).toNanos();
 
-    /** Keeps the first watch from being made until it is let go. */
+    /** Delays the first watch until it is released. */
     private static final class SlowWatch implements ClientInterceptor {
         private final CountDownLatch reached = new CountDownLatch(1);
         private final CountDownLatch letGo = new CountDownLatch(1);
@@ -87,7 +87,7 @@ class OwnWatchTest {
         }
     }
 
-    /** Whether a thread stands before the driver's lock with another watch. */
+    /** Whether a thread waits at the driver's lock with another watch. */
     private static boolean anotherIsOnItsWay() {
         return Thread.getAllStackTraces().entrySet().stream()
                 .anyMatch(one -> one.getKey().getState() == Thread.State.BLOCKED
@@ -95,7 +95,7 @@ class OwnWatchTest {
                                 .anyMatch(frame -> frame.getClassName().startsWith(QueueEntry.class.getName())));
     }
 
-    /** How many watches the server keeps. */
+    /** The number of watches that the server keeps. */
     static long watchers(EtcdServer server) {
         try (var in = URI.create("http://127.0.0.1:" + server.port() + "/metrics")
                 .toURL()
@@ -146,7 +146,7 @@ class OwnWatchTest {
         }
     }
 
-    /** It ends in the moment between the question whether it holds and the watch. */
+    /** It ends at the moment between the check whether it holds and the watch. */
     @Test
     void noWatchStaysOfAHoldThatHasEnded() throws Exception {
         LockRuntime runtime = new SystemLockRuntime();

@@ -43,14 +43,17 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** How long a key stays, what it leaves behind, and what is answered when something else ended it. The clock is the test's. */
+/**
+ * The lifetime of a key, the state that it leaves behind, and the answers after something else ended it. The test
+ * controls the clock.
+ */
 @Tag("full")
 class PlaceRulesTest {
 
     private static final Predicate<Object> EXTENDS = LeaseKeepAliveRequest.class::isInstance;
 
     private static final Duration TTL = Duration.ofSeconds(30);
-    /** A lease of etcd that an attempt has left is revoked after that. */
+    /** A lease of etcd that an attempt has left is revoked after this time. */
     private static final Duration LEFT_FOR = Duration.ofSeconds(11);
 
     private static final Duration LIMIT = Duration.ofSeconds(1);
@@ -124,7 +127,7 @@ class PlaceRulesTest {
         return future.get(60, TimeUnit.SECONDS);
     }
 
-    /** Less than a lease lasts that is not ended. */
+    /** Waits for less time than the lifetime of a lease that is not ended. */
     private static void until(BooleanSupplier condition) {
         long start = System.nanoTime();
         while (!condition.getAsBoolean()) {
@@ -205,7 +208,7 @@ class PlaceRulesTest {
 
     // ---- how long a key stays
 
-    /** Nobody renews it, however long its request might have taken. */
+    /** No renewal comes, however long its request might have taken. */
     @Test
     void aHoldThatIsNotRenewedIsRemovedAfterItsTtl() throws Exception {
         OwnerToken holder = owner();
@@ -223,7 +226,7 @@ class PlaceRulesTest {
         until(() -> store.attempts() == 0);
     }
 
-    /** By a renewal, or by an attempt that asks again since it did not hear its grant. */
+    /** By a renewal, or by an attempt that asks again because it did not receive its grant. */
     @Test
     void aHoldThatIsConfirmedStaysForAnotherTtl() throws Exception {
         OwnerToken holder = granted(store);
@@ -239,7 +242,7 @@ class PlaceRulesTest {
         until(() -> !isThere(holder));
     }
 
-    /** Its place is kept for as long as it may take to ask again, and a recheck that is late by half. */
+    /** Its place is kept for the time of another request, and for a recheck that is late by half. */
     @Test
     void aWaiterThatAsksNoMoreIsForgottenAfterItsRecheck() throws Exception {
         granted(other);
@@ -283,7 +286,7 @@ class PlaceRulesTest {
         return extended;
     }
 
-    /** What is heard of the lease that it was under before is of no interest any more. */
+    /** An answer about its former lease no longer matters. */
     @Test
     void aLateAnswerDoesNotBringTheFormerLeaseBack() throws Exception {
         OwnerToken holder = granted(store);
@@ -301,7 +304,7 @@ class PlaceRulesTest {
         assertThat(extended).hasValue(now);
     }
 
-    /** The server that knows of its key cannot be reached. */
+    /** The server that knows its key cannot be reached. */
     @Test
     void whoHoldsIsAtRiskWhenItsWatchIsBroken() throws Exception {
         try (TcpProxy proxy = TcpProxy.to(server.port());
@@ -388,7 +391,7 @@ class PlaceRulesTest {
         assertThat(extended).hasValue(0);
     }
 
-    /** It did not hear of the grant, nor was it woken before: what it was told last is not the answer. */
+    /** It neither received the grant nor was it woken before: its last answer is no longer valid. */
     @Test
     void aHolderThatAsksAgainIsGrantedAgain() throws Exception {
         OwnerToken first = granted(other);
@@ -437,7 +440,7 @@ class PlaceRulesTest {
         assertThat(runtime.isDueWithin(Duration.ofDays(2))).isFalse();
     }
 
-    /** The lease with which it was to be made again is of no use then. */
+    /** Then the lease with which it was to be made again has no use. */
     @Test
     void aKeyThatIsFoundUnderAnotherLeaseLeavesNoLease() throws Exception {
         OwnerToken by = owner();
@@ -514,7 +517,7 @@ class PlaceRulesTest {
         assertThat(losses).hasSize(1);
     }
 
-    /** Why it went is still being asked when it is given back. */
+    /** The request for the cause is still unanswered at the release. */
     @Test
     void aLossThatAReleaseOvertakesIsNotTold() throws Exception {
         OwnerToken holder = granted(store);
@@ -575,7 +578,7 @@ class PlaceRulesTest {
 
     // ---- what is not answered in time
 
-    /** Whether it was carried out is not known: no reply says that it had no effect. */
+    /** It is unknown whether the request was executed: no reply says that it had no effect. */
     @Test
     void whatIsNotAnsweredInTimeMayHaveHadAnEffect() throws Exception {
         OwnerToken by = owner();

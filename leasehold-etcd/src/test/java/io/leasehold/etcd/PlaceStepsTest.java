@@ -28,7 +28,10 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What one place in a queue asks its cluster for, what it counts from when, and what it leaves behind; in the time of the test. */
+/**
+ * The requests of one place to its cluster, the times from which it counts, and the state that it leaves behind; in the
+ * time of the test.
+ */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class PlaceStepsTest {
@@ -167,7 +170,7 @@ final class PlaceStepsTest {
         assertThat(store.attempts()).as("a busy one is not remembered").isEqualTo(1);
     }
 
-    /** Where another was made between its question and its key. */
+    /** Another key was created between its read and its key. */
     @Test
     void anImpatientAttemptThatComesSecondLeavesNothing() {
         OwnerToken owner = owner();
@@ -290,7 +293,7 @@ final class PlaceStepsTest {
         assertThat(ask(waiting(third))).isInstanceOf(AcquireReply.Queued.class);
     }
 
-    /** Between the making of its key and the look for the one before. */
+    /** Between the making of its key and the read of the one before. */
     @Test
     void aWaiterBeforeWhichNobodyIsLeftLooksAgain() {
         ByteSequence head = other();
@@ -399,7 +402,7 @@ final class PlaceStepsTest {
                 .containsExactly("lease 41", "move 2", "revoke 1", "watch");
         assertThat(etcd.leases).containsOnlyKeys(2L);
         assertThat(askedBy(() -> renew(owner, longer))).containsExactly("keepAlive 2", "look");
-        // A second between 41 s and 40 s + 1 s is what a cut off leader may not know of.
+        // A leader that is cut off may not know of the second between 41 s and 40 s + 1 s.
         assertThat(renew(owner, Duration.ofMillis(40_500)))
                 .isEqualTo(
                         new RenewReply.Renewed(before - Duration.ofMillis(500).toNanos()));
@@ -523,7 +526,7 @@ final class PlaceStepsTest {
         assertThat(heard).as("what is closed is not heard").containsExactly("suspended");
     }
 
-    /** A cluster forgets what was long ago, and refuses to tell of it: the watch would end each time it is made. */
+    /** A cluster forgets its old history, and refuses to report it: the watch would end each time it is made. */
     @Test
     void aWatchThatIsMadeAgainBeginsWhereTheRenewalSawTheKey() {
         OwnerToken owner = owner();
@@ -644,7 +647,7 @@ final class PlaceStepsTest {
         assertThat(store.attempts()).isZero();
     }
 
-    /** A copy of an extension that nobody answered may still have its effect. */
+    /** A copy of an unanswered extension may still have its effect. */
     @Test
     void aLeaseLivesOnFromItsLastExtensionEvenIfThatWasNotAnswered() {
         OwnerToken owner = owner();
@@ -796,7 +799,7 @@ final class PlaceStepsTest {
         assertThat(askedBy(() -> ask(waiting(two)))).contains("keepAlive 3");
     }
 
-    /** As if its event had been lost: the next request of the attempt finds it out, and makes another. */
+    /** As if its event had been lost: the next request of the attempt detects it, and makes another key. */
     @Test
     void aKeyThatIsGoneIsMadeAnewAndWatchedAnew() {
         OwnerToken owner = owner();

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Each way in which the key before a waiter's goes away, and what the waiter makes of it. */
+/** Each way in which the key before a waiter's goes, and the reaction of the waiter. */
 @Tag("full")
 class PredecessorTest {
 

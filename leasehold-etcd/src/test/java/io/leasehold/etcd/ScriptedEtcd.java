@@ -23,8 +23,9 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * A cluster in the time of the test, on one thread: it notes what it is asked, and answers at once, later or not at all, as the test says. So each
- * rule of a place is looked at within milliseconds; whether the real cluster answers so is what the tests with servers are for.
+ * A cluster in the time of the test, on one thread. It notes each request, and answers at once, later or not at all, as
+ * the test says. So each rule of a place is checked within milliseconds. The tests with servers check whether the real
+ * cluster answers in the same way.
  */
 final class ScriptedEtcd implements EtcdCalls {
 
@@ -48,7 +49,7 @@ final class ScriptedEtcd implements EtcdCalls {
 
     private record Withheld(String verb, Runnable answer) {}
 
-    /** What was asked, in its order: the verb and its number, if it has one. */
+    /** The requests, in their order: the verb and its number, if it has one. */
     final List<String> asked = new ArrayList<>();
 
     final List<Ear> ears = new ArrayList<>();
@@ -57,7 +58,7 @@ final class ScriptedEtcd implements EtcdCalls {
 
     long revision = 100;
     boolean isClosed;
-    /** What is made is gone again before it is read. */
+    /** A new key is gone again before it is read. */
     boolean keepsNoKey;
     /** Happens while a watch is being made. */
     Runnable duringWatch = () -> {};
@@ -173,7 +174,7 @@ final class ScriptedEtcd implements EtcdCalls {
         return Optional.ofNullable(keys.get(key)).map(found -> shown(key, found));
     }
 
-    /** Another client's key, under a lease of its own; 0 for none. */
+    /** Puts another client's key, under a separate lease; 0 for none. */
     void put(ByteSequence key, String value, long lease) {
         keys.put(key, new Key(Keys.bytes(value), ++revision, lease));
     }
@@ -194,7 +195,7 @@ final class ScriptedEtcd implements EtcdCalls {
         }
     }
 
-    /** The same, and nobody is told. */
+    /** Deletes a key without a notification. */
     void removeUnheard(ByteSequence key) {
         revision++;
         keys.remove(key);

@@ -22,7 +22,10 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What one store does for several places, and what it does where the driver throws: for the second as for the first, and the second time as the first time. */
+/**
+ * The work of one store for several places, and its behavior if the driver throws: for the second as for the first, and
+ * the second time as the first time.
+ */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class SeveralPlacesTest {
@@ -154,7 +157,7 @@ final class SeveralPlacesTest {
         }
     }
 
-    /** Each one names a lease that is longer, and leaves the one before to nobody. */
+    /** Each renewal names a longer lease, and no attempt gets the one before. */
     @Test
     void aLockThatIsRenewedForLongerAgainAndAgainIsUnderOneLease() {
         OwnerToken owner = held("a");
@@ -181,7 +184,7 @@ final class SeveralPlacesTest {
         assertThat(renewal.join().items()).containsExactly(new RenewReply.Renewed(sent));
     }
 
-    /** It asks for less than it was promised. */
+    /** It requests less than the promised time. */
     @Test
     void aHolderThatAsksAgainIsKeptNoShorter() {
         OwnerToken owner = held("a");
@@ -209,7 +212,7 @@ final class SeveralPlacesTest {
         assertThat(etcd.leases.values()).containsExactly(Duration.ofSeconds(42).toNanos());
     }
 
-    /** A renewal for less does not shorten what the one before has promised. */
+    /** A renewal for less does not shorten the promise of the one before. */
     @Test
     void aShorterRenewalKeepsALockNoShorter() {
         OwnerToken owner = held("a");
@@ -236,7 +239,7 @@ final class SeveralPlacesTest {
         }
     }
 
-    /** It may have been asked for before it was ended. */
+    /** Its event may have been under way before the watch was closed. */
     @Test
     void whatTheWatchOfAFormerPredecessorTellsWakesNobody() {
         OwnerToken owner = owner();

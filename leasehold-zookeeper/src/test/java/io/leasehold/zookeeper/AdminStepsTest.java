@@ -24,7 +24,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What operators ask an ensemble for, in which session, and how long they wait; in the time of the test. */
+/** The requests of operators to an ensemble, their sessions and their time limits; in the time of the test. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class AdminStepsTest {
@@ -47,7 +47,7 @@ final class AdminStepsTest {
         ensemble.put(PATH, "", 0);
     }
 
-    /** Its session is connected a moment after it was opened. */
+    /** The session is connected a moment after it was opened. */
     private <T> T now(Supplier<CompletableFuture<T>> question) {
         CompletableFuture<T> answer = question.get();
         ensemble.connect();

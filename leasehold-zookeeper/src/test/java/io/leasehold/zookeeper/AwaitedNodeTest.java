@@ -14,7 +14,7 @@ import org.apache.zookeeper.Watcher;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Which event of which node wakes a waiter, and how often. */
+/** The events that wake a waiter, their nodes, and how often they do. */
 @Tag("quick")
 class AwaitedNodeTest {
 
@@ -66,7 +66,9 @@ class AwaitedNodeTest {
         assertThat(woken).hasValue(1);
     }
 
-    /** A waiter that has asked again stands behind another node: that the former one goes is nothing to it any more. */
+    /**
+     * A waiter that has asked again stands behind another node. The removal of the former one no longer concerns it.
+     */
     @Test
     void onlyTheLastNodeIsAwaited() {
         node.await(session, "/a");
@@ -91,7 +93,7 @@ class AwaitedNodeTest {
         assertThat(woken).hasValue(1);
     }
 
-    /** What was given up while it waited has left, and nobody is to ask for it. */
+    /** An attempt that was given up while it waited has left, and no event must make it ask again. */
     @Test
     void anAttemptThatHasEndedIsNotWoken() {
         node.await(session, "/a");

@@ -20,9 +20,8 @@ final class Ensemble {
         properties.put("minSessionTimeout", "200");
         properties.put("initLimit", "50");
         properties.put("syncLimit", "20");
-        // Curator's own choice is a port of outgoing connections, one of which may have it when a killed member comes
-        // again; its
-        // embedded server then ends the JVM.
+        // Curator itself chooses a port of outgoing connections. When a killed member restarts, a connection may have
+        // its port, and its embedded server then ends the JVM.
         return new InstanceSpec(
                 null,
                 PortReservation.forThisJvm(),

@@ -93,7 +93,7 @@ class EnsembleTest {
         LockClient other = client(Duration.ofSeconds(30));
         Lease lease = holder.named("member").acquire();
         CompletableFuture<Lease> waiter = other.named("member").acquireAsync();
-        // Whichever member holder and waiter are at, and whichever leads, is killed once; the sessions move.
+        // Each member is killed once, including the leader and the members of holder and waiter; the sessions move.
         for (InstanceSpec member : List.copyOf(cluster.getInstances())) {
             cluster.killServer(member);
             until(() -> renews(lease));
@@ -115,7 +115,7 @@ class EnsembleTest {
         for (InstanceSpec member : members) {
             cluster.killServer(member);
         }
-        // At once: one alone would wait for a majority.
+        // All at once: a single member would wait for a majority.
         CompletableFuture.allOf(members.stream().map(this::restart).toArray(CompletableFuture[]::new))
                 .get(90, TimeUnit.SECONDS);
         until(() -> renews(lease));

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What the driver's errors mean: an error is no refusal, and no error is final that may pass. */
+/** The meaning of the driver's errors: an error is no refusal, and an error that may pass is not final. */
 @Tag("quick")
 class FailuresTest {
 

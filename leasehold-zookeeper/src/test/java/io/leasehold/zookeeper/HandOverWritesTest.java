@@ -17,7 +17,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a hand-over between processes writes at a real member: each write is a transaction that is synced to its log. */
+/**
+ * The writes of a hand-over between processes at a real member: each write is a transaction that is synced to its log.
+ */
 @Tag("full")
 class HandOverWritesTest {
 
@@ -37,7 +39,7 @@ class HandOverWritesTest {
         Lease lease = from.named(lock).acquire();
         CompletableFuture<Lease> waiter = to.named(lock).acquireAsync();
         long start = System.nanoTime();
-        // The holder watches its node; the waiter that before its own, and its own.
+        // The holder watches its node; the waiter watches the node before its own, and its own.
         while (member.children("/tests/" + lock).size() < 2 || member.watches() < 3) {
             assertThat(System.nanoTime() - start).isLessThan(PATIENCE.toNanos());
             LockSupport.parkNanos(1_000_000);

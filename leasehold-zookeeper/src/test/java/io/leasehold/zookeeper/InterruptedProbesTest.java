@@ -16,7 +16,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** When an interrupted call has thrown, nothing of its attempt counts as a holder any more. */
+/** After an interrupted call has thrown, nothing of its attempt counts as a holder any more. */
 @Tag("full")
 class InterruptedProbesTest {
 

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a store does with more than fits into one answer, and what it keeps of attempts that came to nothing. */
+/** The behavior of a store when a list exceeds one answer, and the state that it keeps of failed attempts. */
 @Tag("full")
 class ManyLocksTest {
 
@@ -58,7 +58,7 @@ class ManyLocksTest {
         }
     }
 
-    /** Locks that nobody holds, with long names; how many bytes a list of them takes. */
+    /** Makes locks without a holder, with long names; returns how many bytes a list of them takes. */
     private static int makeIdle(String address) throws Exception {
         String padding = "x".repeat(90);
         CountDownLatch made = new CountDownLatch(LOCKS);

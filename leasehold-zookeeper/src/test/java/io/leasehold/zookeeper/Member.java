@@ -11,7 +11,7 @@ import org.apache.zookeeper.server.ServerCnxn;
 import org.apache.zookeeper.server.ServerCnxnFactory;
 import org.apache.zookeeper.server.ZooKeeperServer;
 
-/** A server of one member in this process that can be looked into: its sessions ended, its packets counted. */
+/** A server of one member in this process. A test can end its sessions and count its packets. */
 final class Member implements AutoCloseable {
 
     private final ZooKeeperServer server;
@@ -39,12 +39,12 @@ final class Member implements AutoCloseable {
         return Ensemble.uri("127.0.0.1:" + connections.getLocalPort(), server.getTickTime(), options);
     }
 
-    /** Makes new sessions at least as long. */
+    /** Makes new sessions at least this long. */
     void leastSession(int millis) {
         server.setMinSessionTimeout(millis);
     }
 
-    /** Makes sessions no longer than this, also those that connect again. */
+    /** Makes sessions no longer than this, including sessions that connect again. */
     void mostSession(int millis) {
         server.setMaxSessionTimeout(millis);
     }

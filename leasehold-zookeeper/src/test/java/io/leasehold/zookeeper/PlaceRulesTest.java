@@ -37,7 +37,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** How long a node stays, what it leaves behind, and what is answered when something else ended it. The clock is the test's. */
+/**
+ * The lifetime of a node, the state that it leaves behind, and the answers after something else ended it. The test
+ * controls the clock.
+ */
 @Tag("full")
 class PlaceRulesTest {
 
@@ -163,14 +166,14 @@ class PlaceRulesTest {
         return queue().stream().anyMatch(node -> Znodes.belongsTo(node, by.publicId()));
     }
 
-    /** Nothing is to be done for what is over. */
+    /** Whether no work is left for places that are over. */
     private boolean isIdle() {
         return store.attempts() == 0 && !runtime.isDueWithin(Duration.ofDays(2));
     }
 
     // ---- how long a node stays
 
-    /** Nobody renews it, however long its request might have taken. */
+    /** No renewal comes, however long its request might have taken. */
     @Test
     void aHoldThatIsNotRenewedIsRemovedAfterItsTtl() throws Exception {
         OwnerToken holder = owner();
@@ -188,7 +191,7 @@ class PlaceRulesTest {
         until(this::isIdle);
     }
 
-    /** By a renewal, or by an attempt that asks again since it did not hear its grant. */
+    /** By a renewal, or by an attempt that asks again because it did not receive its grant. */
     @Test
     void aHoldThatIsConfirmedStaysForAnotherTtl() throws Exception {
         OwnerToken holder = granted(store);
@@ -204,7 +207,7 @@ class PlaceRulesTest {
         until(() -> !isThere(holder));
     }
 
-    /** Its place is kept for as long as it may take to ask again, and a recheck that is late by half. */
+    /** Its place is kept for the time of another request, and for a recheck that is late by half. */
     @Test
     void aWaiterThatAsksNoMoreIsForgottenAfterItsRecheck() throws Exception {
         granted(other);
@@ -239,7 +242,7 @@ class PlaceRulesTest {
         assertThat(queue()).isEmpty();
     }
 
-    /** What it was told before is not the answer any more. */
+    /** Its last answer is no longer valid. */
     @Test
     void aWaiterThatWasWokenIsNotAnsweredFromMemory() throws Exception {
         OwnerToken first = granted(other);
@@ -254,7 +257,7 @@ class PlaceRulesTest {
                 .isInstanceOf(AcquireReply.Granted.class);
     }
 
-    /** Nothing would wake it: each time it asks, it asks the ensemble. */
+    /** No event would wake it, so each of its requests goes to the ensemble. */
     @Test
     void aWaiterWhoseWatchCouldNotBeSetIsNotAnsweredFromMemory() throws Exception {
         release(store, granted(store));
@@ -310,7 +313,7 @@ class PlaceRulesTest {
                 CreateMode.EPHEMERAL_SEQUENTIAL);
     }
 
-    /** It would end with that session, and not with the one that is counted. */
+    /** It would end with that session, and not with the session whose time counts. */
     @Test
     void aNodeOfAnotherSessionIsNotTakenForOnesOwn() throws Exception {
         release(store, granted(store));
@@ -321,7 +324,7 @@ class PlaceRulesTest {
         assertThat(PATH + "/" + queue().get(0)).isNotEqualTo(before);
     }
 
-    /** Else it would wait behind itself. */
+    /** Otherwise it would wait behind itself. */
     @Test
     void aSecondNodeOfTheSameOwnerTokenIsRemoved() throws Exception {
         release(store, granted(store));
@@ -349,7 +352,7 @@ class PlaceRulesTest {
         assertThat(losses).hasSize(1);
     }
 
-    /** Why it went is still being asked when it is given back. */
+    /** The request for the cause is still unanswered at the release. */
     @Test
     void aLossThatAReleaseOvertakesIsNotTold() throws Exception {
         OwnerToken holder = granted(store);
@@ -364,7 +367,7 @@ class PlaceRulesTest {
         assertThat(losses).isEmpty();
     }
 
-    /** It cannot be asked any more whether an operator did it: the session will tell. */
+    /** The question whether an operator did it gets no answer any more: the session will show it. */
     @Test
     void aLossWhoseCauseIsNotAnsweredIsThatOfTheSession() throws Exception {
         granted(store);
@@ -439,7 +442,7 @@ class PlaceRulesTest {
 
     // ---- what is not answered in time
 
-    /** Whether it was carried out is not known: no reply says that it had no effect. */
+    /** It is unknown whether the request was executed: no reply says that it had no effect. */
     @Test
     void whatIsNotAnsweredInTimeMayHaveHadAnEffect() throws Exception {
         release(store, granted(store));

@@ -28,7 +28,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What one place in a queue asks its ensemble for, what it counts from when, and what it leaves behind; in the time of the test. */
+/**
+ * The requests of one place to its ensemble, the times from which it counts, and the state that it leaves behind; in
+ * the time of the test.
+ */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class PlaceStepsTest {
@@ -211,7 +214,7 @@ final class PlaceStepsTest {
         assertThat(store.attempts()).as("a busy one is not remembered").isEqualTo(1);
     }
 
-    /** Where another was made between its question and its node. */
+    /** Another node was created between its read and its node. */
     @Test
     void anImpatientAttemptThatComesSecondLeavesNothing() {
         ensemble.withhold("sync");
@@ -326,7 +329,7 @@ final class PlaceStepsTest {
         assertThat(askedBy(() -> granted(owner))).containsExactly("create NODE", "children n", "watch NODE");
     }
 
-    /** It is on its way out with its session, and must not be taken for ours. */
+    /** It goes with its session, and must not be mistaken for the attempt's own node. */
     @Test
     void aNodeOfAnotherSessionOfTheSameOwnerIsRemoved() {
         OwnerToken owner = owner();
@@ -526,7 +529,7 @@ final class PlaceStepsTest {
         assertThat(store.attempts()).isZero();
     }
 
-    /** Somebody has made another in its place; an answer says that the session goes on. */
+    /** Another client has made another node in its place; an answer shows that the session continues. */
     @Test
     void aNodeThatIsThereAgainWasRemovedByHandAllTheSame() {
         OwnerToken owner = owner();
@@ -553,7 +556,7 @@ final class PlaceStepsTest {
         assertThat(heard).containsExactly("lost FORCE_RELEASED");
     }
 
-    /** The connection was cut just then, and the session goes on. */
+    /** The connection was cut at that moment, and the session continues. */
     @Test
     void aWatchThatCouldNotBeSetIsSetByTheNextRenewal() {
         OwnerToken owner = owner();
@@ -668,7 +671,7 @@ final class PlaceStepsTest {
                 .isEmpty();
     }
 
-    /** Members take a megabyte in one request. */
+    /** Members accept a megabyte in one request. */
     @Test
     void manyRenewalsAreAskedForInParts() {
         List<RenewBatch.Item> items = new ArrayList<>();
@@ -738,7 +741,7 @@ final class PlaceStepsTest {
             }
             release(owner);
         }
-        // Each other one is busy, and not remembered; the first has its holder again.
+        // Each other attempt is busy, and not remembered; the first has its holder again.
         assertThat(ensemble.clients).hasSize(8).noneMatch(client -> client.closed);
         ask(request(LOCK, owner(), Duration.ofSeconds(9)));
         assertThat(ensemble.clients.stream().filter(client -> client.closed)).hasSize(1);
@@ -795,7 +798,7 @@ final class PlaceStepsTest {
         assertThat(heard).as("it was closed").doesNotContain("reconnected");
     }
 
-    /** There is no thread to be had for it, say. */
+    /** For example, no thread can be started for it. */
     @Test
     void aSessionThatCannotBeEndedKeepsNoOtherOpen() {
         granted(owner());

@@ -42,7 +42,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Each way in which the node before a waiter's goes away, and what the waiter makes of it. */
+/** Each way in which the node before a waiter's goes, and the reaction of the waiter. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("full")
 class PredecessorTest {
@@ -90,7 +90,7 @@ class PredecessorTest {
         }
     }
 
-    /** The nodes of a queue, first come first. */
+    /** The nodes of a queue, in the order of arrival. */
     private List<String> queue(String lock) {
         return Znodes.inOrder(member.children("/tests/" + lock));
     }
@@ -183,7 +183,7 @@ class PredecessorTest {
         open.add(operator);
         operator.addAuthInfo("digest", "app:secret".getBytes(java.nio.charset.StandardCharsets.UTF_8));
         int createReadDelete = ZooDefs.Perms.CREATE | ZooDefs.Perms.READ | ZooDefs.Perms.DELETE;
-        // The driver asks the list whether it contains null, which List.of refuses to be asked.
+        // The driver checks whether the list contains null, and List.of throws on that check.
         List<ACL> cdr = Collections.singletonList(new ACL(createReadDelete, ZooDefs.Ids.AUTH_IDS));
         operator.create("/rights", new byte[0], cdr, CreateMode.PERSISTENT);
         operator.create("/rights/mine", new byte[0], cdr, CreateMode.PERSISTENT);

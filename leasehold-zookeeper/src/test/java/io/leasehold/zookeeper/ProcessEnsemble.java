@@ -19,7 +19,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.zookeeper.server.quorum.QuorumPeerMain;
 
-/** Real members, each in a JVM of its own, so that one can be stopped by a signal. */
+/** Real members, each in a separate JVM, so that a signal can stop one of them. */
 final class ProcessEnsemble implements AutoCloseable {
 
     private static final int MEMBERS = 3;

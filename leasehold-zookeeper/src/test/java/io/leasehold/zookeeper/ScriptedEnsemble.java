@@ -19,19 +19,20 @@ import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher;
 
 /**
- * An ensemble in the time of the test, on one thread: it notes what it is asked, and answers at once, later or not at all, as the test says. So each
- * rule of a place is looked at within milliseconds; whether real members answer so is what the tests with servers are for.
+ * An ensemble in the time of the test, on one thread. It notes each request, and answers at once, later or not at all,
+ * as the test says. So each rule of a place is checked within milliseconds. The tests with servers check whether real
+ * members answer in the same way.
  */
 final class ScriptedEnsemble implements SessionCalls.Opener {
 
     private record Withheld(String verb, Runnable answer) {}
 
-    /** What was asked, in its order: the verb, and for nodes the last part of the path. */
+    /** The requests, in their order: the verb, and for nodes the last part of the path. */
     final List<String> asked = new ArrayList<>();
 
     final List<Client> clients = new ArrayList<>();
     final Map<String, SessionCalls.Node> nodes = new TreeMap<>();
-    /** How each node that its clients have made was made. */
+    /** The mode in which each node of its clients was made. */
     final Map<String, CreateMode> modes = new HashMap<>();
     /** The largest session timeout that it grants. */
     int longestMillis = Integer.MAX_VALUE;
@@ -39,14 +40,14 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
     long zxid = 100;
     /** Sessions that are opened are connected when the test says so. */
     boolean connectsLater;
-    /** What is made is gone again before the queue is read. */
+    /** A new node is gone again before the queue is read. */
     boolean keepsNoNode;
 
     /** The node of the lock is gone again before one is made below it. */
     boolean keepsNoLock;
-    /** So many sessions cannot be ended: there is no thread for it. */
+    /** The number of sessions that cannot be ended, because no thread can be started for it. */
     int failsToClose;
-    /** How long it takes to answer the end of a session; never longer than its client waits. */
+    /** Delays the answer to the end of a session; never for longer than its client waits. */
     CompletableFuture<Void> toClose = CompletableFuture.completedFuture(null);
 
     private final Map<String, Integer> sequences = new HashMap<>();
@@ -96,7 +97,7 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
         return client;
     }
 
-    /** Connects those sessions that have not been, as their driver does after a moment. */
+    /** Connects the sessions that are not connected yet, as their driver does after a moment. */
     void connect() {
         for (Client client : List.copyOf(clients)) {
             if (!client.begun) {
@@ -106,12 +107,12 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
         }
     }
 
-    /** A node that another client, or an operator, makes; without a session it stays. */
+    /** Makes the node of another client, or of an operator; a node without a session stays. */
     void put(String path, String data, long session) {
         nodes.put(path, new SessionCalls.Node(data.getBytes(java.nio.charset.StandardCharsets.UTF_8), ++zxid, session));
     }
 
-    /** The next of a queue, of another client. */
+    /** Makes the next node of a queue, for another client. */
     String enqueue(String lock, String id, String holder, long session) {
         int next = sequences.merge(lock, 1, Integer::sum) - 1;
         String path = lock + "/_c_" + id + "-lock-" + String.format(Locale.ROOT, "%010d", next);
@@ -119,7 +120,7 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
         return path;
     }
 
-    /** It is gone, and those who watch it are told. */
+    /** Removes a node, and notifies the clients that watch it. */
     void remove(String path) {
         if (nodes.remove(path) != null) {
             zxid++;
@@ -127,7 +128,7 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
         }
     }
 
-    /** The same, and nobody is told. */
+    /** Removes a node without a notification. */
     void removeUnheard(String path) {
         nodes.remove(path);
     }
@@ -217,7 +218,7 @@ final class ScriptedEnsemble implements SessionCalls.Opener {
             events.process(new WatchedEvent(Watcher.Event.EventType.None, state, null));
         }
 
-        /** Its nodes go first, and it is told then. */
+        /** Removes its nodes first, and then notifies it. */
         void expire() {
             nodes.entrySet().stream()
                     .filter(node -> node.getValue().session() == id)

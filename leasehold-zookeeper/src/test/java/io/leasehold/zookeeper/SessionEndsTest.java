@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A session ends once, and stays ended; what is heard of a node is told once. */
+/** A session ends once, and stays ended; an event of a node is reported once. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("full")
 class SessionEndsTest {
@@ -84,7 +84,7 @@ class SessionEndsTest {
         return true;
     }
 
-    /** Its connection is made in the moment in which it is closed. */
+    /** Its connection is made at the moment at which it is closed. */
     @Test
     void aSessionThatHasEndedStaysEnded() {
         proxy.stall();
@@ -111,7 +111,7 @@ class SessionEndsTest {
         assertThat(heard.events).containsExactly("ended");
     }
 
-    /** The same where its connection is lost in that moment. */
+    /** Its connection is lost at the moment at which it is closed. */
     @Test
     void aSessionThatHasEndedIsNotSuspended() throws Exception {
         List<Boolean> alive = new CopyOnWriteArrayList<>();
@@ -143,14 +143,14 @@ class SessionEndsTest {
         proxy.refuseConnections().resetAll();
         assertThat(within(Duration.ofSeconds(30), () -> heard.events.size() == 3))
                 .isTrue();
-        // Each try to connect that fails is no news.
+        // A failed attempt to connect is no event.
         within(Duration.ofSeconds(3), () -> heard.events.size() > 3);
         assertThat(session.isConnected()).isFalse();
         session.close(100);
         assertThat(heard.events).containsExactly("suspended", "resumed", "suspended", "ended");
     }
 
-    /** The first member that is named need not be up. */
+    /** The first named member need not be up. */
     @Test
     void aSessionThatIsNotReachedAtOnceIsReachedLater() throws Exception {
         proxy.refuseConnections();
@@ -164,7 +164,9 @@ class SessionEndsTest {
         session.close(1_000);
     }
 
-    /** An ensemble may grant less than was asked for: then a third of that, and a tick, are not sure. */
+    /**
+     * An ensemble may grant less than the requested timeout: then a third of the granted one, and a tick, are not sure.
+     */
     @Test
     void whatIsSureFollowsFromWhatWasGranted() throws Exception {
         member.mostSession(9_000);
@@ -178,7 +180,7 @@ class SessionEndsTest {
         session.close(1_000);
     }
 
-    /** As long as it is not forgotten: it may be asked for again. */
+    /** It calls back unless it is forgotten; a client may request it again. */
     @Test
     void anEventCallsBackOnce() throws Exception {
         Session session = open(new Heard());
@@ -193,7 +195,7 @@ class SessionEndsTest {
         session.read("/tests/deep/node", true).get(30, TimeUnit.SECONDS);
         session.delete("/tests/deep/node").get(30, TimeUnit.SECONDS);
         assertThat(within(Duration.ofSeconds(30), () -> told.get() == 1)).isTrue();
-        // Nobody asked for the events of the node that is made in its place.
+        // No client requested the events of the node that is made in its place.
         session.create("/tests/deep/node", new byte[0], CreateMode.PERSISTENT).get(30, TimeUnit.SECONDS);
         session.read("/tests/deep/node", true).get(30, TimeUnit.SECONDS);
         session.delete("/tests/deep/node").get(30, TimeUnit.SECONDS);

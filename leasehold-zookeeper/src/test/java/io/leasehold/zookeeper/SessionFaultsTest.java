@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What becomes of holders and waiters when sessions end, and what waiting costs the server. */
+/** Holders and waiters at the end of their sessions, and the cost of waiting for the server. */
 @Tag("full")
 class SessionFaultsTest {
 
@@ -74,7 +74,10 @@ class SessionFaultsTest {
         }
     }
 
-    /** What an operator ends by hand is a release by force: its holder is told, and the next one has a larger token. */
+    /**
+     * The end of a session by an operator is a release by force: its holder is notified, and the next one has a larger
+     * token.
+     */
     @Test
     void holderOfASessionThatIsEndedByHandIsTold() throws Exception {
         LockClient holder = client(Duration.ofSeconds(20));
@@ -92,7 +95,7 @@ class SessionFaultsTest {
         try (Lease later = next.get(60, TimeUnit.SECONDS)) {
             assertThat(later.fencingToken()).isGreaterThan(lease.fencingToken());
         }
-        // A new session is made for who asks again.
+        // A client that asks again gets a new session.
         assertThat(holder.named("killed").tryAcquire(PATIENCE)).isNotNull();
     }
 
@@ -195,7 +198,7 @@ class SessionFaultsTest {
         TimeUnit.MILLISECONDS.sleep(500);
         long before = member.packets();
         TimeUnit.SECONDS.sleep(4);
-        // Twenty waiters that look again every 250 ms would have sent 320 requests; sessions ping every 10 s.
+        // Twenty waiters that poll every 250 ms would have sent 320 requests; sessions ping every 10 s.
         assertThat(member.packets() - before).isLessThanOrEqualTo(8);
         held.forEach(Lease::release);
         for (CompletableFuture<Lease> waiter : waiters) {

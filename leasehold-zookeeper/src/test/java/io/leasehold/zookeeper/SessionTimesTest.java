@@ -8,18 +8,18 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Which session timeout a ttl needs, so that all of it is sure. */
+/** The session timeout that a ttl needs, so that all of it is sure. */
 @Tag("quick")
 class SessionTimesTest {
 
     @ParameterizedTest
     @CsvSource({
-        // A third of the timeout, and a tick, may not have been heard of.
+        // The leader may not have heard of a third of the timeout, and of a tick.
         "1,     0,    2",
         "2,     0,    3",
         "1000,  0,    1500",
         "18000, 2000, 30000",
-        // The driver pings each 10 s at the latest.
+        // The driver pings at least every 10 s.
         "20000, 0,    30000",
         "20001, 0,    30001",
         "18001, 2000, 30001",

@@ -31,7 +31,10 @@ import org.apache.zookeeper.Watcher;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What one store does for several places, sessions and callbacks: for the second as for the first, and the second time as the first time. */
+/**
+ * The work of one store for several places, sessions and callbacks: for the second as for the first, and the second
+ * time as the first time.
+ */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class SeveralPlacesTest {
@@ -150,7 +153,7 @@ final class SeveralPlacesTest {
         assertThat(store.attempts()).isZero();
     }
 
-    /** The store is told of a place while it tells of another one. */
+    /** The store receives an event of one place while it reports an event of another. */
     @Test
     void aPlaceThatIsToldOfTheEndOfItsSessionMayAskAnewAtOnce() {
         List<OwnerToken> waiters = List.of(waiting("w"), waiting("x"));
@@ -217,7 +220,7 @@ final class SeveralPlacesTest {
         }
     }
 
-    /** A renewal for less does not shorten what the one before has promised. */
+    /** A renewal for less does not shorten the promise of the one before. */
     @Test
     void aShorterRenewalKeepsALockNoShorter() {
         OwnerToken owner = held("a", TTL);
@@ -279,7 +282,7 @@ final class SeveralPlacesTest {
         });
     }
 
-    /** The ensemble may have been told another limit meanwhile. */
+    /** The limit of the ensemble may have changed in the meantime. */
     @Test
     void whatIsSureFollowsFromTheTimeoutOfTheLastConnection() {
         OwnerToken owner = held("a", TTL);
@@ -287,7 +290,7 @@ final class SeveralPlacesTest {
         client().state(Watcher.Event.KeeperState.Disconnected);
         client().state(Watcher.Event.KeeperState.SyncConnected);
         long sent = runtime.nanoTime();
-        // A third of it, and a tick, may not have been heard of.
+        // The leader may not have heard of a third of it, and of a tick.
         assertThat(renewed(LIMIT, item("a", owner, TTL)))
                 .containsExactly(
                         new RenewReply.Renewed(sent - Duration.ofSeconds(12).toNanos()));
@@ -319,7 +322,7 @@ final class SeveralPlacesTest {
                 .isEqualTo("wirt-ä-主");
     }
 
-    /** Nothing that was kept for it is asked for later. */
+    /** The store sends no later request for its remaining state. */
     @Test
     void whatEndedWithItsSessionIsNotRemovedOnceMore() {
         held("a", TTL);
@@ -372,7 +375,7 @@ final class SeveralPlacesTest {
 
     // ---- what is thrown instead of answered
 
-    /** Nothing watches the node before it then, so the store is asked at the next recheck. */
+    /** No watch of the node before it exists then, so the store is asked at the next recheck. */
     @Test
     void aWatchWhoseRequestCannotBeSentIsNotCountedOn() {
         ensemble.put("/c/w", "", 0);
@@ -403,7 +406,7 @@ final class SeveralPlacesTest {
         assertThat(heard).containsExactly("lost a");
     }
 
-    /** The request for the node was sent before, and nobody waits for its answer any more. */
+    /** The request for the node was sent before, and no caller waits for its answer any more. */
     @Test
     void aNodeWhoseQueueCannotBeAskedForIsRemovedWithTheRelease() {
         ensemble.put("/c/a", "", 0);
@@ -428,7 +431,7 @@ final class SeveralPlacesTest {
         assertThat(store.attempts()).isZero();
     }
 
-    /** The ensemble refuses nothing else meanwhile. */
+    /** The ensemble refuses no other request in the meantime. */
     @Test
     void aQueueThatCannotBeReadFailsTheRequestAndKeepsItsNodeForTheNext() {
         ensemble.put("/c/w", "", 0);

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Three members in processes of their own, whose leader is slow or stands still. */
+/** Three members in separate processes, whose leader is slow or stands still. */
 @Tag("full")
 class SlowLeaderTest {
 

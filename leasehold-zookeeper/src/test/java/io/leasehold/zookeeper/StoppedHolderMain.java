@@ -9,7 +9,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
-/** Holds a lock, and says on request whether it believes so; ends with its standard input. */
+/** Holds a lock, and reports on request whether it assumes that it holds; ends with its standard input. */
 final class StoppedHolderMain {
 
     private StoppedHolderMain() {}

@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the store has to do when connections break and sessions end, and from when it counts. */
+/** The duties of the store when connections break and sessions end, and the times from which it counts. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("full")
 class StoreDutiesTest {
@@ -74,7 +74,7 @@ class StoreDutiesTest {
         member.close();
     }
 
-    /** The world as it is, that calls back before each timer is set. */
+    /** The real runtime, with a callback before each timer is set. */
     private static final class Hooked implements LockRuntime {
         private final LockRuntime world = new SystemLockRuntime();
         private volatile Runnable hook = () -> {};
@@ -158,7 +158,7 @@ class StoreDutiesTest {
         return store;
     }
 
-    /** The store that breaks. */
+    /** The store whose connection breaks. */
     private ZooKeeperStore store() {
         ZooKeeperStore store = store(uri(""));
         store.listen(ear);
@@ -222,7 +222,7 @@ class StoreDutiesTest {
 
     // ---- from when is counted
 
-    /** What the leader may not have heard of a session is not sure. */
+    /** The time that the leader may not have heard of is not sure. */
     @Test
     void whatTheLeaderMayNotHaveHeardIsNotCounted() throws Exception {
         ZooKeeperStore store = store(member.uri("&sessionTimeout=10s"));
@@ -273,7 +273,7 @@ class StoreDutiesTest {
 
     // ---- connections that break
 
-    /** The node was made, and its client was not told. */
+    /** The node was made, and its client got no answer. */
     @Test
     void aNodeWhoseMakingWasNotAnsweredIsRemoved() throws Exception {
         ZooKeeperStore store = store();
@@ -292,7 +292,7 @@ class StoreDutiesTest {
         until(() -> store.attempts() == 0);
     }
 
-    /** And keeps its place, if it is asked for again. */
+    /** It keeps its place if the attempt asks again. */
     @Test
     void aNodeWhoseMakingWasNotAnsweredIsFoundAgain() throws Exception {
         ZooKeeperStore store = store();
@@ -443,7 +443,7 @@ class StoreDutiesTest {
             items.add(new RenewBatch.Item(name, by, TTL.toNanos()));
         }
         ZooKeeper operator = operator();
-        // While no event can tell of it.
+        // While no event can report it.
         proxy.toClient().stall();
         for (int gone : new int[] {1, 2}) {
             String path = "/tests/part-" + gone;
@@ -455,7 +455,7 @@ class StoreDutiesTest {
                 .containsExactly(true, false, false, true);
     }
 
-    /** Of more paths than the members take in one request, which would end the connection. */
+    /** The paths exceed the limit of the members for one request, which would end the connection. */
     @Test
     void renewalsOfManyLongNamesGoInParts() throws Exception {
         ZooKeeperStore store = store();
@@ -503,13 +503,13 @@ class StoreDutiesTest {
         assertThat(ear.lost.get(30, TimeUnit.SECONDS)).isEqualTo(LossCause.FORCE_RELEASED);
     }
 
-    /** An attempt that will not wait looks before it queues. */
+    /** An attempt that does not wait checks the queue before it joins. */
     @Test
     void anAttemptThatIsToldBusyHasNotQueued() throws Exception {
         ZooKeeperStore store = store();
         granted(store, owner());
         int before = member.changesBelow("/tests/" + LOCK);
-        // One that is not ended is remembered for as long as its request may take.
+        // An attempt that has not ended is remembered for as long as its request may take.
         AcquireRequest slow = AcquireRequest.exclusive(
                 List.of(LOCK),
                 owner(),

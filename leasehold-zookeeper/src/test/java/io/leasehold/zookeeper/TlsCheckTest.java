@@ -27,11 +27,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is said of TLS where the members do not all behave alike. */
+/** The report on TLS if the members do not all behave alike. */
 @Tag("quick")
 class TlsCheckTest {
 
-    /** What a member does with a connection. */
+    /** The reaction of a member to a connection. */
     private interface Member {
         void meets(Socket connection) throws IOException;
     }
@@ -135,7 +135,7 @@ class TlsCheckTest {
                 .hasMessageContainingAll("ended the handshake", "secureClientPort");
     }
 
-    /** The driver tries again for ever, and would say nothing. */
+    /** The driver would retry forever, and report nothing. */
     @Test
     @Timeout(60)
     void aMemberThatSaysNothingIsWaitedForForAWhileOnly() throws Exception {

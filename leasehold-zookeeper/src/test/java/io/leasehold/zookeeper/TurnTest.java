@@ -26,7 +26,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A waiter's turn: what is asked for it, from when it counts, and when it is not believed; in the time of the test. */
+/**
+ * A waiter's turn: its requests, the time from which it counts, and when it is not believed; in the time of the test.
+ */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class TurnTest {
@@ -89,7 +91,10 @@ final class TurnTest {
         return reply;
     }
 
-    /** Two are before it: the end of the second of them tells nothing of the first, so the queue is read at its turn. */
+    /**
+     * Two nodes are before it. The end of the second of them shows nothing about the first, so the queue is read at its
+     * turn.
+     */
     private void queueBehindTwo() {
         between = ensemble.enqueue(PATH, OwnerToken.draw(runtime).publicId(), "host/3/other", STRANGER);
         queue(owner);
@@ -292,7 +297,7 @@ final class TurnTest {
         assertThat(askedBy(() -> queue(owner))).containsExactly("firstMissing");
     }
 
-    /** A proof may be so young only that each recheck finds it too old for the next one. */
+    /** The allowed age of a proof is so short that each recheck finds it too old for the next one. */
     @Test
     void waitersWithAShortTimeForTheirProofDoNotProveItEach() {
         long withinNanos = Duration.ofSeconds(3).toNanos();
@@ -368,7 +373,7 @@ final class TurnTest {
         assertThat(granted(reply).sentAtNanos()).isEqualTo(runtime.nanoTime());
     }
 
-    /** Each of them is too short to be told from a correction of the wall clock. */
+    /** Each of them is too short to be distinguished from a correction of the wall clock. */
     @Test
     void manyShortSleepsAddUp() {
         queue(owner);
@@ -395,7 +400,7 @@ final class TurnTest {
                 .doesNotContain("firstMissing");
     }
 
-    /** From the request on, sleep is seen to by its sender. */
+    /** From the request on, its sender detects a sleep. */
     @Test
     void aStepOfTheWallClockWhileTheNodeIsMadeTakesNothingOfTheLease() {
         ensemble.remove(head);
@@ -556,7 +561,10 @@ final class TurnTest {
         assertThat(turn().sentAtNanos()).as("36 s − 10 s − 2 s are sure").isEqualTo(nanosAgo(Duration.ofSeconds(6)));
     }
 
-    /** A lease counts its proof's age and what its member did not grant: both together are no more than is allowed. */
+    /**
+     * A lease counts the age of its proof and the time that its member did not grant: together they must not exceed the
+     * allowed age.
+     */
     @Test
     void aProofIsTooOldSoonerWhereTheMemberGrantsLess() {
         ensemble.longestMillis = 36_000;

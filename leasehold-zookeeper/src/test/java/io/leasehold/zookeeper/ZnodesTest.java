@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The names of nodes, and the order in which they stand in a queue. */
+/** The names of nodes, and their order in a queue. */
 @Tag("quick")
 class ZnodesTest {
 
@@ -53,7 +53,7 @@ class ZnodesTest {
                 .containsExactly("_c_a-lock-2147483647", "_c_b-lock--2147483648", "_c_d-lock--2147483647");
     }
 
-    /** Curator makes a read-write lock and its kin below the same path, and people make notes there. */
+    /** Curator makes a read-write lock and similar locks below the same path, and users make notes there. */
     @ParameterizedTest
     @ValueSource(
             strings = {

@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a store can tell, and end, of what other clients hold. */
+/** Inspection and forced end of the holds of other clients. */
 @Tag("full")
 class ZooKeeperAdminTest {
 
@@ -142,7 +142,7 @@ class ZooKeeperAdminTest {
         assertThat(items.get(2)).isInstanceOf(RenewReply.NotOurs.class);
     }
 
-    /** Of what a store knows, a waiter holds nothing either. */
+    /** A waiter that the store knows holds nothing either. */
     @Test
     void aWaiterIsNotRenewed() throws Exception {
         OwnerToken holder = held(ONE);
@@ -212,7 +212,7 @@ class ZooKeeperAdminTest {
         assertThat(answer(store.admin().list("*", 9)).get(0).holder().id()).isEqualTo("holder");
     }
 
-    /** They all see that there is none, and one of them writes it. */
+    /** All clients see that there is none, and one of them writes it. */
     @Test
     void manyClientsWriteTheBaseAtOnce() throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(8);

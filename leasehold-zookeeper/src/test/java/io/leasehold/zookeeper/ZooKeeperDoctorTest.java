@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the doctor says of real ensembles, good and bad. */
+/** The findings of the doctor about real ensembles, good and bad. */
 @Tag("quick")
 class ZooKeeperDoctorTest {
 
@@ -38,7 +38,7 @@ class ZooKeeperDoctorTest {
     @Test
     void saysThatASessionIsCutShort() throws Exception {
         try (TestingServer server = Ensemble.single()) {
-            // Longer than the ensemble's largest: what is granted is less than was asked for.
+            // Longer than the ensemble's largest timeout: the ensemble grants less than the requested one.
             Map<String, Finding> findings = diagnosed(Ensemble.uri(server.getConnectString(), "&sessionTimeout=1200m"));
             assertThat(findings.get("session").grade()).as(findings.toString()).isEqualTo(Grade.WARNING);
             assertThat(findings.get("session").remedy()).contains("maxSessionTimeout=72000000");

@@ -7,7 +7,7 @@ import io.leasehold.admin.Finding.Grade;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What the doctor makes of the session that an ensemble granted, and of its tick. */
+/** The findings of the doctor about the session that an ensemble granted, and about its tick. */
 @Tag("quick")
 class ZooKeeperOperationsTest {
 

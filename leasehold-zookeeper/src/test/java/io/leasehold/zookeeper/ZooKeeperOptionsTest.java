@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Credentials, the base of the tokens, session timeouts: what is accepted, and one clear error for the rest. */
+/** Credentials, the base of the tokens, session timeouts: the accepted values, and one clear error for the rest. */
 @Tag("full")
 class ZooKeeperOptionsTest {
 
@@ -130,7 +130,7 @@ class ZooKeeperOptionsTest {
         assertThat(connecting(address)).as("it tries no more").isZero();
     }
 
-    /** How many sessions of the driver are trying to reach this member. */
+    /** The number of sessions of the driver that try to reach this member. */
     private static long connecting(String address) {
         return Thread.getAllStackTraces().keySet().stream()
                 .filter(thread -> thread.getName().contains("SendThread(" + address))

@@ -11,8 +11,9 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
 /**
- * The backend contract over a real server. One session timeout for all ttls here, longer than any of them, since the
- * contract renews with longer ttls than it acquired with; child processes use the timeouts that follow from the ttl.
+ * The backend contract over a real server. Here, one session timeout serves all ttls and is longer than any of them,
+ * because the contract renews with longer ttls than those of its acquires. Child processes use the timeouts that follow
+ * from the ttl.
  */
 @Tag("full")
 class ZooKeeperTckTest implements BackendTck {

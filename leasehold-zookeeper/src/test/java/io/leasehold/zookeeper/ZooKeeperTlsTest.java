@@ -22,7 +22,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A server that takes TLS only: who trusts it and names it well gets in, and everybody else is told why not. */
+/**
+ * A server that accepts TLS only: a client that trusts it and names it correctly gets in, and every other client gets
+ * the reason for its refusal.
+ */
 @Tag("full")
 class ZooKeeperTlsTest {
 
@@ -77,7 +80,7 @@ class ZooKeeperTlsTest {
         }
     }
 
-    /** A second one, to find out whether TLS works, would cost each client a handshake. */
+    /** A second connection, to check whether TLS works, would cost each client a handshake. */
     @Test
     void aClientConnectsOnce() throws Exception {
         try (TcpProxy proxy = TcpProxy.to(port);

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What a URI says, and the rule that each wrong one breaks. */
+/** The meaning of a URI, and the rule that each wrong one breaks. */
 @Tag("quick")
 class ZooKeeperUriTest {
 
@@ -138,7 +138,10 @@ class ZooKeeperUriTest {
         }
     }
 
-    /** Another user of the driver may set it for the whole process; a waiter would then miss what happens over a reconnection. */
+    /**
+     * Another user of the driver may set it for the whole process. A waiter would then miss events across a
+     * reconnection.
+     */
     @Test
     void watchesAreSetAgainOverAReconnection() {
         System.setProperty(ZKClientConfig.DISABLE_AUTO_WATCH_RESET, "true");
