@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A client that the user brings along is used, and left as it was. */
+/** Tests that the store uses the application's own client and leaves it unchanged. */
 @Tag("quick")
 class BringYourOwnLettuceTest {
 
@@ -74,7 +74,7 @@ class BringYourOwnLettuceTest {
         assertThat(before.isAutoReconnect()).isTrue();
         assertThat(theirs.sync().ping()).isEqualTo("PONG");
         assertThat(client.connect().sync().ping()).isEqualTo("PONG");
-        // What was made for the locks is gone; the client has made one more of its own.
+        // The connections for locks are closed; the client has opened one more of its own.
         NodeBench.until("closed", () -> connections() <= connections + 1);
         theirs.close();
     }
@@ -87,7 +87,7 @@ class BringYourOwnLettuceTest {
     void whatWasCarriedOutIsToldSoWhenItsReplyIsLost() throws InterruptedException {
         try (TcpProxy proxy = TcpProxy.to(SERVER.server().port())) {
             RedisURI through = RedisURI.create("127.0.0.1", proxy.port());
-            // A client that reconnects, and sends again what was not answered.
+            // This client reconnects and resends unanswered commands.
             assertThat(client.getOptions().isAutoReconnect()).isTrue();
             try (LockClient locks = over(RedisStore.over(client, through));
                     EfficiencyLocks plain =
@@ -98,8 +98,7 @@ class BringYourOwnLettuceTest {
                     assertThat(lease.release()).isNotEqualTo(ReleaseOutcome.ALREADY_LOST);
                     loss.await(NodeBench.PATIENCE);
 
-                    // A SET that met the reset before it was sent is followed by a script, which asks what became of
-                    // it.
+                    // If the reset came before the SET was sent, a script follows that checks the outcome.
                     loss = proxy.loseNextReplyTo(
                             request -> request.contains("\r\nSET\r\n") || request.contains("EVAL"));
                     Hold hold = plain.named("report:" + i)
@@ -111,7 +110,7 @@ class BringYourOwnLettuceTest {
                     loss.await(NodeBench.PATIENCE);
                     String order = "lock:{order:" + i + "}";
                     String report = "lock:{report:" + i + "}";
-                    // A release that met the reset before it was sent is repeated.
+                    // If the reset came before the release was sent, the release is repeated.
                     NodeBench.until("no lock to be left", () -> SERVER.redis().exists(order, report) == 0);
                 }
             }

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Names outside ASCII go to the server of their slot, whatever the charset of the JVM is. */
+/** Tests that names outside ASCII go to the server of their slot with any charset of the JVM. */
 @Tag("full")
 @Timeout(180)
 final class ClusterCharsetTest {

@@ -20,12 +20,14 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A node that leaves its Cluster and lives on. */
+/** Tests of a node that leaves its Cluster and keeps running. */
 @Tag("full")
 @Timeout(180)
 final class ClusterDepartureTest {
 
-    /** Without sharded channels one plain channel at any node is enough, as long as that one belongs to the Cluster. */
+    /**
+     * Without sharded channels, one plain channel at any node is enough, as long as the node belongs to the Cluster.
+     */
     @Test
     void thePlainChannelOfAnOldServerIsListenedToAtAMember() throws Exception {
         try (RedisCluster cluster = Groups.cluster(0, node -> node.binary(BundledBinaries.oldestServer()));
@@ -72,7 +74,7 @@ final class ClusterDepartureTest {
                 .findFirst();
     }
 
-    /** Its slots, of which no key matters any more, go to another master. */
+    /** Moves its slots, whose keys no longer matter, to another master. */
     private static void leave(RedisCluster cluster, RedisServer leaving) {
         List<RedisServer> others =
                 cluster.nodes().stream().filter(node -> node != leaving).toList();

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A Cluster that is gone for good, and another one behind the address by which it was known: its epochs begin anew. */
+/** Tests of a new Cluster at the address of one that is permanently gone: its epochs start again. */
 @Tag("full")
 @Timeout(180)
 final class ClusterMadeAnewTest {
@@ -21,7 +21,7 @@ final class ClusterMadeAnewTest {
     private static final int NEW_NODES = 2;
     private static final String[] NAMES = {"a", "b", "c", "d", "e", "f"};
 
-    /** The address is one where a master was, or a replica. */
+    /** The address is that of a former master or replica. */
     @ParameterizedTest
     @ValueSource(ints = {0, 3})
     void runningClientsFindIt(int seed) {

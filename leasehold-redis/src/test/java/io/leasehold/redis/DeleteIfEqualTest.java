@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** A real Valkey, 9.0 or newer, releases an efficiency lock by DELIFEQ, a command of its own. */
+/** Tests that a real Valkey, 9.0 or newer, releases an efficiency lock with its own command DELIFEQ. */
 @Tag("full")
 final class DeleteIfEqualTest {
 
@@ -53,7 +53,7 @@ final class DeleteIfEqualTest {
         }
     }
 
-    /** A right that was not granted, or a proxy that does not know the command, costs one request, and no release. */
+    /** A missing right or a proxy without the command costs one request but no release. */
     @ParameterizedTest
     @MethodSource("servers")
     void aServerThatRefusesTheCommandIsAskedByScript(RedisBinary valkey) throws Exception {

@@ -14,7 +14,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A caller that is interrupted while a store is being opened is told so, stays interrupted, and leaves no connection. */
+/**
+ * Tests that a caller that is interrupted during the opening of a store gets an error, stays interrupted, and leaves no
+ * connection.
+ */
 @Tag("quick")
 final class InterruptedOpeningTest {
 

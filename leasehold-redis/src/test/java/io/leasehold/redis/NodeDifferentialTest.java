@@ -46,10 +46,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * The scripts on a real server and their model in Java give the same answers to the same requests.
+ * Tests that the scripts on a real server and their model in Java give the same answers to the same requests.
  *
- * <p>Each walk begins with a fence that is ahead of both clocks, so that answers depend on the order of requests alone;
- * one that took so long that a clock came near it says nothing, and is repeated.
+ * <p>Each walk begins with a fence that is ahead of both clocks, so that answers depend only on the order of requests.
+ * A walk that takes so long that a clock comes near the fence proves nothing and is repeated.
  */
 @Tag("quick")
 class NodeDifferentialTest {
@@ -84,7 +84,7 @@ class NodeDifferentialTest {
         return new DifferentialSubject(RedisStore.at(uri).openNode(runtime));
     }
 
-    /** The same server as one of a set, whose scripts are others. */
+    /** The same server as a member of a set, which has other scripts. */
     private DifferentialSubject ofMemberScripts() {
         String uri = "redis://127.0.0.1:" + SERVER.server().port();
         Deployment where = Deployment.parse(StoreUri.parse(uri));
@@ -103,7 +103,7 @@ class NodeDifferentialTest {
         assertThat(handOvers).as("hand-overs that were compared").isGreaterThan(WALKS);
     }
 
-    /** A member of a set: since when it remembers, of which set it is, its ballots and ends. Each walk begins with nothing. */
+    /** A member of a set: its birth, its configuration, its ballots and ends. Each walk begins with an empty member. */
     @Test
     void scriptsAndModelOfAMemberAgree() {
         Map<String, Integer> seen = new TreeMap<>();
@@ -118,7 +118,7 @@ class NodeDifferentialTest {
                 .contains("Unborn", "OtherSet", "Quarantined", "Yes", "Stale", "Held", "Refused", "born", "not born");
     }
 
-    /** So many walks that say something; how many hand-overs they compared. */
+    /** Runs the required number of conclusive walks; returns the number of compared hand-overs. */
     private static int walks(LongFunction<Walk> walkOf) {
         int said = 0;
         int handOvers = 0;
@@ -170,7 +170,7 @@ class NodeDifferentialTest {
             }
         }
 
-        /** Whether the clocks stayed behind, so that it says something. */
+        /** Runs the walk; returns whether the clocks stayed behind the fence, so that the walk is conclusive. */
         boolean run() {
             long start = Math.max(scripts.micros(), model.micros()) + AHEAD_MICROS;
             top = start;
@@ -191,7 +191,7 @@ class NodeDifferentialTest {
         private void step(List<String> differences) {
             int who = random.nextInt(OWNERS);
             OwnerToken owner = owners.get(who);
-            // Also the very token that was granted, with which a holder releases.
+            // Also use the granted token, with which a holder releases.
             long ballot = !member && random.nextBoolean() ? proposed[who] : 0;
             boolean absurd = member && random.nextInt(20) == 0;
             long candidate = (absurd ? 2 * BOUND_MICROS : 0)
@@ -250,7 +250,7 @@ class NodeDifferentialTest {
             if (!member) {
                 return subject -> said(subject, NodeBench.answer(subject.node.acquire(ballot)));
             }
-            // The age of its memory is on this side of the quarantine or on that.
+            // The age of its memory is below or above the quarantine.
             Membership membership = new Membership(
                     random.nextInt(8) == 0 ? "others" : "set",
                     bornMicros + random.nextLong(2 * QUARANTINE_MICROS),
@@ -301,7 +301,7 @@ class NodeDifferentialTest {
         }
 
         private Function<DifferentialSubject, String> end(OwnerToken owner, long ballot) {
-            // A holder's is tried by the script of the common case first.
+            // The release of a holder tries the script of the common case first.
             ReleaseRequest.Kind kind = random.nextBoolean() ? ReleaseRequest.Kind.UNDO : ReleaseRequest.Kind.RELEASE;
             ReleaseRequest request = new ReleaseRequest(List.of(name), owner, ballot, kind, TIMEOUT_NANOS);
             top = Math.max(top, ballot);
@@ -336,7 +336,7 @@ class NodeDifferentialTest {
             return shown(holder);
         }
 
-        /** Who waits, first come first. */
+        /** The waiters in their order. */
         private String waiters(DifferentialSubject subject) {
             return NodeBench.answer(subject.node.admin().waiters(name, OWNERS + 1)).stream()
                     .map(QueuedWaiter::holderId)
@@ -344,7 +344,7 @@ class NodeDifferentialTest {
                     .toString();
         }
 
-        /** The push of the server has a connection of its own: it may come after the answer. */
+        /** The server's push has its own connection and may arrive after the answer. */
         private void compareHandOvers(List<String> differences) {
             model.handed.forEach((attempt, handOver) -> {
                 if (compared.add(attempt)) {
@@ -360,7 +360,7 @@ class NodeDifferentialTest {
             }
         }
 
-        /** A push that repeats a hand-over of the walk before may come while this one goes on. */
+        /** A push that repeats a hand-over of the previous walk may arrive during this one. */
         private Set<String> attempts(DifferentialSubject subject) {
             return subject.handed.values().stream()
                     .filter(handOver -> handOver.name().equals(name))

@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Odd names work; what cannot work is one clear error, and nothing is lost by it. */
+/** Tests that odd names work, and that invalid input causes one clear error without losses. */
 @Tag("quick")
 class RedisBadInputTest {
 

@@ -35,7 +35,7 @@ class RedisClusterTckTest implements BackendTck, LockNodeTck, HandOverTck {
         }
     };
 
-    /** How the Cluster is connected to. */
+    /** The store of the Cluster. */
     RedisStore store() {
         return RedisStore.at(group.uri());
     }

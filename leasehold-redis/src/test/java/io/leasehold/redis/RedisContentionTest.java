@@ -22,7 +22,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** One hot lock, several clients, and a network that keeps breaking: nobody overlaps, nobody starves. */
+/** Tests of one hot lock with several clients and a failing network: no two holders overlap, and no client starves. */
 @Tag("quick")
 class RedisContentionTest {
 
@@ -70,7 +70,7 @@ class RedisContentionTest {
         }
     }
 
-    /** The turns of holders, as they see each other. */
+    /** The turns of the holders, from their own view. */
     private static final class Turns {
         private final AtomicInteger inside = new AtomicInteger();
         private final AtomicInteger overlaps = new AtomicInteger();
@@ -108,7 +108,7 @@ class RedisContentionTest {
                 default -> server.call("SCRIPT", "FLUSH");
             }
             faults.incrementAndGet();
-            // The pace of the faults decides nothing; it only leaves room for turns.
+            // The pace of the faults has no influence on the result; it only leaves time for turns.
             TimeUnit.MILLISECONDS.sleep(100 + random.nextInt(200));
         }
         return null;

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Many waiters: what they cost the server while they wait, and the order in which they are served. */
+/** Tests of many waiters: their cost at the server while they wait, and the order in which they are served. */
 @Timeout(300)
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("full")
@@ -84,7 +84,7 @@ class RedisCrowdTest {
         }
         SERVER.redis().configResetstat();
         long startNanos = System.nanoTime();
-        // What is measured is what ten seconds of waiting cost, however long they take here.
+        // The test measures the cost of ten seconds of waiting, even if they take longer here.
         TimeUnit.SECONDS.sleep(10);
         long asked = calls("evalsha");
         double seconds = (System.nanoTime() - startNanos) / 1e9;
@@ -122,7 +122,7 @@ class RedisCrowdTest {
                     }));
         }
         until("one of each name is queued", () -> queued("name-0") == 1 && queued("name-" + (NAMES - 1)) == 1);
-        // The test's own, two of the waiter, one of the holder; and what no longer counts but is not gone yet.
+        // The connection of the test, two of the waiter, one of the holder, and former ones that are not closed yet.
         until("few connections", () -> SERVER.redis().clientList().lines().count() <= 4);
 
         held.forEach(Lease::releaseAsync);

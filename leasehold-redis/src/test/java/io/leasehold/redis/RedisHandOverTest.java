@@ -32,7 +32,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** From one process to the next, with messages lost, late and doubled, and with waiters that go at the wrong moment. */
+/**
+ * Tests of hand-overs between processes, with lost, late and duplicate messages, and with waiters that leave at the
+ * wrong moment.
+ */
 @Timeout(180)
 @Tag("full")
 class RedisHandOverTest {
@@ -73,7 +76,7 @@ class RedisHandOverTest {
         return closedAtTheEnd(TcpProxy.to(SERVER.server().port()));
     }
 
-    /** Waits, and stands in the queue when this returns. */
+    /** Starts to wait; when this returns, the waiter is in the queue. */
     private CompletableFuture<Lease> queue(LockClient client) {
         long before = waiting();
         CompletableFuture<Lease> lease =
@@ -90,7 +93,7 @@ class RedisHandOverTest {
         return lease.get(FOR_LONG.toSeconds(), TimeUnit.SECONDS);
     }
 
-    /** A listener of its own on the channel of the only client that waits. */
+    /** Opens a separate listener on the channel of the only waiting client. */
     private BlockingQueue<String> overhear() {
         BlockingQueue<String> messages = new LinkedBlockingQueue<>();
         StatefulRedisPubSubConnection<String, String> ear =

@@ -6,7 +6,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
-/** Waiters of a real Redis server whose process is killed. */
+/** Tests of waiters at a real Redis server whose processes are killed. */
 @Tag("full")
 final class RedisKilledWaiterTest implements KilledWaiterTck {
 

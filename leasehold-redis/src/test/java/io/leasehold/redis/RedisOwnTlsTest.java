@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A server that speaks TLS itself: locks and wake-ups work, and a certificate for another host is not believed. */
+/** Tests of a server with its own TLS: locks and wake-ups work, and a certificate for another host is refused. */
 @Tag("full")
 class RedisOwnTlsTest {
 

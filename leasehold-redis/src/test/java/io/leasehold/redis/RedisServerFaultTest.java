@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Faults of one server while leases are held: each is followed by locks for old and new clients, soon. */
+/** Tests of faults of one server during leases: after each fault, old and new clients soon acquire locks. */
 @Timeout(120)
 @Tag("full")
 final class RedisServerFaultTest {

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** From one end to the other, shortly; also on the oldest driver that is supported. */
+/** A short end-to-end test, which also runs on the oldest supported driver. */
 @Tag("quick")
 class RedisSmokeTest {
 

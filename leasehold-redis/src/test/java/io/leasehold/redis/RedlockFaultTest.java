@@ -39,7 +39,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Five real servers: frozen, killed, cut off, restarted empty, slow; explicit time limits, so that no slow machine matters. */
+/**
+ * Tests of five real servers that are frozen, killed, cut off, restarted empty or slow. Time limits are explicit, so
+ * that a slow machine does not matter.
+ */
 @Timeout(120)
 @Tag("full")
 final class RedlockFaultTest {
@@ -155,7 +158,7 @@ final class RedlockFaultTest {
             servers.server(node).kill();
             servers.server(node).restartEmpty();
         }
-        // What a client without the quarantine would take for a free lock.
+        // A client without the quarantine would consider the lock free.
         assertThat(keys(servers)).as("nodes that still know of the holder").isEqualTo(2);
         StringBuilder refusals = new StringBuilder();
         until("the nodes are asked again, and refuse", () -> {
@@ -332,7 +335,7 @@ final class RedlockFaultTest {
                 .hasMessageContaining("use a ttl above");
     }
 
-    /** Structured answers: who said what, at a busy lock, at a release, at a loss. */
+    /** Structured answers of each node, at a busy lock, at a release, at a loss. */
     @Test
     void eachNodeIsQuoted() throws Exception {
         RedlockServers servers = five();
@@ -367,7 +370,7 @@ final class RedlockFaultTest {
                 .isGreaterThanOrEqualTo(3);
     }
 
-    /** On real servers: tries are capped, and both caps are announced before they end the hold. */
+    /** On real servers: renewals are capped, and both caps are announced before they end the hold. */
     @Test
     void triesAndTheWholeHoldAreCappedAndAnnounced() throws Exception {
         RedlockServers servers = five();

@@ -16,7 +16,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** One and then two of five nodes are sick, in each way there is: grants, renewals and releases go on, and wait for none. */
+/**
+ * Tests of one and then two failing nodes of five, with each kind of fault: grants, renewals and releases continue and
+ * do not wait for them.
+ */
 @Timeout(120)
 @Tag("full")
 final class RedlockMinorityTest {
@@ -85,14 +88,14 @@ final class RedlockMinorityTest {
                     assertThat(before.isValid()).isTrue();
                 }
                 assertThat(before.release()).isEqualTo(ReleaseOutcome.RELEASED);
-                // A client that closes tells the sick ones for two time limits.
+                // A client that closes repeats its releases at the failing nodes for two time limits.
                 sickness.heal(servers, 1);
                 sickness.heal(servers, 3);
             }
         }
     }
 
-    /** A release that no quorum has heard of leaves a hold; it is told again to nodes that come back, long before its ttl ends. */
+    /** A release without a quorum leaves a hold. It is repeated at nodes that come back, long before the ttl ends. */
     @Test
     void aReleaseWithoutAQuorumIsUnconfirmedAndRepeated() throws Exception {
         try (RedlockServers servers = RedlockServers.start(5, "10m", "500ms")) {

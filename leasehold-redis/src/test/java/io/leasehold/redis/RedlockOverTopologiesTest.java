@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A Cluster is one node of a set like any other: it has one vote, and a birth for each slot. */
+/** Tests a Cluster as one node of a set: it has one vote, and a birth for each slot. */
 @Timeout(180)
 @Tag("full")
 final class RedlockOverTopologiesTest {
@@ -40,7 +40,7 @@ final class RedlockOverTopologiesTest {
             store.declareNew(TimeUnit.SECONDS.toNanos(60)).join();
             store.close();
             runtime.close();
-            // Without the other server the Cluster's vote is needed.
+            // Without the other server, the quorum needs the Cluster's vote.
             other.freeze();
             try (LockClient client = Leasehold.builder()
                     .store(uri)

@@ -25,7 +25,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Members with a disk: restarted from an older state they are quarantined, declared durable they are not. */
+/**
+ * Tests of members with a disk: after a restart from an older state they are quarantined, unless they are declared
+ * durable.
+ */
 @Timeout(120)
 @Tag("full")
 final class RedlockRestartTest {
@@ -64,7 +67,7 @@ final class RedlockRestartTest {
         }
     }
 
-    /** Asks until the restarted nodes have answered; fails with what they say. */
+    /** Retries until the restarted nodes have answered; fails with their answers. */
     private static void untilItGrants(LockClient other) throws InterruptedException {
         while (true) {
             try {
@@ -140,7 +143,7 @@ final class RedlockRestartTest {
                 assertThat(locks.guarantees().exclusion()).isEqualTo(Guarantee.Exclusion.WITHIN_DRIFT);
                 locks.admin().declareNewNodes();
                 unfit.restart();
-                // Without the other one it would be needed.
+                // Without this server, the quorum would need the node.
                 servers.server(2).kill();
                 refusedUntil(locks, "node-2 is declared durable=true", changes);
                 unfit.call("CONFIG", "SET", "appendonly", "yes", "appendfsync", "always");
@@ -153,7 +156,7 @@ final class RedlockRestartTest {
         }
     }
 
-    /** Only a refused right may be believed: a check that was cut off says nothing, and is made again. */
+    /** Only a refused right makes the declaration count: a check that was cut off proves nothing and is repeated. */
     @Test
     void aCheckThatWasCutOffIsMadeAgain() throws Exception {
         try (RedlockServers servers = RedlockServers.start(3, "60s", "2s", RedisServer.Builder::durable)) {
@@ -196,8 +199,8 @@ final class RedlockRestartTest {
     }
 
     /**
-     * A change by a start script, or by an operator after the restart, comes too late for what this life has loaded: a marker, and not the
-     * lock.
+     * A change by a start script or by an operator after the restart is too late for the data that this life has
+     * loaded: a marker but not the lock.
      */
     private static void madeDurableAgainTheyGrantNothing(
             UnaryOperator<RedisServer.Builder> configuration, boolean rewritten) throws Exception {
@@ -244,13 +247,16 @@ final class RedlockRestartTest {
         madeDurableAgainTheyGrantNothing(builder -> builder, true);
     }
 
-    /** It does not tell where its settings come from. */
+    /** The server does not report the origin of its settings. */
     @Test
     void madeDurableAnOldServerGrantsNothing() throws Exception {
         madeDurableAgainTheyGrantNothing(builder -> builder.binary(BundledBinaries.oldestServer()), false);
     }
 
-    /** Clients that judge one life differently agree once it is born anew; one that saw it start is not refused for good. */
+    /**
+     * Clients that judge a life differently agree after its new birth; a client that saw it start is not refused
+     * permanently.
+     */
     @Test
     void aSettingThatIsChangedLaterCostsOneQuarantine() throws Exception {
         try (RedlockServers servers = RedlockServers.start(3, "2s", "300ms", RedisServer.Builder::durable)) {
@@ -277,7 +283,7 @@ final class RedlockRestartTest {
         }
     }
 
-    /** Repeats what fails only for now. */
+    /** Repeats temporary failures. */
     private static Lease acquired(LockClient locks) throws InterruptedException {
         long start = System.nanoTime();
         while (true) {

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestInstance;
 
-/** Three real servers pass the TCK as a set, across processes too. */
+/** Tests that three real servers pass the TCK as a set, across processes too. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Tag("full")
 final class RedlockTckTest implements BackendTck {

@@ -3,7 +3,7 @@ package io.leasehold.redis;
 import io.leasehold.servers.RedisServer;
 import org.junit.jupiter.api.Tag;
 
-/** The same on Redis 6.2, which wraps also the errors that a script catches and returns. */
+/** The same tests on Redis 6.2, which also wraps the errors that a script catches and returns. */
 @Tag("full")
 final class RefusedWritesOnOldestServerTest extends RefusedWritesTest {
 

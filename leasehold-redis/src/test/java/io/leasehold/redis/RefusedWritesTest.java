@@ -15,20 +15,20 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A server that refuses writes for a while: what a client could not end meanwhile it ends afterwards. */
+/** Tests of a server that refuses writes for a while: the client repeats ends of the meantime afterwards. */
 @Tag("full")
 @Timeout(150)
 class RefusedWritesTest {
 
     private static final String QUEUED = "lock:{busy}:queued";
 
-    /** The server that is tested; the oldest one words its refusals in its own way. */
+    /** Configures the tested server; the oldest one words its refusals differently. */
     RedisServer.Builder configured(RedisServer.Builder builder) {
         return builder;
     }
 
     private static LockClient client(RedisServer server) {
-        // A waiter that is not taken from the queue would stay in it for longer than the test lasts.
+        // A waiter that is not removed from the queue would stay in it for longer than the test.
         return Leasehold.builder()
                 .store(server.uri())
                 .defaults(LockOptions.defaults().ttl(Duration.ofMinutes(5)).recheck(Duration.ofMinutes(4)))
@@ -58,8 +58,7 @@ class RefusedWritesTest {
             queued(server, 2);
             server.call("CONFIG", "SET", "min-replicas-to-write", "1");
             first.cancel(false);
-            // Time for a withdrawal that would be taken for done; one that was refused is repeated for as long as it
-            // takes.
+            // Time for a withdrawal that would wrongly count as done; a refused one is repeated until it succeeds.
             TimeUnit.MILLISECONDS.sleep(300);
             assertThat(waiting(server)).isEqualTo(2);
 

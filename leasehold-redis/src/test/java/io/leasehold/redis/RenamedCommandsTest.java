@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A server that does not know a command repeats its arguments, which may be secrets: we do not. */
+/** Tests that Leasehold does not repeat the arguments of an unknown command, unlike the server: they may be secrets. */
 @Timeout(120)
 @Tag("full")
 final class RenamedCommandsTest {

@@ -44,14 +44,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * The repeating duties of a client go on after one failure, and after several in a row. What a
- * server has counted tells so: most of it is not missed where waiters ask again anyway.
+ * Tests that the repeated duties of a client continue after one failure and after several in a row. The test uses the
+ * server's counts, since waiters that retry anyway would hide most missing duties.
  */
 @Tag("full")
 @Timeout(180)
 final class RepeatedDutiesTest {
 
-    /** The right to read the table is missing for a while at all nodes, and a slot moves meanwhile. */
+    /** The right to read the table is missing at all nodes for a while, and a slot moves meanwhile. */
     @Test
     void theTableOfAClusterIsReadAgainAfterItCouldNotBeReadSeveralTimes() throws Exception {
         String rights = "on >secret resetchannels "
@@ -80,7 +80,7 @@ final class RepeatedDutiesTest {
         }
     }
 
-    /** A replica takes over that the client cannot reach yet: it is tried again until it can be. */
+    /** A replica takes over that the client cannot reach yet; the client retries until it can. */
     @Test
     void aNewMasterOfAClusterThatCannotBeReachedIsTriedAgain() throws Exception {
         List<TcpProxy> proxies = new ArrayList<>();
@@ -164,7 +164,7 @@ final class RepeatedDutiesTest {
         return proxy.connections().open() == 1;
     }
 
-    /** Of a holder; each is said to keep for three of them. */
+    /** The records of a holder; each is kept for three intervals. */
     @Test
     void theRecordOfAClientIsKeptThoughSomeAreLost() throws Exception {
         try (RedisServer server = RedisUnderTest.start(b -> b);
@@ -188,8 +188,8 @@ final class RepeatedDutiesTest {
     }
 
     /**
-     * Servers without sharded channels tell a waiter of nothing when a slot moves: what was released meanwhile is served by the release
-     * that is repeated until the move is over.
+     * Servers without sharded channels send a waiter no message when a slot moves. The release, which is repeated until
+     * the move is over, serves the waiter.
      */
     @Test
     void aReleaseDuringAMoveIsRepeatedUntilItsWaitersAreServed() throws Exception {
@@ -222,7 +222,9 @@ final class RepeatedDutiesTest {
                 .connect();
     }
 
-    /** Where replicas are waited for, a link has two connections: here the first ends while the second one is being made. */
+    /**
+     * A link that waits for replicas has two connections: here the first one ends while the second one is being opened.
+     */
     @Test
     void aLinkThatHasEndedBeforeItWasWholeIsMadeAgain() {
         try (RedisReplicated group = Groups.replicated(1);
@@ -233,7 +235,7 @@ final class RepeatedDutiesTest {
             LockClient client = bench.client("redis://127.0.0.1:" + primary.port() + "?waitReplicas=1", () -> {
                 if (asked.incrementAndGet() == 2) {
                     primary.call("CLIENT", "KILL", "USER", "app");
-                    // Until that was noticed.
+                    // Wait until the client has noticed it.
                     LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(500));
                 }
                 return Credentials.of("app", "secret");
@@ -244,7 +246,7 @@ final class RepeatedDutiesTest {
         }
     }
 
-    /** Its credentials never come, so that no subscription is made, and none fails. */
+    /** The credentials never arrive, so no subscription is made and none fails. */
     @Test
     void aRequestThatMayWaitIsAnsweredThoughASubscriptionNeverComes() throws Exception {
         CountDownLatch over = new CountDownLatch(1);

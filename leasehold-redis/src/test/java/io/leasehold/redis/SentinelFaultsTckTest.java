@@ -34,7 +34,7 @@ final class SentinelFaultsTckTest implements FaultsTck {
         PROXIES.add(primary);
         List<String> addresses = new ArrayList<>();
         for (RedisSentinel sentinel : group.sentinels()) {
-            // A master that is slow on purpose is not to be taken for dead.
+            // The Sentinels must not consider a deliberately slow master dead.
             sentinel.call("SENTINEL", "REMOVE", NAME);
             sentinel.call("SENTINEL", "MONITOR", NAME, "127.0.0.1", Integer.toString(primary.port()), "2");
             sentinel.call("SENTINEL", "SET", NAME, "down-after-milliseconds", "60000");

@@ -5,7 +5,7 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import java.nio.charset.Charset;
 
-/** Takes locks of a Cluster whose names are outside ASCII, in a JVM of whatever charset. */
+/** Acquires locks of a Cluster whose names are outside ASCII, in a JVM with any charset. */
 public final class SlotMain {
 
     private SlotMain() {}

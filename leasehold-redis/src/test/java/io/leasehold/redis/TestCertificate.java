@@ -9,7 +9,7 @@ import java.security.KeyStore;
 import java.util.Base64;
 import java.util.List;
 
-/** A certificate for one host name that vouches for itself, with its key. */
+/** A self-signed certificate for one host name, with its key. */
 final class TestCertificate {
 
     static final char[] PASSWORD = "changeit".toCharArray();
@@ -60,7 +60,7 @@ final class TestCertificate {
                 + "\n-----END " + kind + "-----\n";
     }
 
-    /** A server that speaks TLS with it, at this port; {@link RedisServer#call} goes on to use the other one. */
+    /** Adds a TLS port with this certificate to a server; {@link RedisServer#call} still uses the other port. */
     RedisServer.Builder served(RedisServer.Builder server, int port) {
         return server.config("tls-port " + port)
                 .config("tls-cert-file " + certificate)

@@ -10,7 +10,7 @@ import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLServerSocket;
 
-/** TLS in front of a plain server, since the bundled one has none: a certificate of its own, for one host name. */
+/** TLS in front of a plain server, since the bundled server has none, with its own certificate for one host name. */
 final class TlsFront implements AutoCloseable {
 
     private final SSLServerSocket socket;

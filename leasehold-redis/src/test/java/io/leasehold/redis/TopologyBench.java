@@ -20,18 +20,21 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 
-/** Clients of a group, and the promise that each fault is followed by: locks again soon, nothing held by nobody. */
+/**
+ * The clients of a group, and the checks after each fault: locks are soon available again, and no lock stays taken
+ * without a holder.
+ */
 final class TopologyBench implements AutoCloseable {
 
     static final Duration TTL = Duration.ofSeconds(6);
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     /**
-     * So soon after the store serves again a lock is to be had. What the store's code puts off for so long never happens here:
-     * a recovery that would wait for it fails on a machine of any speed.
+     * The time within which a lock is available after the store serves again. Timers of the store with this delay or a
+     * longer one never fire here, so that a recovery that depends on them fails on a machine of any speed.
      */
     private static final long PROMISED_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-    /** The same, plus what a loaded machine may lose. */
+    /** The same time, plus a reserve for a loaded machine. */
     private static final Duration SOON = Duration.ofNanos(PROMISED_NANOS).plusSeconds(4);
 
     private final List<LockClient> clients = new ArrayList<>();
@@ -53,7 +56,7 @@ final class TopologyBench implements AutoCloseable {
         return client;
     }
 
-    /** The store serves again: clients old and new obtain locks that nobody holds, old ones too. */
+    /** Checks that after the recovery old and new clients acquire free locks, including locks from before the fault. */
     void obtainsSoon(String uri, LockClient before, String... names) {
         for (LockClient client : List.of(before, client(uri))) {
             for (String name : names) {
@@ -72,7 +75,10 @@ final class TopologyBench implements AutoCloseable {
         assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(SOON.plusSeconds(2));
     }
 
-    /** Held still, or known to be lost: never a lease that believes in itself while another could hold. */
+    /**
+     * Checks that the lease is still held or reported as lost: a lease must not be valid while another client could
+     * hold the lock.
+     */
     static void heldOrReported(Lease lease, LockClient other, String name) throws InterruptedException {
         until("the lease is valid again or reported lost", () -> {
             if (!lease.isValid()) {
@@ -90,11 +96,11 @@ final class TopologyBench implements AutoCloseable {
                 assertThat(lease.isValid()).as("two hold %s", name).isFalse();
             }
         } catch (LockStoreException unavailable) {
-            // Nobody else can hold either.
+            // No other client can hold the lock either.
         }
     }
 
-    /** Every lock was given back: after a ttl at the latest no master has one that nobody holds. */
+    /** Checks that every lock was released: after a ttl at the latest, no master has a lock without a holder. */
     static void nothingIsHeld(List<RedisServer> masters) {
         until(
                 "nothing is held by nobody",
@@ -111,7 +117,7 @@ final class TopologyBench implements AutoCloseable {
         }
     }
 
-    /** A server that is just being restarted or demoted closes connections. */
+    /** Returns false if the check throws: a server that restarts or is demoted closes connections. */
     private static boolean holds(BooleanSupplier condition) {
         try {
             return condition.getAsBoolean();

@@ -31,7 +31,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Virtual threads, where the JDK has them: they wait without keeping a carrier, re-enter by Thread object, are interrupted. */
+/**
+ * Tests of virtual threads, if the JDK has them: they wait without occupying a carrier, re-enter by Thread object, and
+ * are interrupted.
+ */
 @SuppressWarnings({"LockNotBeforeTry", "ThreadPriorityCheck"}) // A yield widens the race that only the lock prevents.
 @Tag("quick")
 class VirtualThreadSmokeTest {
@@ -83,11 +86,11 @@ class VirtualThreadSmokeTest {
         assertThat(thread.isAlive()).isFalse();
     }
 
-    /** Far more waiters than carriers: if waiting kept a carrier, the first few would keep all others from running. */
+    /** Far more waiters than carriers: if a waiter occupied a carrier, the first few would block all others. */
     @Test
     void tenThousandWaitersKeepNoCarrierAndFewConnections(@TempDir Path folder) throws Exception {
         int[] counters = new int[NAMES];
-        // In the first recording the classes of events are made ready, and others wait for that with their carriers.
+        // The first recording initializes the event classes, and other threads wait for that with their carriers.
         try (Recording first = new Recording()) {
             first.start();
             contend(500, new int[NAMES]);
@@ -139,7 +142,7 @@ class VirtualThreadSmokeTest {
         }
     }
 
-    /** Those in which code of this project was on the stack. */
+    /** The events with code of this project on the stack. */
     private static List<RecordedEvent> pinned(Recording recording, Path folder) throws IOException {
         recording.stop();
         Path file = folder.resolve("pinned.jfr");

@@ -23,7 +23,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Acquires that replicas acknowledge: what they cost, that a failed one leaves nothing, and what they do not prevent. */
+/**
+ * Tests of acquires that replicas acknowledge: their cost, the clean end of a failed one, and the losses that they do
+ * not prevent.
+ */
 @Timeout(180)
 @Tag("full")
 final class WaitAcknowledgementTest {
@@ -90,7 +93,7 @@ final class WaitAcknowledgementTest {
             assertThat(calls(primary, "evalsha")).as("each is sent once").isEqualTo(crowd);
             assertThat(calls(primary, "wait")).isBetween(1L, crowd / 2L);
             leases.forEach(Lease::close);
-            // What has gathered leaves once.
+            // The gathered calls are sent together.
             assertThat(calls(primary, "evalsha")).as("and released once").isEqualTo(2L * crowd);
         }
     }
@@ -121,7 +124,7 @@ final class WaitAcknowledgementTest {
         }
     }
 
-    /** Their own grant does not stand in the way of the next request. */
+    /** A client's own grant does not block its next request. */
     @Test
     void ofSeveralLocksThatAreNotAcknowledgedNoneIsLeft() throws InterruptedException {
         RedisServer replica = group.replicas().get(0);
@@ -162,7 +165,7 @@ final class WaitAcknowledgementTest {
                 .hasMessageContaining("+wait");
     }
 
-    /** The replica that acknowledges is gone when the other one is promoted: one lock, two holders, both acknowledged. */
+    /** The acknowledging replica is gone when the other one is promoted: one lock, two holders, both acknowledged. */
     @Test
     void anAcknowledgedLockIsLostInAFailOverEvenSo() throws InterruptedException {
         try (RedisReplicated three = Groups.replicated(2);

@@ -1,4 +1,4 @@
-// Long because routing and subscriptions of a Cluster are looked at over the same three scripted nodes.
+// Long because routing and subscriptions of a Cluster are tested with the same three scripted nodes.
 package io.leasehold.redis.topology;
 
 import static io.leasehold.redis.topology.ScriptedRedis.array;
@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Where a Cluster's requests and subscriptions go, by nodes that say what the test has them say. */
+/** Tests of the routing of a Cluster's requests and subscriptions, with scripted nodes. */
 @Tag("quick")
 @Timeout(120)
 final class ClusterRoutingTest {
@@ -47,7 +47,7 @@ final class ClusterRoutingTest {
     private static final long MINUTE_NANOS = TimeUnit.MINUTES.toNanos(1);
     private static final long TABLE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-    /** Of slot 0 and of the last one; both halves have a key. */
+    /** Keys of slot 0 and of the last slot, one for each half. */
     private static final String LOW = "lock:{" + SlotTags.of(0) + "}";
 
     private static final String HIGH = "lock:{" + SlotTags.of(16_383) + "}";
@@ -61,7 +61,7 @@ final class ClusterRoutingTest {
 
     @BeforeEach
     void start() throws Exception {
-        // Neither limits nor looks without a reason, where a test does not say otherwise.
+        // No time limits and no regular readings unless a test requires them.
         runtime.hurry(TimeUnit.MILLISECONDS.toNanos(1_500), TimeUnit.MINUTES.toNanos(10));
         for (int i = 0; i < 3; i++) {
             nodes.add(new ScriptedRedis().is("role:master", "cluster_enabled:1"));
@@ -204,7 +204,7 @@ final class ClusterRoutingTest {
         assertThat(topology.failure(LOW)).isNull();
     }
 
-    /** While a master is missing the table is read again and again, and no longer. */
+    /** The table is read repeatedly only while a master is missing. */
     @Test
     void aMasterThatIsMissingIsReplacedOnceTheTableNamesAnother() throws Exception {
         opened();
@@ -229,7 +229,7 @@ final class ClusterRoutingTest {
         long before;
         do {
             before = nodes.stream().mapToLong(ClusterRoutingTest::readings).sum();
-            // Longer than the pause before a table is read again in which nothing is missing.
+            // This is longer than the pause before another reading of a complete table.
             Thread.sleep(150);
         } while (before
                 != nodes.stream().mapToLong(ClusterRoutingTest::readings).sum());
@@ -252,7 +252,7 @@ final class ClusterRoutingTest {
         until("it is served", () -> leadsTo(HIGH, two));
     }
 
-    /** A member of a set goes on trying after an opening that has failed; its looks are begun twice then. */
+    /** A member of a set keeps trying after a failed opening; its regular readings are then started twice. */
     @Test
     void itIsReadFromTimeToTimeInOneLineOfLooks() throws Exception {
         allSee(5, slots(0, 16_383, two));
@@ -285,7 +285,7 @@ final class ClusterRoutingTest {
     void whoSaysThatASlotHasMovedIsBelievedAtOnce() throws Exception {
         opened();
         Link asked = topology.current(LOW);
-        // The table of the one that says so is read after it.
+        // The table of the node that redirects is read afterwards.
         allSee(6, slots(0, 0, three), slots(1, 8_191, one), slots(8_192, 16_383, two));
         long before = readings(one);
 
@@ -299,7 +299,7 @@ final class ClusterRoutingTest {
         assertThat(leadsTo(HIGH, two)).isTrue();
     }
 
-    /** As a node says it that does not know its own host. */
+    /** A node that does not know its own host answers like this. */
     @Test
     void aHostThatIsNotToldIsThatOfTheNode() throws Exception {
         opened();
@@ -325,7 +325,7 @@ final class ClusterRoutingTest {
         assertThat(readings(one)).as("that says nothing of the table").isEqualTo(before);
     }
 
-    /** Its keys may be at both: the table does not say so, and is not changed. */
+    /** The keys may be at both nodes; the table does not show that and stays unchanged. */
     @Test
     void aGuestIsKeptForAMinuteAndAskedForAllLocks() throws Exception {
         opened();
@@ -388,7 +388,7 @@ final class ClusterRoutingTest {
         until("it is there", () -> leadsTo(HIGH, three));
     }
 
-    /** As over a client without time limits, or where nothing comes back from a machine that is gone. */
+    /** As with a client without time limits, or with a machine that is gone. */
     @Test
     void aFirstConnectionToAMasterThatHangsGetsCompany() throws Exception {
         opened();
@@ -404,7 +404,7 @@ final class ClusterRoutingTest {
         until("it is there", () -> leadsTo(HIGH, three));
     }
 
-    /** Its answer may be lost, and no other comes. */
+    /** Its answer may be lost, and no other one arrives. */
     @Test
     void aMasterThatIsSilentAtTheStartIsTriedAgain() throws Exception {
         long answer = TimeUnit.SECONDS.toNanos(3);
@@ -441,7 +441,7 @@ final class ClusterRoutingTest {
         until("another is made", () -> leadsTo(HIGH, two));
     }
 
-    /** Those we are linked to are all on the wrong side. */
+    /** All linked nodes are on the wrong side of the partition. */
     @Test
     void whereNoLinkedNodeKnowsEnoughTheOthersAreAsked() throws Exception {
         made(one, three).open().get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS);
@@ -453,7 +453,7 @@ final class ClusterRoutingTest {
         until("the later view counts", () -> leadsTo(HIGH, three) && leadsTo(LOW, three));
     }
 
-    /** Of the views that come within a moment the latest counts, also of a node that is not linked to. */
+    /** Of the views that arrive within a moment, the latest counts, even from a node without a link. */
     @Test
     void anEarlierViewDoesNotReplaceALaterOne() throws Exception {
         opened();
@@ -534,7 +534,7 @@ final class ClusterRoutingTest {
         until("that is told", () -> resubscribed.get() == 1);
     }
 
-    /** Nor has its slot a master: both are tried again. */
+    /** The slot has no master either; both are retried. */
     @Test
     void aSubscriptionThatIsRefusedIsTriedAgainAfterAMinute() throws Exception {
         opened();
@@ -601,7 +601,7 @@ final class ClusterRoutingTest {
         until("there is again", () -> sweeps() > last);
     }
 
-    /** Who waits is told over it, and asks again only when the place ends. */
+    /** The waiter relies on the channel and retries only when its place ends. */
     @Test
     void aChannelIsKeptForAsLongAsAWaiterHasItsPlace() throws Exception {
         opened();
@@ -624,7 +624,7 @@ final class ClusterRoutingTest {
                 new RedisErrors("the node"),
                 runtime);
         long hour = TimeUnit.HOURS.toNanos(1);
-        // The next one, which asks again sooner, takes nothing from the first.
+        // The next waiter, which retries sooner, does not shorten the time of the first.
         for (long recheck : new long[] {hour, TimeUnit.SECONDS.toNanos(1)}) {
             AcquireRequest request = AcquireRequest.exclusive(
                             List.of(LockName.exactly(SlotTags.of(0))), OwnerToken.draw(runtime), "host/1/x", hour, hour)
@@ -676,7 +676,7 @@ final class ClusterRoutingTest {
         until("it is listened to", () -> wakeUps.isLive(HIGH) && two.listening(wakeUps.channel(HIGH)) == 1);
     }
 
-    /** While it is asked for at the former master. */
+    /** During the request to the former master. */
     @Test
     void aSlotThatMovesDuringASubscriptionIsListenedToWhereItIsThen() throws Exception {
         opened();
@@ -693,7 +693,7 @@ final class ClusterRoutingTest {
         until("it is listened to there", () -> wakeUps.isLive(LOW) && three.listening(channel) == 1);
     }
 
-    /** As when a machine is gone without a word. */
+    /** As when a machine has silently gone. */
     @Test
     void aConnectionForPushesIsPingedAndMadeAnewWhenNoPongComes() throws Exception {
         opened();
@@ -720,7 +720,7 @@ final class ClusterRoutingTest {
         until("none is left over", () -> one.open() == 2);
     }
 
-    /** Before its subscription, while its password is being looked at. */
+    /** Before its subscription, while the server checks its password. */
     @Test
     void aMasterToWhichNoConnectionForPushesCanBeMadeIsTriedAgain() throws Exception {
         opened(made("redis-cluster://:secret@", one));

@@ -20,17 +20,20 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** How often the table of a real Cluster is read. */
+/** Tests of the number of readings of a real Cluster's table. */
 @Tag("full")
 @Timeout(120)
 final class ClusterTableTest {
 
     private static final long PAUSE_MILLIS = 800;
 
-    /** A change heard while the table was on its way is not in it: so it is read once more, and then no more. */
+    /**
+     * A change that is reported during a reading is not in its result, so the table is read once more and then not
+     * again.
+     */
     @Test
     void whatIsWantedDuringAReadingIsReadOnceAfterIt() throws Exception {
-        // The table is read from time to time as well, after this.
+        // This is also the interval of the regular readings.
         WatchedRuntime runtime =
                 new WatchedRuntime(new SystemLockRuntime(), delay -> delay < TimeUnit.SECONDS.toNanos(10));
         try (RedisCluster cluster = start();
@@ -56,7 +59,7 @@ final class ClusterTableTest {
         }
     }
 
-    /** Another may have taken over, long before the connection counts as dead. */
+    /** Another master may have taken over long before the connection counts as dead. */
     @Test
     void eachRequestThatIsNotAnsweredHasTheTableRead() throws Exception {
         WatchedRuntime runtime =
@@ -135,7 +138,7 @@ final class ClusterTableTest {
         }
     }
 
-    /** Its former master is silent, and so ends nothing: the table tells where it is served now. */
+    /** The former master is silent and closes no connection; the table names the new one. */
     @Test
     void aSubscriptionFollowsTheTable() throws Exception {
         WatchedRuntime runtime = new WatchedRuntime(new SystemLockRuntime(), delay -> true);
@@ -150,7 +153,7 @@ final class ClusterTableTest {
             RedisServer next = others.get(0);
             assertThat(topology.wakeUps(message -> {}).started(key).get(60, TimeUnit.SECONDS))
                     .isTrue();
-            // From now on no ping finds out that it is silent.
+            // From now on no ping detects the silence.
             runtime.hurry(TimeUnit.SECONDS.toNanos(5), TimeUnit.MINUTES.toNanos(10));
             former.freeze();
             try {
@@ -170,12 +173,12 @@ final class ClusterTableTest {
         }
     }
 
-    /** A slot may be on its way to a node that has none yet: its locks are looked for there, too. */
+    /** A slot may be moving to a node without slots; its locks are listed there, too. */
     @Test
     void aNodeToWhichAnAskHasLedIsKeptThoughTheTableDoesNotNameIt() throws Exception {
         WatchedRuntime runtime =
                 new WatchedRuntime(new SystemLockRuntime(), delay -> delay < TimeUnit.SECONDS.toNanos(10));
-        // No guest is forgotten while the clock stands still.
+        // No guest is dropped while the clock stands still.
         LockRuntime still = (LockRuntime) Proxy.newProxyInstance(
                 ClusterTableTest.class.getClassLoader(),
                 new Class<?>[] {LockRuntime.class},
@@ -207,7 +210,7 @@ final class ClusterTableTest {
         }
     }
 
-    /** It is all that answers, and knows of an earlier epoch and of no slots: so what was known before stays. */
+    /** The only answering node knows an earlier epoch and no slots, so the known table stays. */
     @Test
     void aNodeThatForgotItsClusterMakesTheTableNotEmpty() throws Exception {
         WatchedRuntime runtime =
@@ -225,8 +228,8 @@ final class ClusterTableTest {
                 reset.call("CLUSTER", "RESET", "HARD");
                 long before = readings(reset);
                 topology.look();
-                // One look has it asked three times at most: over its link, and as a node that is named in the table
-                // and by us.
+                // One reading asks the node at most three times: over its link, as a node of the table, and as a node
+                // of the URI.
                 until("the first look is over", () -> readings(reset) >= before + 4);
                 assertThat(topology.members().masterOf(16_383))
                         .isEqualTo(master)
@@ -253,7 +256,7 @@ final class ClusterTableTest {
         return new ClusterTopology(where, LettuceDriver.of(where, new DriverThreads()), where.errors(), runtime);
     }
 
-    /** Longer than a pause, and than the longest pause between readings. */
+    /** Waits for longer than the longest pause between readings. */
     private static void comesToRest(List<RedisServer> nodes) {
         long start = System.nanoTime();
         long before = -1;

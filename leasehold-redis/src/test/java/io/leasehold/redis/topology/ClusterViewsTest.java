@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Of the views that nodes of a Cluster have of it, which one counts. */
+/** Tests of the choice between the views of a Cluster's nodes. */
 @Tag("full")
 @Timeout(120)
 final class ClusterViewsTest {
@@ -26,7 +26,7 @@ final class ClusterViewsTest {
         return RedisUri.parse(StoreUri.parse("redis://127.0.0.1:" + port));
     }
 
-    /** It keeps its epoch ({@code CLUSTER RESET SOFT}), answers first, and knows of no slots. */
+    /** It keeps its epoch ({@code CLUSTER RESET SOFT}), answers first, and knows no slots. */
     @Test
     void theViewOfANodeThatWasJustResetIsNone() throws Exception {
         LockRuntime runtime = new SystemLockRuntime();

@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Single steps of connections: what is limited, what is not sent again, and what ends what. */
+/** Tests of single steps of connections: the time limits, the requests that are not sent again, and the ends. */
 @Tag("quick")
 @Timeout(120)
 final class ConnectionStepsTest {
@@ -86,7 +86,7 @@ final class ConnectionStepsTest {
         return future.get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS);
     }
 
-    /** Only this delay is hurried; all that is longer than a second does not come. */
+    /** Shortens only this delay; timers of more than a second do not fire. */
     private void soon(long delayNanos) {
         runtime.changing(delay -> delay == delayNanos
                 ? SOON_NANOS
@@ -110,7 +110,7 @@ final class ConnectionStepsTest {
         CompletableFuture<?> of(Driver real) throws Throwable;
     }
 
-    /** The driver, unless this step says what is done in its place. */
+    /** The driver, unless this step replaces the call. */
     private Driver before(String method, Step step) {
         return (Driver) Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {Driver.class}, (self, called, given) -> {
@@ -128,7 +128,7 @@ final class ConnectionStepsTest {
 
     // ---- time limits
 
-    /** It has answered the question before: what comes after that is limited as well. */
+    /** The server has answered the previous question; the steps after it have a time limit, too. */
     @Test
     void aServerThatIsSilentToTheFirstWaitIsGivenUp() throws Exception {
         server.says("WAIT", ScriptedRedis.SILENCE);
@@ -139,7 +139,7 @@ final class ConnectionStepsTest {
         until("nothing is left", () -> server.open() == 0);
     }
 
-    /** As over a client of the user that has no time limit. */
+    /** As with an application's client without a time limit. */
     @Test
     void aConnectionThatDoesNotComeIsGivenUpAndEndedShouldItComeLater() throws Exception {
         CompletableFuture<RedisConnection> late = new CompletableFuture<>();
@@ -153,7 +153,7 @@ final class ConnectionStepsTest {
         until("it is ended", () -> !connection.isOpen());
     }
 
-    /** As of a member of a set whose opening took too long: one of the two is left. */
+    /** As with a member of a set whose opening took too long: one of the two links is left. */
     @Test
     void aFirstLinkThatComesBesideAnotherIsEnded() throws Exception {
         CompletableFuture<RedisConnection> late = new CompletableFuture<>();
@@ -225,7 +225,7 @@ final class ConnectionStepsTest {
         subscriptions.close();
     }
 
-    /** The library would count from the moment at which a command is written, by its own options. */
+    /** With its own options, the library would count from the moment at which a command is written. */
     @Test
     void theTimeLimitsOfABroughtClientAreNotThoseOfRequests() throws Exception {
         server.says("TIME", command -> {
@@ -289,7 +289,7 @@ final class ConnectionStepsTest {
         }
     }
 
-    /** After its time limit its undo may have left. */
+    /** After the time limit, its undo may have been sent. */
     @Test
     void whatWasGivenUpIsNotSentByItsText() throws Exception {
         server.says("EVALSHA", NO_SCRIPT);
@@ -316,7 +316,7 @@ final class ConnectionStepsTest {
         assertThat(texts).hasValue(1);
     }
 
-    /** It has waited for the replicas of the one before it. */
+    /** The call has waited for the replicas of the previous one. */
     @Test
     void whatWasGivenUpBeforeItLeftDoesNotLeave() throws Exception {
         server.says("EVALSHA", bulks("held"));
@@ -343,7 +343,7 @@ final class ConnectionStepsTest {
         assertThat(answer(acknowledged(link, () -> true))).isEqualTo(new Acknowledged(List.of("held"), 0));
     }
 
-    /** The first finds out that the common case is not there, and the second knows. */
+    /** The first call discovers that the common case does not apply, and the second one knows it. */
     @Test
     void aLockThatAnotherHoldsIsAskedForWholeFromThenOn() throws Exception {
         List<String> ran = new CopyOnWriteArrayList<>();
@@ -367,7 +367,7 @@ final class ConnectionStepsTest {
                 .containsExactly(LuaScript.ACQUIRE_FREE.sha1(), LuaScript.ACQUIRE.sha1(), LuaScript.ACQUIRE.sha1());
     }
 
-    /** What is asked later about the same lock may not leave before it. */
+    /** A later call for the same lock must not be sent before it. */
     @Test
     void aCallThatLeavesAloneTellsThoseThatLeaveTogether() {
         List<String> steps = new CopyOnWriteArrayList<>();
@@ -399,9 +399,9 @@ final class ConnectionStepsTest {
         assertThat(steps).containsExactly("run", "has left: " + LOCK);
     }
 
-    // ---- who follows whom
+    // ---- the order of steps
 
-    /** Where pushes come from is not judged by a link that is not there. */
+    /** Without a link, the source of pushes does not depend on it. */
     @Test
     void whileThereIsNoLinkASubscriptionStaysWhereItIs() throws Exception {
         Deployment where = Deployment.parse(StoreUri.parse("redis://" + server.address()));

@@ -265,7 +265,7 @@ class DeploymentTest {
         assertThat(parse("redis://a?keys=app:{*}").keys()).isEqualTo(elsewhere);
     }
 
-    /** As it is where a client library hears of the master: it is asked for it again and again, wherever the locks are. */
+    /** As with a client library that names the master: it is asked repeatedly, with any key layout. */
     @Test
     void aMasterThatAClientNamesIsAskedOfTheClient() {
         Supplier<RedisUri> client = () -> RedisUri.parse(StoreUri.parse("rediss://a:7/3"));
@@ -312,7 +312,7 @@ class DeploymentTest {
                         "rediss-cluster");
     }
 
-    /** A parameter without a value has none, and not its own name. */
+    /** A parameter without a value has no value; its name does not count as one. */
     @Test
     void aSentinelsParameterWithoutAValueIsEmpty() {
         assertThatThrownBy(() -> parse("redis-sentinel://a/m?sentinelPassword"))
@@ -325,7 +325,7 @@ class DeploymentTest {
                 .isFalse();
     }
 
-    /** Of what is for the data servers Sentinels get the certificates alone, and those only with TLS. */
+    /** Of the settings of the data servers, Sentinels get only the certificates, and only with TLS. */
     @Test
     void sentinelsGetNoSettingsOfTheDataServers() {
         Deployment where = parse("rediss-sentinel://a/m?waitReplicas=2&ca=/x.pem&keys=app:{*}");
@@ -341,7 +341,7 @@ class DeploymentTest {
                 .isNull();
     }
 
-    /** The rule of the server's part, in the words for the whole. */
+    /** The rule of the single-server form, in the message for the whole URI. */
     @Test
     void theRuleOfAPartIsToldOnceAndWithTheFormOfTheWhole() {
         assertThatThrownBy(() -> parse("redis-replicated://a,b:x"))

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Connections are ended once, and those that ended by themselves are not kept. */
+/** Tests that connections are closed once and that those that ended by themselves are not kept. */
 @Tag("quick")
 class DriverTest {
 
@@ -108,7 +108,9 @@ class DriverTest {
         }
     }
 
-    /** The threads of a client that is brought along go on: what comes after the close would stay connected for good. */
+    /**
+     * The threads of the application's client keep running: a connection after the close would stay open permanently.
+     */
     @Test
     void whatComesAfterTheCloseIsEnded() throws Exception {
         RedisClient client = RedisClient.create();
@@ -166,7 +168,7 @@ class DriverTest {
         DriverThreads threads = new DriverThreads();
         LettuceDriver driver = new LettuceDriver(server(), threads);
         driver.connect(server()).get(60, TimeUnit.SECONDS);
-        // Of another driver: the first close ends no threads.
+        // Another driver uses the threads, so the first close does not end them.
         threads.use();
         Thread.currentThread().interrupt();
         driver.close();
@@ -184,7 +186,7 @@ class DriverTest {
         }
     }
 
-    /** As when its credentials come late: who asked for it has been told that it did not come. */
+    /** As when its credentials arrive late: the caller has already got the failure. */
     @Test
     void aConnectionThatComesAfterItsTimeIsEnded() throws Exception {
         WatchedRuntime runtime = new WatchedRuntime(new SystemLockRuntime(), delay -> true);
@@ -207,7 +209,7 @@ class DriverTest {
         }
     }
 
-    /** Lettuce's own connections send it again after they have reconnected: then the second one finds the key. */
+    /** Lettuce's own connections resend it after a reconnect; then the second one finds the key. */
     @Test
     void overAClientThatReconnectsNothingIsSentTwice() throws Exception {
         for (AbstractRedisClient client :
@@ -223,10 +225,10 @@ class DriverTest {
                 RedisFuture<Long> asked = connection.async().incr(key);
                 assertThatThrownBy(() -> asked.get(60, TimeUnit.SECONDS))
                         .isInstanceOf(java.util.concurrent.ExecutionException.class);
-                // "Not connected", or the end of the channel if that is still being taken in.
+                // "Not connected", or the end of the channel if the driver is still processing that.
                 assertThatThrownBy(() -> connection.async().incr(key).get(60, TimeUnit.SECONDS))
                         .isInstanceOf(java.util.concurrent.ExecutionException.class);
-                // Another one would have to come over a connection of its own.
+                // Another one would need a separate connection.
                 driver.connect(through)
                         .get(60, TimeUnit.SECONDS)
                         .ask(PlainCommand.TIME)

@@ -39,9 +39,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Joint calls on random walks, without threads: what is asked, when the connection writes, when the server answers, declines, refuses or
- * is lost, and what another thread asks in the moment before a call reaches the connection, is drawn. The server is a few lines that grant
- * and release by owner token and fence.
+ * Tests joint calls on random walks, without threads. The random choices are: the requests; when the connection writes;
+ * when the server answers, declines, refuses or is lost; and the request of another thread just before a call reaches
+ * the connection. The server is a few lines that grant and release by owner token and fence.
  */
 @Tag("quick")
 class JointCallsWalkTest {
@@ -80,7 +80,7 @@ class JointCallsWalkTest {
         private final long begun;
         private long returned = Long.MAX_VALUE;
         private long written = Long.MAX_VALUE;
-        /** When it was sent once more, with the text of its script, and written. */
+        /** The step in which it was sent again with the text of its script and written. */
         private long resent = Long.MAX_VALUE;
 
         private long rewritten;
@@ -108,7 +108,7 @@ class JointCallsWalkTest {
         private final Map<String, String> holders = new HashMap<>();
         private final Map<String, Long> fences = new HashMap<>();
         private final Set<String> ended = new HashSet<>();
-        /** The findings of callbacks: an error that they throw stays where it is thrown. */
+        /** The problems that callbacks find, since an error that a callback throws does not reach the test. */
         private final List<String> problems = new ArrayList<>();
 
         private long clock;
@@ -146,7 +146,7 @@ class JointCallsWalkTest {
             all.values().stream().filter(asked -> asked.rewritten > 0).forEach(this::notOvertaken);
         }
 
-        /** A request about a lock, made after a call about it was sent once more, is written after it. */
+        /** Checks that a request for a lock that was made after a repeated call for it is written after that call. */
         private void notOvertaken(Asked again) {
             for (Asked asked : all.values()) {
                 if (asked.lock.equals(again.lock) && asked.begun > again.resent) {
@@ -158,7 +158,10 @@ class JointCallsWalkTest {
             }
         }
 
-        /** Of the calls about one lock: what had been asked when another began was written before it. */
+        /**
+         * Checks the order of calls for one lock: calls that were made before another one started are written before
+         * it.
+         */
         private void inTheirOrder(List<Asked> calls) {
             List<Asked> byBeginning = new ArrayList<>(calls);
             byBeginning.sort(Comparator.comparingLong(asked -> asked.begun));
@@ -193,7 +196,7 @@ class JointCallsWalkTest {
             }
         }
 
-        // ---- what is asked
+        // ---- the requests
 
         private void ask(int names) {
             String lock = "lock:{" + (bySlot ? random.nextInt(3) : random.nextInt(names)) + "}" + random.nextInt(names);
@@ -232,7 +235,7 @@ class JointCallsWalkTest {
             asked.returned = ++clock;
         }
 
-        /** An attempt whose time is over ends its owner token. */
+        /** Ends the owner token of an attempt whose time is over. */
         private void giveUp() {
             List<Asked> waiting = all.values().stream()
                     .filter(asked -> asked.heard == 0 && !asked.givenUp && asked.call.script() == LuaScript.ACQUIRE)
@@ -305,7 +308,7 @@ class JointCallsWalkTest {
 
         private void dispatch(RedisCommand<String, String, ?> command) {
             if (nested < 3 && random.nextInt(6) == 0) {
-                // Another thread comes first.
+                // Another thread is faster.
                 nested++;
                 for (int i = random.nextInt(6); i > 0; i--) {
                     if (random.nextInt(4) == 0) {

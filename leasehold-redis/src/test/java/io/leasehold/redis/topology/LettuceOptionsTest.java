@@ -18,7 +18,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** With which options of Lettuce connections are made: nothing is sent twice, and nobody waits longer for a server than has to be. */
+/**
+ * Tests of the options of Lettuce connections: nothing is sent twice, and no caller waits longer for a server than
+ * necessary.
+ */
 @Tag("quick")
 final class LettuceOptionsTest {
 
@@ -46,7 +49,7 @@ final class LettuceOptionsTest {
                 .isNotSameAs(ClientOptions.DEFAULT_SSL_OPTIONS);
     }
 
-    /** A client that is brought along keeps what is its own. */
+    /** The application's own client keeps its options. */
     @Test
     void theOptionsOfABroughtClient() {
         SocketOptions socket =
@@ -66,7 +69,7 @@ final class LettuceOptionsTest {
         assertThat(theirs.isAutoReconnect()).as("theirs stay as they are").isTrue();
     }
 
-    /** What stands in a store URI reaches the driver, and what a client names itself stays. */
+    /** The settings of a store URI reach the driver, and the settings of an application's URI stay. */
     @Test
     void theServerAsTheDriverNamesIt() {
         RedisURI plain = LettuceUris.of(

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A master that a client library names is followed. */
+/** Tests that connections follow the master that a client library names. */
 @Tag("quick")
 final class NamedByClientTest {
 

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** How long a lost connection is not tried again at most, whatever the machine: less than 2 s in all. */
+/** Tests that a lost connection is retried after less than 2 s in all, on a machine of any speed. */
 @Timeout(120)
 @Tag("full")
 class ReconnectTest {
@@ -84,12 +84,12 @@ class ReconnectTest {
         }
     }
 
-    /** Accepts, as the kernel does for a frozen process, and says nothing. */
+    /** A server that accepts connections, as the kernel does for a frozen process, and does not answer. */
     private static ServerSocket silent() throws IOException {
         return new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
     }
 
-    /** A try put off for two seconds or more does not happen here, so every try that is seen comes sooner. */
+    /** Timers of two seconds or more do not fire here, so every observed try comes sooner. */
     @Test
     void aTryFollowsTheOneBeforeWithinTwoSeconds() throws Exception {
         runtime.close();
@@ -146,7 +146,9 @@ class ReconnectTest {
         }
     }
 
-    /** A try that takes longer than a second is not given up: it may be all that there is on a slow way. */
+    /**
+     * A try that takes longer than a second is not given up: on a slow network it may be the only one that succeeds.
+     */
     @Test
     void whoIsSlowIsNotGivenUp() throws Exception {
         runtime.close();
@@ -224,7 +226,7 @@ class ReconnectTest {
         }
     }
 
-    /** However many tries the link before has taken. */
+    /** After any number of tries for the previous link. */
     @Test
     void eachLossIsFollowedByATryAtOnce() throws Exception {
         try (Connections connections = connected()) {
@@ -276,7 +278,7 @@ class ReconnectTest {
         subscriptions.close();
     }
 
-    /** It is being made when it is closed: its caller is told at once, and nothing of it is left. */
+    /** It is closed during the try: its caller gets the failure at once, and no connection is left. */
     @Test
     void aSubscriptionThatIsClosedWhileItIsBeingMadeLeavesNothing() throws Exception {
         CompletableFuture<RedisUri> way = new CompletableFuture<>();

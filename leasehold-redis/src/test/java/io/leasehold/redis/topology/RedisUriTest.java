@@ -71,7 +71,10 @@ class RedisUriTest {
         assertThat(uri.isVerifyPeer()).isTrue();
     }
 
-    /** The time limit of one's own RedisURI is one for requests, a minute unless set: tries would pile up at a frozen server. */
+    /**
+     * The time limit of an application's RedisURI is meant for requests and is a minute by default: tries would pile up
+     * at a frozen server.
+     */
     @Test
     void aServerThatWasGivenGetsTheTimeOfAHandshake() {
         RedisURI given = RedisURI.builder()
@@ -182,7 +185,7 @@ class RedisUriTest {
         return uri.getCredentialsProvider().resolveCredentials().block();
     }
 
-    /** Credentials of a provider stand in place of those in the URI, in either form. */
+    /** Credentials of a provider replace those of the URI, in either form. */
     @Test
     void aLoginThatWasAskedForIsUsed() {
         io.leasehold.Credentials login = io.leasehold.Credentials.of("app", "drawn");
@@ -207,7 +210,7 @@ class RedisUriTest {
         assertThat(driver("redis://h").getTimeout()).isEqualTo(Duration.ofSeconds(2));
     }
 
-    /** Another server of the deployment has all settings of the one that was named. */
+    /** Another server of the deployment has all settings of the named one. */
     @Test
     void anotherServerIsReachedAsTheOneThatWasNamed() {
         RedisUri named = parse("rediss://u:p@h/3?ca=%2Fx.pem&waitReplicas=2&keys=app:{*}&toldAtOnce=true")

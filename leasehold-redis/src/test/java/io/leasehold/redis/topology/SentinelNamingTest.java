@@ -27,7 +27,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Whom the Sentinels name, and what follows a switch where both masters live on and end no connection by themselves. */
+/**
+ * Tests of the master that Sentinels name, and of a switch after which both masters live and close no connection by
+ * themselves.
+ */
 @Tag("quick")
 @Timeout(120)
 final class SentinelNamingTest {
@@ -42,7 +45,7 @@ final class SentinelNamingTest {
 
     @BeforeEach
     void start() throws Exception {
-        // An answer may take its time on a busy machine, where a test does not say otherwise.
+        // An answer may take long on a busy machine unless a test limits it.
         runtime.hurry(TimeUnit.SECONDS.toNanos(2), TimeUnit.MINUTES.toNanos(10));
         former = server();
         next = server();
@@ -167,7 +170,7 @@ final class SentinelNamingTest {
         }
     }
 
-    /** Of a group that is watched beside ours. */
+    /** A message about another group of the same Sentinels. */
     @Test
     void aSwitchOfAnotherMasterIsNoReasonToAsk() throws Exception {
         opened();
@@ -203,7 +206,7 @@ final class SentinelNamingTest {
         until("the link has moved", () -> leadsTo(next));
     }
 
-    /** It is promoted in a moment: then it is the master. */
+    /** It is promoted a moment later and is then the master. */
     @Test
     void aReplicaThatTheyNameIsTriedUntilItIsTheMaster() throws Exception {
         opened();
@@ -231,7 +234,7 @@ final class SentinelNamingTest {
         }
     }
 
-    /** It gets 300 ms once another has answered. */
+    /** It gets 300 ms after another one has answered. */
     @Test
     void aSentinelThatIsSilentIsNotWaitedFor() throws Exception {
         other.says("SENTINEL", ScriptedRedis.SILENCE);
@@ -276,7 +279,7 @@ final class SentinelNamingTest {
         assertThat(failure()).isInstanceOf(UnsafeStoreException.class).hasMessageContaining("it knows none.");
     }
 
-    /** A failure that cannot end by itself is told before one that can. */
+    /** A permanent failure is reported before a temporary one. */
     @Test
     void aRefusalIsToldBeforeAFailure() throws Exception {
         one.close();
@@ -293,7 +296,7 @@ final class SentinelNamingTest {
         assertThat(failure()).isInstanceOf(StoreUnavailableException.class).hasMessageContaining("cannot be reached: ");
     }
 
-    /** A message told while no client listened is lost. */
+    /** A message that is sent while no client listens is lost. */
     @Test
     void afterASubscriptionThatEndedTheyAreAsked() throws Exception {
         opened();
@@ -351,7 +354,7 @@ final class SentinelNamingTest {
         });
     }
 
-    /** They get the most questions just when they must elect. */
+    /** Sentinels get most questions just when they must elect. */
     @Test
     void thePauseAfterAQuestionGrowsWhileThereIsReasonToAsk() throws Exception {
         opened();
@@ -422,7 +425,7 @@ final class SentinelNamingTest {
         assertThat(one.asked("SENTINEL")).isEqualTo(asked + 4);
     }
 
-    /** As while all of them are cut off. */
+    /** As when all of them are cut off. */
     @Test
     void aQuestionThatNoneOfThemAnswersIsNotTheLast() throws Exception {
         opened();
@@ -443,7 +446,7 @@ final class SentinelNamingTest {
         until("the link has moved", () -> leadsTo(next));
     }
 
-    /** Neither the connections to Sentinels nor what they say then. */
+    /** This applies to the connections to Sentinels and to their later messages. */
     @Test
     void afterTheCloseNothingIsAsked() throws Exception {
         opened();
@@ -459,7 +462,7 @@ final class SentinelNamingTest {
         assertThat(runtime.delays()).as("nothing is tried again").hasSize(delays);
     }
 
-    /** A member of a set that was not there when the set was opened. */
+    /** A member of a set that was down when the set was opened. */
     @Test
     void whatCouldNotBeOpenedGoesOnTrying() throws Exception {
         String refusal = "-IDONTKNOW yet\r\n";

@@ -30,7 +30,7 @@ class ServerFactsTest {
         assertThat(facts.replica()).isTrue();
     }
 
-    /** As Redis, Valkey before 8.0 and Valkey since then say it. */
+    /** The forms of Redis, of Valkey before 8.0 and of newer Valkey. */
     @ParameterizedTest
     @CsvSource({
         "redis_mode:cluster cluster_enabled:1, cluster",

@@ -7,7 +7,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Tests of what a node of a Cluster tells of the slots, and of which of two views counts. */
+/** Tests of reading a node's view of the slots, and of the choice between two views. */
 @Tag("quick")
 final class SlotTableTest {
 

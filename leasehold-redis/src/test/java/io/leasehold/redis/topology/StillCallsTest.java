@@ -17,7 +17,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Which calls leave together, in which form, and what each hears; all of it happens on the test's thread, one step at a time. */
+/**
+ * Tests of the calls that are sent together, of their form, and of their answers. Everything happens on the test's
+ * thread, one step at a time.
+ */
 @Tag("quick")
 @Timeout(120)
 final class StillCallsTest {
@@ -66,7 +69,7 @@ final class StillCallsTest {
                 then);
     }
 
-    /** Whole, at first: the lock is as others are no longer. */
+    /** The first call is declined, so the lock counts as unusual afterwards. */
     private void declined(String lock) {
         run(lock);
         wire.words(wire.commands.size() - 1);
@@ -88,7 +91,7 @@ final class StillCallsTest {
         return List.of(script.length() == 40 ? "EVALSHA" : "EVAL", script, "2", one, other, "of " + one, "of " + other);
     }
 
-    // ---- what leaves
+    // ---- calls that are sent
 
     @Test
     void oneAloneLeavesAsItsCommonCase() {
@@ -136,7 +139,7 @@ final class StillCallsTest {
         assertThat(wire.words(1)).isEqualTo(both(LuaScript.ACQUIRE_MANY.sha1(), "{y}2", "{y}3"));
     }
 
-    /** Each key of a call that has left by itself, since a request for several locks names them all. */
+    /** Each key of a call that was sent separately, since a request for several locks names all of them. */
     @Test
     void whatHasLeftBesideKeepsLaterCallsAboutAllItsKeysBehindIt() {
         run("a");
@@ -149,7 +152,7 @@ final class StillCallsTest {
         assertThat(wire.words(1).subList(3, 6)).containsExactly("c", "d", "b");
     }
 
-    /** What has been written keeps nothing in mind. */
+    /** A written batch records nothing more. */
     @Test
     void ofWhatWasWrittenNothingIsLeft() throws Exception {
         for (int i = 0; i < 100; i++) {
@@ -164,7 +167,7 @@ final class StillCallsTest {
         }
     }
 
-    // ---- what each hears
+    // ---- answers
 
     @Test
     void whatIsDeclinedIsAskedWholeNowAndFromThenOnUntilItIsAsOthersAre() {
@@ -271,7 +274,7 @@ final class StillCallsTest {
         assertThat(heard).containsExactly("a " + givenUp, "b " + givenUp);
     }
 
-    // ---- what throws
+    // ---- exceptions
 
     @Test
     void aCallerThatThrowsKeepsNobodyFromHearing() {
@@ -312,7 +315,7 @@ final class StillCallsTest {
         }
     }
 
-    // ---- what is remembered
+    // ---- memory of unusual locks
 
     @Test
     void theLocksThatOthersWantedAreRememberedUpToABound() {

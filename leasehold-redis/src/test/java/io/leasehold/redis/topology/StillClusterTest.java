@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** When the table of a Cluster is read, and where requests go; only the test advances the time. */
+/** Tests of the readings of a Cluster's table and of the routing of requests; only the test advances the time. */
 @Tag("quick")
 @Timeout(120)
 @SuppressWarnings("FutureReturnValueIgnored") // the test sees the results at the driver
@@ -32,7 +32,7 @@ final class StillClusterTest {
     private static final Duration NANO = Duration.ofNanos(1);
     private static final Duration OPENING = Duration.ofMillis(1_500);
     private static final Duration ANYWAY = Duration.ofSeconds(10);
-    /** The pause after a reading at most, and at least half of it. */
+    /** The upper bound of the pause after a reading; the lower bound is half of it. */
     private static final Duration PAUSE = Duration.ofMillis(40);
 
     private static final String NODE = "run_id:life\r\nredis_version:7.0.0\r\nrole:master\r\ncluster_enabled:1\r\n";
@@ -44,11 +44,11 @@ final class StillClusterTest {
     private final Deployment where = Deployment.parse(StoreUri.parse("redis-cluster://one"));
     private final ClusterTopology topology = new ClusterTopology(where, driver, where.errors(), runtime);
     private final Map<StillDriver.Connection, String> connections = new LinkedHashMap<>();
-    /** Hosts that a connection does not come to. */
+    /** The hosts to which no connection succeeds. */
     private final Set<String> silent = new HashSet<>();
 
     private final AtomicInteger reconnected = new AtomicInteger();
-    /** Whether the nodes tell their table. */
+    /** Whether the nodes answer with their table. */
     private boolean tells = true;
 
     private long epoch = 5;
@@ -72,7 +72,7 @@ final class StillClusterTest {
         return ranges;
     }
 
-    /** Answers all that is asked, but by those that are silent. */
+    /** Answers all requests except those to silent hosts. */
     private void settle() {
         boolean any;
         do {
@@ -247,7 +247,7 @@ final class StillClusterTest {
         assertThat(readings).isEqualTo(4);
     }
 
-    // ---- when the table is read
+    // ---- readings of the table
 
     @Test
     void itIsReadEveryTenSeconds() {
@@ -260,7 +260,7 @@ final class StillClusterTest {
         }
     }
 
-    /** Of what is wanted meanwhile one reading is enough, a moment after it. */
+    /** One reading, a moment later, serves all requests of the meantime. */
     @Test
     void whatIsWantedDuringAReadingIsReadOnceAfterIt() {
         opened();
@@ -347,7 +347,7 @@ final class StillClusterTest {
         assertThat(link.isOpen()).as("nothing was heard").isFalse();
     }
 
-    /** Whatever comes of a reading, the next one does not depend on it. */
+    /** The next reading must not depend on the success of this one. */
     @Test
     void whyTheTableIsNotKnownIsSaidUntilItIs() {
         opened();
@@ -390,7 +390,7 @@ final class StillClusterTest {
         assertThat(of("two").open).isTrue();
     }
 
-    /** Who is said to be a master, and is not in the table that is read then, is no guest either. */
+    /** A node that is named as a master but is not in the next table is not a guest either. */
     @Test
     void whoWasSaidToBeAMasterIsLeftIfItIsNone() {
         opened();

@@ -12,15 +12,15 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A driver without a server: a test says when a connection comes, and what is answered on it. All of it happens on the test's thread,
- * so that nothing is waited for.
+ * A driver without a server: the test decides when a connection is made and what it answers. Everything happens on the
+ * test's thread, so that no test waits.
  */
 final class StillDriver implements Driver {
 
-    /** What {@code INFO} says of a server in these tests. */
+    /** The {@code INFO} of a server in these tests. */
     static final String MASTER = "run_id:life\r\nredis_version:7.0.9\r\nrole:master\r\ncluster_enabled:0\r\n";
 
-    /** Every question for a connection, in their order. */
+    /** All requests for a connection, in their order. */
     final List<Asked<RedisConnection>> asked = new ArrayList<>();
 
     final List<Asked<PushConnection>> askedForPushes = new ArrayList<>();
@@ -28,7 +28,7 @@ final class StillDriver implements Driver {
     /** Whether connections for pushes answer pings at once. */
     boolean pongs;
 
-    /** A question for a connection to a server. */
+    /** A request for a connection to a server. */
     record Asked<C>(RedisUri server, CompletableFuture<C> answer) {}
 
     @Override
@@ -53,12 +53,12 @@ final class StillDriver implements Driver {
         closed = true;
     }
 
-    /** The last question for a connection is answered with one to a master. */
+    /** Answers the last request for a connection with one to a master. */
     Connection made() {
         return made(asked.size() - 1);
     }
 
-    /** The question of this number is answered with a connection to a master. */
+    /** Answers the request with this number with a connection to a master. */
     Connection made(int number) {
         Connection connection = new Connection();
         asked.get(number).answer.complete(connection);
@@ -70,7 +70,7 @@ final class StillDriver implements Driver {
         asked.get(number).answer.completeExceptionally(new IllegalStateException("no connection"));
     }
 
-    /** The last question for a connection for pushes is answered. */
+    /** Answers the last request for a connection for pushes. */
     Pushes pushes() {
         Pushes made = new Pushes();
         made.pongs = pongs;
@@ -78,7 +78,7 @@ final class StillDriver implements Driver {
         return made;
     }
 
-    /** What ends, once, and tells of it. */
+    /** A connection that ends once and reports its end. */
     abstract static class Ends {
         boolean open = true;
         int closes;
@@ -93,7 +93,7 @@ final class StillDriver implements Driver {
             ends();
         }
 
-        /** From the server's side. */
+        /** Ends the connection from the server's side. */
         void ends() {
             if (open) {
                 open = false;
@@ -108,17 +108,17 @@ final class StillDriver implements Driver {
 
     static final class Connection extends Ends implements RedisConnection {
 
-        /** A question that is not answered yet. */
+        /** A command without an answer yet. */
         record Question(String command, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {}
 
         final List<Question> questions = new ArrayList<>();
-        /** The words of all that was asked: of a script the keys and arguments. */
+        /** The words of all commands; for a script its keys and arguments. */
         final List<String> sent = new ArrayList<>();
-        /** What the next question throws in place of being taken. */
+        /** The exception that the next command throws, or null. */
         @Nullable
         Throwable thrown;
 
-        /** How many commands it does not take yet, as one whose handshake has not ended everywhere. */
+        /** The number of commands that it rejects at first, like a connection whose handshake is not complete. */
         int takesNone;
 
         int asked;
@@ -137,7 +137,7 @@ final class StillDriver implements Driver {
         public void send(
                 PlainCommand<?> command, boolean asking, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
             sent.add(command.name() + " " + String.join(" ", command.arguments()));
-            // Of a Cluster two questions are asked together, which differ in their argument.
+            // A Cluster gets two commands together, which differ in their argument.
             ask(command.name() + (command.name().equals("CLUSTER") ? " " + command.arguments()[0] : ""), then);
         }
 
@@ -154,7 +154,7 @@ final class StillDriver implements Driver {
             }
         }
 
-        /** Answers the first such question. */
+        /** Answers the first such command. */
         void answers(String command, Object... items) {
             take(command).then.accept(new ArrayList<>(List.of(items)), null);
         }
@@ -209,14 +209,14 @@ final class StillDriver implements Driver {
 
     static final class Pushes extends Ends implements PushConnection {
 
-        /** A subscription that was asked for. */
+        /** A requested subscription. */
         record Subscribed(String channel, boolean sharded, CompletableFuture<Void> answer) {}
 
         final List<Subscribed> subscribed = new ArrayList<>();
         final List<String> unsubscribed = new ArrayList<>();
         final List<CompletableFuture<Void>> pings = new ArrayList<>();
         PushConnection.@Nullable Listener listener;
-        /** What the next listener meets, or the next subscription. */
+        /** The exception for the next listener or subscription, or null. */
         @Nullable
         Throwable thrownAtListening;
 
@@ -264,7 +264,7 @@ final class StillDriver implements Driver {
             return pong;
         }
 
-        /** The last subscription that was asked for has begun. */
+        /** Confirms the last requested subscription. */
         Pushes begins() {
             subscribed.get(subscribed.size() - 1).answer.complete(null);
             return this;

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What is sent over a link, when nothing is heard on it, and how it begins; only the test advances the time. */
+/** Tests of the requests of a link, of its silence, and of its start; only the test advances the time. */
 @Tag("quick")
 @Timeout(120)
 @SuppressWarnings("FutureReturnValueIgnored") // the test sees the results at the driver
@@ -70,7 +70,7 @@ final class StillLinkTest {
 
     // ---- silence
 
-    /** Each kind of request begins the silence, and none prolongs it. */
+    /** Each kind of request starts the silence, and none prolongs it. */
     @Test
     void threeSecondsWithoutAnAnswerEndALink() {
         List<Consumer<Link>> requests = List.of(
@@ -121,7 +121,7 @@ final class StillLinkTest {
         assertThat(connection.open).isFalse();
     }
 
-    // ---- what leaves
+    // ---- requests that are sent
 
     @Test
     void anUnknownScriptLeavesByItsTextIfItIsStillWanted() {
@@ -228,7 +228,7 @@ final class StillLinkTest {
         assertThat(second.asked).isZero();
     }
 
-    /** What is heard on one of its connections says nothing of the other; a request may wait twice for replicas. */
+    /** An answer on one of its connections says nothing of the other; a request may wait twice for replicas. */
     @Test
     void theSilenceOfTheConnectionThatWaitsIsItsOwn() {
         StillDriver.Connection second = new StillDriver.Connection();
@@ -309,7 +309,7 @@ final class StillLinkTest {
         return new Handshake(driver, Expectation.SERVER, new RedisErrors("node"), runtime, ended::add).with(place);
     }
 
-    /** The driver may tell of a connection a moment before it takes commands. */
+    /** The driver may report a connection a moment before it accepts commands. */
     @Test
     void aConnectionThatTakesNoCommandYetIsAskedAgainTwentyTimes() {
         CompletableFuture<Link> link = handshake(HERE);
@@ -383,7 +383,7 @@ final class StillLinkTest {
         assertThat(ended).containsExactly(link.join());
     }
 
-    /** A connection whose calls leave together. */
+    /** A connection that sends calls together. */
     private record RedisConnectionThatJoins(RedisConnection real, RedisConnection.Joint joint)
             implements RedisConnection {
         @Override

@@ -21,9 +21,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/**
- * What one master for all keys is asked, left and followed for, by kind of deployment; only the test advances the time.
- */
+/** Tests of the topology with one master for all keys, by kind of deployment; only the test advances the time. */
 @Tag("quick")
 @Timeout(120)
 @SuppressWarnings("FutureReturnValueIgnored") // the test sees the results at the driver
@@ -59,7 +57,7 @@ final class StillMasterTest {
         return connection;
     }
 
-    /** The Sentinel that was asked last names this master. */
+    /** The Sentinel of the last question names this master. */
     private void names(String host) {
         StillDriver.Connection sentinel = new StillDriver.Connection();
         driver.asked.get(driver.asked.size() - 1).answer().complete(sentinel);

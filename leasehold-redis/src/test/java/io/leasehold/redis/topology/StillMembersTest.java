@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Which nodes of a Cluster are connected to, and whom the table names; only the test advances the time. */
+/** Tests of the connected nodes of a Cluster and of the masters in the table; only the test advances the time. */
 @Tag("quick")
 @Timeout(120)
 @SuppressWarnings("FutureReturnValueIgnored") // the test sees the results at the driver
@@ -112,7 +112,10 @@ final class StillMembersTest {
         assertThat(members.adopt(1, THREE)).isEmpty();
     }
 
-    /** All that answer know an earlier epoch alone: for a second the table is in doubt, and then the Cluster was made anew. */
+    /**
+     * All answering nodes know only an earlier epoch: for a second the table is in doubt, and then the Cluster counts
+     * as created anew.
+     */
     @Test
     void aTableOfAnEarlierEpochCountsOnceNobodyKnowsTheLaterOne() {
         members.adopt(table(5, "one", "two"));
@@ -223,7 +226,7 @@ final class StillMembersTest {
         assertThat(members.all()).hasSize(2);
     }
 
-    /** It is no guest: the table is expected to name it. */
+    /** It is not a guest, since the next table should name it. */
     @Test
     void whoIsSaidToBeTheMasterIsNoGuest() {
         members.adopt(table(5, "one", "two"));

@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * A node over connections without a server: which server a request goes to, what it counts as, and until when; only the
+ * Tests of a node over connections without a server: the routing of requests, their results, and their ends; only the
  * test advances the time.
  */
 @Tag("quick")
@@ -187,9 +187,9 @@ final class StillNodeTest {
         return (int) at.sent.stream().filter(words -> words.startsWith(begin)).count();
     }
 
-    // ---- which server
+    // ---- the routing
 
-    /** The silence is that of the server to which the request was led on. */
+    /** The silence belongs to the server to which the request was redirected. */
     @Test
     void aRequestWithoutAnAnswerIsThatOfTheServerThatWasAskedLast() {
         RedisNode node = cluster();
@@ -256,7 +256,7 @@ final class StillNodeTest {
                         second -> assertThat(second).startsWith("the node (master 2) is"));
     }
 
-    /** A Cluster has a life for each master, and each is looked at. */
+    /** A Cluster has a life for each master, and each is checked. */
     @Test
     void theConfigurationOfEachMasterIsThatOfItsLife() {
         Deployment where = Deployment.parse(StoreUri.parse("redis-cluster://one"));
@@ -290,7 +290,7 @@ final class StillNodeTest {
         assertThat(again).as("one that throws keeps the other from nothing").isNotCompletedExceptionally();
     }
 
-    // ---- until when, and what it counts as
+    // ---- ends and results
 
     @Test
     void whatAnOperatorAsksHasFiveSeconds() {
@@ -308,7 +308,10 @@ final class StillNodeTest {
         assertThat(leaks).isCompletedExceptionally();
     }
 
-    /** A driver that throws has sent the request or not; it is not under way any more, and its time limit is over. */
+    /**
+     * After the driver throws, the request may have been sent or not; it is no longer in flight, and its timer is
+     * cancelled.
+     */
     @Test
     void aRequestThatTheDriverThrowsBackIsAnsweredAtOnce() {
         RedisNode node = single(settings());
@@ -322,7 +325,7 @@ final class StillNodeTest {
                         .hasMessageContaining("made by the test");
             });
             assertThat(runtime.isDueWithin(LIMIT)).as("limits that are left").isFalse();
-            // As many as may be under way at once, and more.
+            // More than the maximum number of requests in flight.
             for (int i = 0; i < 9_000; i++) {
                 master.thrown = thrown;
                 release(node, LockName.of("x"));
@@ -344,7 +347,7 @@ final class StillNodeTest {
         }
     }
 
-    /** While its slot is being moved; what is not answered is repeated like what is refused. */
+    /** While its slot moves, unanswered requests are repeated like refused ones. */
     @Test
     void aReleaseDuringAMoveIsRepeatedHoweverTheRepetitionFails() {
         RedisNode node = single(settings());
@@ -375,9 +378,9 @@ final class StillNodeTest {
         assertThat(count(master, "release.lua")).isEqualTo(5);
     }
 
-    // ---- whose keys
+    // ---- keys
 
-    /** What would be the side key of another lock, also if it is not the first that is named. */
+    /** A name whose key would be the side key of another lock, even if it is not the first name. */
     @Test
     void ofSeveralNamesEachHasToHaveAKey() {
         RedisNode node = single(settings().keys(KeyLayout.of("*")));
@@ -412,7 +415,7 @@ final class StillNodeTest {
         assertThat(signals).containsExactly("wake x", "taken x", "handed x");
     }
 
-    /** And who is told is told of the key. */
+    /** The message also names the key. */
     @Test
     void whatWasTakenIsToldByTheKeyOfTheLock() {
         RedisNode node = single(settings());
@@ -426,7 +429,7 @@ final class StillNodeTest {
         assertThat(told(taken)).as("whether it could be told does not matter").isTrue();
     }
 
-    /** The signs of a life that is over: after the close nothing is told any more. */
+    /** After the close, the node reports nothing any more. */
     @Test
     void afterTheCloseNothingIsMadeOrRepeated() {
         RedisNode node = single(settings());

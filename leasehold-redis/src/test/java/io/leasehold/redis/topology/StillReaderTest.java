@@ -19,8 +19,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Which nodes are asked for the table of slots, for how long, and what is left of that; only the test advances the
- * time.
+ * Tests of the nodes that are asked for the slot table, of the time limits, and of leftover connections; only the test
+ * advances the time.
  */
 @Tag("quick")
 @Timeout(120)
@@ -102,7 +102,7 @@ final class StillReaderTest {
         assertThat(late.open).as("it is not waited for without end").isFalse();
     }
 
-    /** With the connection, whose credentials may never come. */
+    /** The limit includes the connection, whose credentials may never arrive. */
     @Test
     void whoIsSilentIsLeftAfterSixSecondsAndNamed() {
         CompletableFuture<SlotTable> table = reader.first(List.of(ONE, TWO), SlotTable.empty());
@@ -187,7 +187,7 @@ final class StillReaderTest {
         assertThat(master(alone)).isEqualTo("two:6379");
     }
 
-    /** The linked node's earlier view counts where the others say nothing. */
+    /** The linked node's earlier view counts if the others do not answer. */
     @Test
     void anEarlierViewIsAllThatIsKnownWhereTheOthersAreAbsent() {
         StillDriver.Connection linked = new StillDriver.Connection();

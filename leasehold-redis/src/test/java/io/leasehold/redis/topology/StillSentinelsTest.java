@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Whom Sentinels name, and when they are asked; only the test advances the time. */
+/** Tests of the master that Sentinels name and of the times of the questions; only the test advances the time. */
 @Tag("quick")
 @Timeout(120)
 final class StillSentinelsTest {
@@ -30,7 +30,7 @@ final class StillSentinelsTest {
     private static final Duration GRACE = Duration.ofMillis(300);
     private static final Duration ANSWER = Duration.ofSeconds(2);
     private static final Duration NANO = Duration.ofNanos(1);
-    /** The first pause at most, and at least half of it. */
+    /** The upper bound of the first pause; the lower bound is half of it. */
     private static final Duration PAUSE = Duration.ofMillis(80);
 
     private final SteppedRuntime runtime = new SteppedRuntime(new SystemLockRuntime());
@@ -65,7 +65,7 @@ final class StillSentinelsTest {
         names(sentinel, host, "name", "shop", "config-epoch", Long.toString(epoch));
     }
 
-    /** The two that were asked last name this master. */
+    /** The two Sentinels of the last question name this master. */
     private void bothName(String host) {
         int last = driver.asked.size();
         names(connected(last - 2), host, 5);
@@ -169,7 +169,7 @@ final class StillSentinelsTest {
                 .hasMessageContaining("Sentinel b:26379 cannot be reached: reset");
     }
 
-    /** The first reason is the cause, and what is the same is said once. */
+    /** The first reason is the cause, and equal reasons appear once. */
     @Test
     void whereNobodyHasAnsweredThatIsSaidWithItsReasons() {
         List<@Nullable Throwable> causes = new ArrayList<>();
@@ -192,7 +192,7 @@ final class StillSentinelsTest {
         assertThat(causes).containsExactly(null, first);
     }
 
-    // ---- when they are asked
+    // ---- the times of the questions
 
     @Test
     void whoeverAsksDuringAQuestionOrItsPauseIsAnsweredByOneMore() {
@@ -239,7 +239,7 @@ final class StillSentinelsTest {
         assertThat(questions()).as("it begins anew").isEqualTo(7);
     }
 
-    /** Whatever comes of an answer, the next question does not depend on it. */
+    /** The next question must not depend on the processing of an answer. */
     @Test
     void aQuestionThatCameToNothingIsNotTheLast() {
         thrown = new IllegalStateException("closed");
@@ -306,7 +306,7 @@ final class StillSentinelsTest {
         assertThat(questions()).as("one for both").isEqualTo(2);
     }
 
-    /** It may have told of a switch while nobody listened. */
+    /** The Sentinel may have reported a switch while the client did not listen. */
     @Test
     void afterASubscriptionThatEndedTheyAreAsked() {
         List<StillDriver.Pushes> watches = watched();

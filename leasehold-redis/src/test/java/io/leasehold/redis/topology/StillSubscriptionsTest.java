@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * When a subscription is tried for, ends and is made again, and how its peer's silence is noticed; only the test
+ * Tests of the tries, ends and repetitions of a subscription, and of the detection of a silent peer; only the test
  * advances the time.
  */
 @Tag("quick")
@@ -143,7 +143,7 @@ final class StillSubscriptionsTest {
         assertThat(tries()).as("it has begun meanwhile").isEqualTo(11);
     }
 
-    /** The provider of the credentials may never answer; what comes later is ended. */
+    /** The provider of the credentials may never answer; a later connection is closed. */
     @Test
     void aConnectionThatDoesNotComeIsTriedAgain() {
         CompletableFuture<Boolean> started = subscriptions.started("");
@@ -157,7 +157,7 @@ final class StillSubscriptionsTest {
         assertThat(tries()).isEqualTo(2);
     }
 
-    /** As of a process that is frozen. */
+    /** As with a frozen process. */
     @Test
     void aSubscriptionThatIsNotAnsweredWithinASecondIsMadeAnew() {
         subscriptions.started("");

@@ -20,8 +20,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * What throws in place of an answer, an {@link Error} as well, has failed, and ends no duty; only the test advances the
- * time.
+ * Tests that a call that throws in place of an answer, even an {@link Error}, counts as failed and ends no duty; only
+ * the test advances the time.
  */
 @Tag("quick")
 @Timeout(120)
@@ -81,7 +81,7 @@ final class StillThrowsTest {
         }
     }
 
-    /** The first question of a connection, behind which the others wait. */
+    /** The first command of a connection, for which the others wait. */
     @Test
     void aLinkWhoseFirstQuestionIsThrownBackIsEndedAndTriedAgain() {
         Connections connections =
@@ -129,7 +129,7 @@ final class StillThrowsTest {
         assertThat(subscriptions.isLive("")).isTrue();
     }
 
-    /** Else those that subscribe to a channel of it would wait without end. */
+    /** Otherwise callers that subscribe to one of its channels would wait forever. */
     @Test
     void aNodeWhosePushesCannotBeListenedToIsLost() {
         for (Throwable thrown : THROWN) {
@@ -156,7 +156,7 @@ final class StillThrowsTest {
         }
     }
 
-    // ---- who names the master
+    // ---- the naming of the master
 
     @Test
     void aClientThatThrowsNamesNobodyAndIsLookedAtAgain() {
@@ -187,7 +187,7 @@ final class StillThrowsTest {
         }
     }
 
-    /** A listener that throws keeps nobody from being told the next time. */
+    /** After a listener throws, the next notification still reaches all listeners. */
     @Test
     void aListenerThatThrowsIsToldTheNextMasterToo() {
         List<String> named = new ArrayList<>();
@@ -209,7 +209,7 @@ final class StillThrowsTest {
 
     // ---- the table of a Cluster
 
-    /** A look that a driver throws out of is followed by the next one. */
+    /** After the driver throws in a reading, the next reading follows. */
     @Test
     void aLookAtTheTableThatIsThrownBackIsNotTheLast() {
         Deployment where = Deployment.parse(StoreUri.parse("redis-cluster://one"));
@@ -230,7 +230,7 @@ final class StillThrowsTest {
             topology.look();
             runtime.advance(Duration.ofMillis(1));
             master.questions.clear();
-            // Two looks, each with its limit and that of a visit to the others.
+            // Two readings, each with its limit and that of a visit to the other nodes.
             runtime.advance(Duration.ofSeconds(20));
             assertThat(master.asked - before).as("it is asked again").isGreaterThan(2);
             master.questions.clear();

@@ -16,8 +16,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Who is told of links and subscriptions: with no lock held, each for itself, and each of several. A listener may ask for anything, and what
- * one that waits does with its future is its own affair.
+ * Tests of the notifications about links and subscriptions: without a held monitor, independent of each other, and for
+ * each of several listeners. A listener may call any method, and a caller may do anything with its future.
  */
 @Tag("quick")
 @Timeout(120)
@@ -62,7 +62,7 @@ final class StillToldTest {
                 "one", List.of(List.of(0L, 16_383L, List.of(master, 6379L, "id"))), "cluster_current_epoch:" + epoch));
     }
 
-    // ---- with no lock held
+    // ---- without a held monitor
 
     @Test
     void theEndOfALinkAndTheNextOneAreToldWithNoLockHeld() {
@@ -113,9 +113,9 @@ final class StillToldTest {
         assertThat(told).containsExactly("refused", "look");
     }
 
-    // ---- each for itself
+    // ---- independent of each other
 
-    /** As a request does that has no more time. */
+    /** As a request whose time is over does. */
     @Test
     void whoGivesUpTheWaitForALinkKeepsNobodyFromIt() {
         CompletableFuture<Link> first = connections.next();
@@ -127,7 +127,7 @@ final class StillToldTest {
         assertThat(second.join()).isSameAs(connections.current());
     }
 
-    /** As a request does whose half time is over: the others are told how it is, and what was made at first was not made again. */
+    /** As a request does after half of its time: the others get the result, and no second subscription was made. */
     @Test
     void whoGivesUpTheWaitForASubscriptionSaysNothingToOthers() {
         subscriptions.onResubscribed(() -> told("again"));
@@ -156,7 +156,7 @@ final class StillToldTest {
         assertThat(told).isEmpty();
     }
 
-    // ---- each of several
+    // ---- for each of several
 
     @Test
     void theCloseIsToldToAllThatWaitForAChannel() {
@@ -219,7 +219,7 @@ final class StillToldTest {
                 .containsExactlyInAnyOrder("two", "three");
     }
 
-    /** What is pushed at two masters comes to one listener, and a master that nobody listens at any more is left. */
+    /** Pushes of two masters reach one listener, and the client leaves a master without listeners. */
     @Test
     void allMastersThatTheTableDoesNotNameAnyMoreAreLeft() {
         String info = StillDriver.MASTER.replace("cluster_enabled:0", "cluster_enabled:1");

@@ -18,7 +18,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Where the channel of each slot of a Cluster is listened to, and for how long; only the test advances the time. */
+/**
+ * Tests of the subscription to the channel of each slot of a Cluster: its master and its duration; only the test
+ * advances the time.
+ */
 @Tag("quick")
 @Timeout(120)
 @SuppressWarnings("FutureReturnValueIgnored") // the test sees the results at the driver
@@ -27,7 +30,7 @@ final class StillWakeUpsTest {
     private static final Duration FIRST_RETRY = Duration.ofMillis(10);
     private static final Duration IDLE = Duration.ofMinutes(10);
     private static final Duration NANO = Duration.ofNanos(1);
-    /** Of slots 0, 1 and the last one. */
+    /** Keys of slots 0, 1 and the last one. */
     private static final String LOW = "lock:{" + SlotTags.of(0) + "}";
 
     private static final String NEAR = "lock:{" + SlotTags.of(1) + "}";
@@ -59,7 +62,7 @@ final class StillWakeUpsTest {
         runtime.close();
     }
 
-    /** Who serves the lower and the upper half; nobody where it is empty. */
+    /** Sets the masters of the lower and the upper half; an empty text means none. */
     private void serves(long epoch, String low, String high) {
         List<Object> ranges = new ArrayList<>();
         if (!low.isEmpty()) {
@@ -169,7 +172,7 @@ final class StillWakeUpsTest {
         assertThat(two.subscribed).hasSize(1);
     }
 
-    /** The end may be told between the answer and the look at it. */
+    /** The end may be reported between the answer and its check. */
     @Test
     void whatBeginsOnAConnectionThatHasEndedIsMadeAgain() {
         CompletableFuture<Boolean> started = wakeUps.started(LOW);
@@ -264,7 +267,7 @@ final class StillWakeUpsTest {
         driver.pushes().begins();
         assertThat(wakeUps.isLive(LOW)).isTrue();
         assertThat(resubscribed).hasValue(1);
-        // The end at the former master is no end.
+        // The end at the former master does not count.
         one.listener.unsubscribed(wakeUps.channel(LOW));
         assertThat(wakeUps.isLive(LOW)).isTrue();
     }
@@ -284,7 +287,7 @@ final class StillWakeUpsTest {
         assertThat(wakeUps.isLive(LOW)).isTrue();
     }
 
-    // ---- what nobody needs
+    // ---- unused channels
 
     @Test
     void aChannelIsGivenUpTenMinutesAfterTheLastQuestion() {
@@ -312,7 +315,7 @@ final class StillWakeUpsTest {
         assertThat(runtime.isDueWithin(IDLE)).isTrue();
     }
 
-    /** Who waits is told over it without asking again. */
+    /** The waiter relies on the channel without a new request. */
     @Test
     void aChannelIsKeptForAsLongAsThePlaceOfAWaiter() {
         StillDriver.Pushes one = listening(LOW);

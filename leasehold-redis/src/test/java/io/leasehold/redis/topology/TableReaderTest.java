@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Which of the views of several nodes is taken for the table, and how long the others are waited for. */
+/** Tests of the choice between the views of several nodes and of the wait for the others. */
 @Tag("quick")
 @Timeout(120)
 final class TableReaderTest {
@@ -40,7 +40,7 @@ final class TableReaderTest {
         runtime.close();
     }
 
-    /** A node that says that it serves so many slots, the first ones. */
+    /** A node that claims to serve this number of slots, starting with the first. */
     private ScriptedRedis node(long epoch, int served) throws Exception {
         ScriptedRedis made = new ScriptedRedis().is("role:master", "cluster_enabled:1");
         nodes.add(made);
@@ -98,7 +98,7 @@ final class TableReaderTest {
         }
     }
 
-    /** They get 100 ms once one has answered that knows as much as we do. */
+    /** The other nodes get 100 ms after one has answered that knows as much as the client. */
     @Test
     void aNodeThatIsSilentIsNotWaitedFor() throws Exception {
         SlotTable known = known(5);
