@@ -96,7 +96,7 @@ class RedisAccessTest {
                     out.flush();
                     client.getInputStream().readAllBytes();
                 } catch (IOException clientWentAway) {
-                    // This client may connect.
+                    // The client may disconnect.
                 }
             });
             answering.setDaemon(true);
