@@ -59,7 +59,7 @@ public final class BundledBinaries {
                 // The behaviour of the program depends on its file name.
                 Files.createSymbolicLink(link, program.toRealPath());
             } catch (FileAlreadyExistsException e) {
-                // made before, or by a test class beside this one
+                // made earlier, or by a concurrent test class
             }
             return RedisBinary.at(link);
         } catch (IOException e) {

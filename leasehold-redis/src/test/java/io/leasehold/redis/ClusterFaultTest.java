@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.Timeout;
 
-/** Slots that move under held and awaited locks, and masters that are replaced. */
+/** Tests of slots that move under held and awaited locks, and of replaced masters. */
 @Timeout(180)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 @Tag("full")

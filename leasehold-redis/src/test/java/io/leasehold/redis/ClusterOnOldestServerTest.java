@@ -18,7 +18,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A Cluster of the oldest supported servers, which have no sharded channels: waiters are woken over plain ones. */
+/**
+ * Tests of a Cluster of the oldest supported servers, which have no sharded channels: waiters are woken over plain
+ * channels.
+ */
 @Timeout(120)
 @Tag("full")
 final class ClusterOnOldestServerTest {

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The subscriptions of waiters of a Cluster: each is made again, and none is tried for without measure. */
+/** Tests of the subscriptions of a Cluster's waiters: each is made again, with a bounded number of tries. */
 @Tag("full")
 @Timeout(180)
 final class ClusterSubscriptionsTest {
@@ -46,7 +46,7 @@ final class ClusterSubscriptionsTest {
         return holds(() -> !server.call("PUBSUB", "SHARDCHANNELS").isBlank());
     }
 
-    /** A node that has just come back refuses for a while. */
+    /** Returns false if the check throws: a node that has just come back refuses requests for a while. */
     private static boolean holds(BooleanSupplier condition) {
         try {
             return condition.getAsBoolean();
@@ -67,7 +67,7 @@ final class ClusterSubscriptionsTest {
             until("it is subscribed", () -> isSubscribed(master));
             for (int i = 0; i < 4; i++) {
                 master.kill();
-                // Long enough for tries to connect that are refused.
+                // This is long enough for refused tries to connect.
                 TimeUnit.MILLISECONDS.sleep(700);
                 master.restart();
                 until("it is subscribed again, time " + i, () -> isSubscribed(master));

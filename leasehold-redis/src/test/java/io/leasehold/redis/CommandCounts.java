@@ -5,7 +5,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** How often a server has carried out each command, and how many connections were made to it: without what asking that costs itself. */
+/**
+ * The number of executions of each command at a server and the number of its connections, without the cost of this
+ * query itself.
+ */
 record CommandCounts(Map<String, Long> calls, long connections) {
 
     private static final String CALLS = "cmdstat_";
@@ -30,7 +33,7 @@ record CommandCounts(Map<String, Long> calls, long connections) {
         return calls.getOrDefault(command, 0L);
     }
 
-    /** The commands that have come since, without this question. */
+    /** The commands since the earlier counts, without this query. */
     CommandCounts since(CommandCounts before) {
         Map<String, Long> more = new TreeMap<>();
         calls.forEach((command, count) -> {
@@ -42,7 +45,7 @@ record CommandCounts(Map<String, Long> calls, long connections) {
         return new CommandCounts(more, connections - before.connections - 1);
     }
 
-    /** Counts the commands that come to each of these servers meanwhile. */
+    /** Counts the commands that each of these servers executes during an action. */
     static List<CommandCounts> during(List<RedisServer> servers, Runnable meanwhile) {
         List<CommandCounts> before = servers.stream().map(CommandCounts::of).toList();
         meanwhile.run();

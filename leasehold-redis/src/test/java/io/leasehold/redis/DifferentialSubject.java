@@ -10,7 +10,7 @@ import io.leasehold.spi.StoreSignals;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** One of the two that {@link NodeDifferentialTest} compares, and what it has told its waiters. */
+/** One of the two subjects that {@link NodeDifferentialTest} compares, with its messages to waiters. */
 final class DifferentialSubject implements AutoCloseable {
     final LockNode node;
     final Map<String, HandOver> handed = new ConcurrentHashMap<>();

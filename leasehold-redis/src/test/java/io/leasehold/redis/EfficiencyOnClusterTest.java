@@ -62,7 +62,7 @@ final class EfficiencyOnClusterTest {
         }
     }
 
-    /** Tests what a full client keeps and looks for beside its locks. */
+    /** Tests the records and the searches of a full client in addition to its locks. */
     @Test
     void whileASlotMovesLeaksAreLookedFor() throws InterruptedException {
         try (TopologyBench bench = new TopologyBench()) {

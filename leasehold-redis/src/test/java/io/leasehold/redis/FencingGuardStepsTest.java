@@ -11,7 +11,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Tests the script of the guard of a value, its keys, and how the answer is read; the test is the runner. */
+/** Tests of the script of a value's guard, of its keys, and of reading its answers; the test is the runner. */
 @Tag("quick")
 final class FencingGuardStepsTest {
 
@@ -56,7 +56,7 @@ final class FencingGuardStepsTest {
         assertThat(told).hasSize(4).containsOnly(new Admission.Rejected("k", 7, 12));
     }
 
-    /** Both are in one slot, whatever tag the key has. */
+    /** Both are in one slot with any tag of the key. */
     @Test
     void theTokenStandsBesideItsValue() {
         guard.admit("plain", 1);

@@ -10,7 +10,7 @@ import io.leasehold.servers.ServerUnavailableException;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
-/** Real groups of servers; a machine without the binaries skips the test that asks, visibly. */
+/** Real groups of servers. A machine without the binaries visibly skips the test. */
 final class Groups {
 
     private Groups() {}

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What a server carries out for a lock that goes from one process to another, told by its own counts. */
+/** Tests of the commands that a server executes for a hand-over between processes, by the server's own counts. */
 @Timeout(120)
 @Tag("quick")
 final class HandOverCommandsTest {
@@ -27,12 +27,14 @@ final class HandOverCommandsTest {
     private static final int ROUNDS = 20;
     private static final String KEY = "lock:{hot}";
 
-    /** A client that holds for a second writes a record of itself, which is no part of this: here it may not. */
+    /**
+     * A client that holds a lock for a second writes a record, which is not part of this test: here it has no right to.
+     */
     @RegisterExtension
     static final RedisUnderTest SERVER =
             new RedisUnderTest(b -> b.user("app", "on >secret resetchannels ~lock:{* &lock:wake:* +@all"));
 
-    /** Nobody asks again by itself meanwhile. */
+    /** Creates a client whose waiters do not retry by themselves during the test. */
     private static LockClient client() {
         return Leasehold.builder()
                 .store("redis://app:secret@127.0.0.1:" + SERVER.server().port())
@@ -40,7 +42,7 @@ final class HandOverCommandsTest {
                 .connect();
     }
 
-    /** Its own commands, and the questions of this test, are not the scripts'. */
+    /** The number of commands of the scripts, without other commands and the requests of this test. */
     private static long ofScripts(CommandCounts counts) {
         return counts.calls().entrySet().stream()
                 .filter(count -> !List.of("evalsha", "eval", "ping", "get", "info", "auth", "subscribe")
@@ -65,7 +67,7 @@ final class HandOverCommandsTest {
                 rounds.addAll(CommandCounts.during(List.of(SERVER.server()), () -> handOver(next, held)));
             }
             held[0].close();
-            // A waiter that is told before its request was answered asks once more: not in every round.
+            // A waiter that is woken before its request was answered retries once, but not in every round.
             CommandCounts plain = rounds.stream()
                     .min(Comparator.comparingLong(HandOverCommandsTest::ofScripts))
                     .orElseThrow();

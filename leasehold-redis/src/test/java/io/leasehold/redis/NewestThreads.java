@@ -1,6 +1,9 @@
 package io.leasehold.redis;
 
-/** The newest kind of thread that the running JDK has: virtual from 21 on. This project is compiled for 17, which has none. */
+/**
+ * The newest kind of thread of the running JDK: virtual from 21 on. This project is compiled for 17, which has no
+ * virtual threads.
+ */
 final class NewestThreads {
 
     private NewestThreads() {}

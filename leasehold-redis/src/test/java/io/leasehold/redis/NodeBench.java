@@ -23,7 +23,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 
-/** A node with its verbs as plain calls, and what it signals. */
+/** A node with its verbs as plain calls, and its signals. */
 final class NodeBench implements AutoCloseable {
 
     static final LockName NAME = LockName.exactly("order:1");
@@ -91,7 +91,7 @@ final class NodeBench implements AutoCloseable {
 
     NodeReply acquireWaiting(OwnerToken owner) {
         AcquireRequest request = request(owner).waiting(TimeUnit.SECONDS.toNanos(60));
-        // Beats what the test has proposed in the same millisecond.
+        // Exceeds the earlier proposals of the test in the same millisecond.
         return answer(node.acquire(new Ballot(request, candidate() + 1_000_000, 1)));
     }
 

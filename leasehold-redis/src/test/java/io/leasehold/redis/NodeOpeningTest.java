@@ -59,7 +59,7 @@ final class NodeOpeningTest {
         assertThat(outcome(true, null).isCutOff()).isFalse();
     }
 
-    /** Its threads would stay: nobody else knows the driver. */
+    /** Otherwise its threads would stay, since no other object knows the driver. */
     @Test
     void anOpeningThatCannotEvenBeginEndsItsDriver() {
         LockRuntime runtime = new SystemLockRuntime();
@@ -79,7 +79,7 @@ final class NodeOpeningTest {
         runtime.close();
     }
 
-    /** The wait is the runtime's, and what limits its time does not stay behind. */
+    /** The runtime performs the wait, and no timer stays behind. */
     @Test
     void anOpeningIsWaitedForByTheRuntime() {
         WatchedRuntime watched = new WatchedRuntime(new SystemLockRuntime(), delay -> true);
@@ -118,7 +118,7 @@ final class NodeOpeningTest {
         watched.close();
     }
 
-    /** A member of a set looks at it again and again: it fails where there is nobody to ask, and throws nothing. */
+    /** A member of a set reads it repeatedly: the future fails if no server is connected, and nothing is thrown. */
     @Test
     void whereNoServerIsConnectedTheLookFails() throws Exception {
         LockRuntime runtime = new SystemLockRuntime();

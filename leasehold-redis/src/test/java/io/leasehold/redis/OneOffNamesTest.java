@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Names that are used once, such as those of orders, leave nothing at the server. */
+/** Tests that names that are used once, such as those of orders, leave nothing at the server. */
 @Tag("full")
 class OneOffNamesTest {
 
@@ -32,7 +32,7 @@ class OneOffNamesTest {
         try (LockClient locks = Leasehold.connect(SERVER.server().uri())) {
             use(locks, NAMES);
 
-            // A client that has held something for a second has a record, too, which a slow run of this test meets.
+            // A client that holds a lock for a second also has a record, which appears in a slow run of this test.
             Long others = SERVER.redis()
                     .eval(
                             "local others = 0 for _, key in ipairs(redis.call('KEYS', '*')) do"

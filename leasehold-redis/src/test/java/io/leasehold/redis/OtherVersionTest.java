@@ -23,8 +23,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * A queue that clients of another version of the wire format stand in: requests are refused with both versions, locks stay exclusive and can be
- * released, and the queue is left alone.
+ * Tests of a queue with clients of another version of the wire format. Requests are refused with both versions in the
+ * message, locks stay exclusive and can be released, and the queue is not changed.
  */
 @Timeout(180)
 @Tag("full")
@@ -33,7 +33,7 @@ final class OtherVersionTest {
     private static final String NAME = "shared";
     private static final String QUEUED = "lock:{shared}:queued";
 
-    /** As clients of version 1 write it. */
+    /** The version that clients of version 1 write. */
     private static final String THEIRS = "1";
 
     private static void isRefused(ThrowingCallable request) {
@@ -45,15 +45,15 @@ final class OtherVersionTest {
                 .hasMessageContaining("wire format 2");
     }
 
-    /** @param server where the lock is */
+    /** @param server the server of the lock */
     private static void isToldAndLeftAlone(String uri, Supplier<RedisServer> server) throws Exception {
         try (TopologyBench bench = new TopologyBench()) {
             LockClient client = bench.client(uri);
             Lease lease = client.named(NAME).acquire();
             server.get().call("SET", QUEUED, THEIRS, "PX", "600000");
 
-            // Each by a client of its own: an attempt that has told its caller stands in its client's line for a moment
-            // more, and a request behind it without patience is told at once that the lock is busy.
+            // Each attempt has its own client: an attempt that has answered its caller stays in its client's line for a
+            // moment, and a request without patience behind it gets "busy" at once.
             Supplier<DistributedLock> lock = () -> bench.client(uri).named(NAME);
             isRefused(() -> lock.get().attempt(Duration.ofSeconds(30)).orElseThrow());
             isRefused(() -> lock.get().tryAcquire(Duration.ZERO));
@@ -66,7 +66,7 @@ final class OtherVersionTest {
                     .tryAcquire(Duration.ZERO));
 
             assertThat(server.get().call("GET", QUEUED)).isEqualTo(THEIRS);
-            // It goes with its last waiter; or an operator deletes what nobody waits in.
+            // The queue disappears with its last waiter, or an operator deletes a queue without waiters.
             server.get().call("DEL", QUEUED);
             try (Lease next = lock.get().acquire()) {
                 assertThat(next.fencingToken()).isGreaterThan(lease.fencingToken());
@@ -91,8 +91,8 @@ final class OtherVersionTest {
     @Test
     void behindSentinels() throws Exception {
         try (RedisSentinelGroup group = Groups.sentinel(1, member -> member)) {
-            // On a busy machine a second is nothing, and what is asked without patience meets a fail-over as an error
-            // of its own.
+            // On a busy machine a second is too short, and a request without patience fails with a separate error in a
+            // fail-over.
             for (RedisSentinel sentinel : group.sentinels()) {
                 sentinel.call("SENTINEL", "SET", RedisSentinelGroup.MASTER_NAME, "down-after-milliseconds", "60000");
             }

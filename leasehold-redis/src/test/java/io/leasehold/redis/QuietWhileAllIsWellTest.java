@@ -25,8 +25,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * A client that holds a lock and waits for another asks its servers for nothing but what a span of time brings, also after all its
- * connections have ended and were made again: what a fault has set going ends with it.
+ * Tests that a client that holds a lock and waits for another sends only its regular requests, even after all its
+ * connections have ended and were made again: activity that a fault starts also ends.
  */
 @Tag("full")
 @Timeout(180)
@@ -35,7 +35,7 @@ final class QuietWhileAllIsWellTest {
     private static final Duration LONG = Duration.ofMinutes(10);
     private static final Duration SPAN = Duration.ofSeconds(4);
 
-    /** Ended before their servers are. */
+    /** The clients, which are closed before their servers. */
     private record Clients(List<LockClient> all) implements AutoCloseable {
         Clients() {
             this(new ArrayList<>());
@@ -57,7 +57,7 @@ final class QuietWhileAllIsWellTest {
         return client.named(name).with(options -> options.ttl(LONG).recheck(LONG));
     }
 
-    /** Of one span without anything else, so that a slow machine has the time it needs to come to rest. */
+    /** Waits for one interval without other requests, so that a slow machine has time to settle. */
     private static void comesToRest(List<RedisServer> servers, Map<String, Long> most) {
         AtomicReference<List<CommandCounts>> last = new AtomicReference<>();
         try {
@@ -87,7 +87,7 @@ final class QuietWhileAllIsWellTest {
                 >= listeners;
     }
 
-    /** A ping each 5 s for each subscription, and each 5 s the record of each client that holds. */
+    /** Every 5 s a ping for each subscription, and every 5 s the record of each client with a hold. */
     private static final Map<String, Long> OF_A_SPAN = Map.of("ping", 4L, "set", 2L);
 
     private static void aHolderAndAWaiterAreQuiet(String uri, RedisServer server, Map<String, Long> most)
@@ -107,7 +107,7 @@ final class QuietWhileAllIsWellTest {
         }
     }
 
-    /** All connections end; so many subscriptions are made again. */
+    /** Ends all connections and waits until this number of subscriptions is made again. */
     private static void endsAndBeginsAnew(List<RedisServer> servers, String command, int subscriptions) {
         long before = calls(servers, command);
         servers.forEach(QuietWhileAllIsWellTest::endConnections);
@@ -136,7 +136,7 @@ final class QuietWhileAllIsWellTest {
         }
     }
 
-    /** Sentinels ask the master themselves; so what counts here is what comes to them. */
+    /** Sentinels themselves send requests to the master, so this test counts the requests to the Sentinels. */
     @Test
     void atSentinels() throws Exception {
         List<TcpProxy> proxies = new ArrayList<>();
@@ -185,7 +185,7 @@ final class QuietWhileAllIsWellTest {
         });
     }
 
-    /** The table is read each 10 s, at each master. */
+    /** The table is read every 10 s, at each master. */
     @Test
     void atACluster() throws Exception {
         Map<String, Long> most = Map.of("ping", 4L, "set", 2L, "cluster|slots", 2L, "cluster|info", 2L);

@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests of access: clients that may connect, messages to those that may not, and the guarantees found. */
+/** Tests of access: clients that may connect, messages for clients that may not, and the resulting guarantees. */
 @Tag("quick")
 class RedisAccessTest {
 
@@ -96,7 +96,7 @@ class RedisAccessTest {
                     out.flush();
                     client.getInputStream().readAllBytes();
                 } catch (IOException clientWentAway) {
-                    // It may.
+                    // The client may disconnect.
                 }
             });
             answering.setDaemon(true);
@@ -167,7 +167,7 @@ class RedisAccessTest {
                     .containsExactly(NAME);
             assertThat(NodeBench.answer(bench.node.admin().forceRelease(NAME, null)))
                     .isTrue();
-            // The driver offers to hear of maintenance when it connects, and goes on without.
+            // The driver requests maintenance notifications when it connects, and continues without them.
             assertThat(refusedObjects(server)).isSubsetOf("client", "client|maint_notifications");
         }
     }

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A server that answers slowly is not buried under requests. */
+/** Tests that a client does not overload a slow server with requests. */
 @Tag("full")
 class RedisBackPressureTest {
 

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** The ballots of one attempt at a real server, from its first request to its end. */
+/** Tests of the ballots of one attempt at a real server, from its first request to its end. */
 @Tag("quick")
 class RedisBallotTest {
 

@@ -7,7 +7,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
-/** The same Cluster passes the TCK over a client that the user brings along. */
+/** Tests that the same Cluster passes the TCK with the application's own client. */
 @Tag("full")
 final class RedisClusterClientTckTest extends RedisClusterTckTest {
 

@@ -25,7 +25,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** On a Cluster, where it matters: side keys are in the slot of their lock, whatever the template; plain locks find theirs. */
+/**
+ * Tests on a Cluster that side keys are in the slot of their lock with every template, and that plain locks find their
+ * keys.
+ */
 @Tag("full")
 class RedisClusterKeysTest {
 

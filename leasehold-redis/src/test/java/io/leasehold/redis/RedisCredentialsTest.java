@@ -303,7 +303,9 @@ final class RedisCredentialsTest {
         }
     }
 
-    /** Lettuce's own provider is asked at each connection as well; one that streams logs in again on open connections. */
+    /**
+     * Lettuce also asks its own provider at each connection; a streaming provider logs in again on open connections.
+     */
     @Test
     void theDriversOwnProviders() throws Exception {
         RedisClient client = reauthenticating();

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A Redis value that refuses older holders, on a real server. */
+/** Tests of a Redis value that refuses older holders, on a real server. */
 @Timeout(120)
 @Tag("quick")
 class RedisFencingGuardTest {
@@ -68,7 +68,7 @@ class RedisFencingGuardTest {
         assertThat(seen.stream().filter(admission -> !admission.isAdmitted())).hasSize(5);
     }
 
-    /** Also the token: a holder that could do nothing has not shut out those before it. */
+    /** The token is unchanged, too: a holder whose operation failed does not exclude earlier holders. */
     @Test
     void whatFailsChangesNothing() {
         guard.write("x", 5, "five");
@@ -123,7 +123,7 @@ class RedisFencingGuardTest {
         }
     }
 
-    /** Two keys, two fences: none of these keeps another out. */
+    /** Two keys have two fences: none of these affects another. */
     @Test
     void noTwoKeysShareAFence() {
         List<String> keys = List.of("x", "{x}", "{x}{x}", "{{x}}", "x{x}", "{x}x", "", "{}", "a{b", "{a{b}", "{a{b}}");
@@ -164,7 +164,10 @@ class RedisFencingGuardTest {
                 .withMessageContaining("EVAL");
     }
 
-    /** The holder stops for longer than its lease, a second one comes, and what the first one then sends is refused. */
+    /**
+     * The holder pauses for longer than its lease, a second one follows, and the guard then refuses the requests of the
+     * first.
+     */
     @Test
     void aPausedHolderIsRejected() throws InterruptedException {
         try (LockClient one = Leasehold.connect(REDIS.server().uri().toString());

@@ -73,8 +73,7 @@ class RedisInterruptsTest {
 
         NodeBench.until("no lock is left", () -> count("lock:*}") == 0);
         NodeBench.until("nobody waits", () -> count("lock:*:queued") == 0);
-        // What is left are fences and what clients that held for long tell of themselves, which expire; nobody renews
-        // anything.
+        // Only fences and the records of clients with long holds are left, which expire; no client renews anything.
         assertThat(SERVER.redis().dbsize()).isEqualTo(count("lock:*:fence") + count("lock:client:*"));
         assertThat(SERVER.redis().pubsubChannels("lock:wake:*")).hasSizeLessThanOrEqualTo(clients.length);
         long before = scriptCalls();

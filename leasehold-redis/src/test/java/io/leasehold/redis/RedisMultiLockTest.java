@@ -160,7 +160,10 @@ class RedisMultiLockTest {
         }
     }
 
-    /** As several locks are given back whose grant was not shown: over if all of them are, and repeated else. */
+    /**
+     * As with the release of several locks whose grant the caller did not get: it is over if all of them are released,
+     * else repeated.
+     */
     @ParameterizedTest
     @CsvSource({
         "HELD HELD,Released",

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Faults of networks and servers at a node; every test makes sure that its fault took place. */
+/** Tests of faults of networks and servers at a node; every test checks that its fault took place. */
 @Tag("quick")
 class RedisNodeFaultTest {
 
@@ -62,7 +62,7 @@ class RedisNodeFaultTest {
         until("the node is connected again", () -> bench.probe() instanceof NodeReply.Answered);
     }
 
-    /** How often the server has run scripts. */
+    /** The number of scripts that the server has run. */
     private long scriptRuns() {
         Matcher calls =
                 Pattern.compile("cmdstat_eval(?:sha)?:calls=(\\d+)").matcher(server.call("INFO", "commandstats"));

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** The cost of renewals at a real server, by its own count. */
+/** Tests of the cost of renewals at a real server, by its own counts. */
 @Tag("full")
 class RedisRenewalTest {
 
@@ -75,7 +75,8 @@ class RedisRenewalTest {
             assertThat(calls * LEASES).isLessThanOrEqualTo((long) MAX_CALLS_FOR_ALL * counted);
             assertThat(leases).allMatch(Lease::isValid);
 
-            // In parts: of more requests than a connection takes at once, the rest is released a moment later.
+            // Release in parts: with more requests than a connection accepts at once, the rest would be released a
+            // moment later.
             for (int from = 0; from < LEASES; from += 500) {
                 CompletableFuture.allOf(leases.subList(from, from + 500).stream()
                                 .map(Lease::releaseAsync)

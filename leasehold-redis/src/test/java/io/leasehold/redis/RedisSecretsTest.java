@@ -16,7 +16,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A password is nowhere to be read: not in a log at its finest level, an exception, a title of a process or thread. */
+/**
+ * Tests that a password appears nowhere: not in a log at debug level, in an exception, or in the title of a process or
+ * thread.
+ */
 @Tag("quick")
 class RedisSecretsTest {
 
@@ -42,7 +45,7 @@ class RedisSecretsTest {
                 .environment("MALFORMED", "redis://app:" + WRONG + at + "/nonumber")
                 .environment("UNKNOWN_PARAMETER", "redis://app:" + WRONG + at + "?password=" + WRONG)
                 .environment("RIGHT", "redis://app:" + RIGHT + at)
-                // At trace the driver prints every byte that it sends, which is said in the document.
+                // At trace level the driver prints every byte that it sends, as the document says.
                 .property("org.slf4j.simpleLogger.defaultLogLevel", "debug")
                 .start()) {
             child.awaitLine("holding", PATIENCE);
@@ -54,7 +57,7 @@ class RedisSecretsTest {
             seen.addAll(child.lines());
             seen.addAll(child.errorLines());
         }
-        // It did fail, it did log, and the titles were read.
+        // Check that it failed, that it logged, and that the titles were read.
         for (String failed :
                 List.of("WRONG_PASSWORD", "NOBODY", "DOWN", "NO_RIGHT", "MALFORMED", "UNKNOWN_PARAMETER")) {
             assertThat(seen).anyMatch(line -> line.startsWith(failed + " failed: "));

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The oldest server that is supported, Redis 6.2, passes the TCK too, with the rights that are documented. */
+/** Tests that the oldest supported server, Redis 6.2, passes the TCK with the documented rights. */
 @Tag("full")
 final class RedisTckOnOldestServerTest implements BackendTck, LockNodeTck, HandOverTck {
 

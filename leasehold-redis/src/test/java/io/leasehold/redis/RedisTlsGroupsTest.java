@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Groups that speak TLS everywhere: to clients, between their members, and to and from Sentinels. */
+/** Tests of groups with TLS everywhere: to clients, between their members, and to and from Sentinels. */
 @Timeout(180)
 @Tag("full")
 final class RedisTlsGroupsTest {

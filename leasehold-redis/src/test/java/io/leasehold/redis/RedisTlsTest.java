@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Connections over TLS: who vouches for the server, and that nobody else is believed. */
+/** Tests of connections over TLS: the trusted certificates of the server, and the refusal of all others. */
 @Tag("full")
 class RedisTlsTest {
 

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** A real server for one test class, emptied before each test; a machine without one skips the class visibly. */
+/** A real server for one test class, emptied before each test. A machine without a server visibly skips the class. */
 @Tag("quick")
 public final class RedisUnderTest implements BeforeAllCallback, BeforeEachCallback, AfterAllCallback {
 
@@ -32,7 +32,7 @@ public final class RedisUnderTest implements BeforeAllCallback, BeforeEachCallba
         this.configuration = configuration;
     }
 
-    /** Starts a server, or skips the test that asks. */
+    /** Starts a server, or skips the test. */
     public static RedisServer start(UnaryOperator<RedisServer.Builder> configuration) {
         try {
             return configuration.apply(RedisServer.builder()).start();

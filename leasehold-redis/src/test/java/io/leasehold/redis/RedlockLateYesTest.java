@@ -85,7 +85,7 @@ final class RedlockLateYesTest {
         return found;
     }
 
-    /** The number of keys that the server has deleted. */
+    /** The number of deletions at the server. */
     private static long deletions(RedisServer server) {
         return server.call("INFO", "commandstats")
                 .lines()

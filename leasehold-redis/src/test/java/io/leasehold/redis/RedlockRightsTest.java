@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The rights of one server are those of the members of a set, too. */
+/** Tests that the rights of one server are enough for the members of a set. */
 @Timeout(120)
 @Tag("full")
 final class RedlockRightsTest {

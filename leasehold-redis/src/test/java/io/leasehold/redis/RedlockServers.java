@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 
-/** A set of real servers, each behind a proxy, with generous time limits; a machine without servers skips the test. */
+/** A set of real servers, each behind a proxy, with generous time limits. A machine without servers skips the test. */
 final class RedlockServers implements AutoCloseable {
 
     private final List<RedisServer> servers = new ArrayList<>();
@@ -80,7 +80,7 @@ final class RedlockServers implements AutoCloseable {
         return uri.toString();
     }
 
-    /** As an operator does before a new set is used. */
+    /** Declares the set new, as an operator does before its first use. */
     void declareNew() {
         SystemLockRuntime runtime = new SystemLockRuntime();
         QuorumStore store = (QuorumStore) new RedlockStoreProvider().open(StoreUri.parse(uri()), runtime);

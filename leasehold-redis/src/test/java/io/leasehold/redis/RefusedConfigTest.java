@@ -27,7 +27,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Proxies and services refuse CONFIG in their own words, or end the connection: then what the server keeps is not known. */
+/**
+ * Tests of proxies and services that refuse CONFIG in their own words or close the connection: the durability of the
+ * server is then unknown.
+ */
 @Tag("full")
 @Timeout(60)
 final class RefusedConfigTest {
@@ -102,7 +105,7 @@ final class RefusedConfigTest {
         }
     }
 
-    /** A refusal that holds only for now is none: the question is to be asked again, by opening again. */
+    /** A temporary refusal does not count: the application must open the store again. */
     @Test
     void whatIsRefusedOnlyForNowIsNotBelieved() {
         for (String text :

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A JVM that gets a SIGTERM gives back what it holds, after its holders were told. */
+/** Tests that a JVM that gets a SIGTERM notifies its holders and then releases its locks. */
 @Tag("full")
 class ReleaseOnShutdownTest {
 
@@ -22,7 +22,7 @@ class ReleaseOnShutdownTest {
     @RegisterExtension
     static final RedisUnderTest SERVER = new RedisUnderTest();
 
-    /** Holds a lock in a thread that works until it is told, and another one for good. */
+    /** Holds a lock in a thread that works until its notification, and another lock permanently. */
     static final class HolderMain {
         private HolderMain() {}
 
@@ -43,7 +43,7 @@ class ReleaseOnShutdownTest {
             while (lease.isValid()) {
                 Thread.sleep(5);
             }
-            // What it is in the middle of takes a while.
+            // Its current step takes a while.
             Thread.sleep(300);
             System.out.println("DONE");
             lease.close();

@@ -10,14 +10,14 @@ import io.leasehold.spi.StoreUri;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-/** A client whose duties come sooner, and what a server has counted of them. */
+/** A client whose repeated duties run sooner, and the server's counts of them. */
 final class RepeatedDuties {
 
     private RepeatedDuties() {}
 
     static final Duration LONG = Duration.ofMinutes(10);
 
-    /** A duty put off for so long comes sooner, once the store is open, so that it is seen to come again. */
+    /** Timers with this delay or a longer one fire sooner after the opening, so that the test sees the duty repeat. */
     private static final long LATE_NANOS = TimeUnit.SECONDS.toNanos(5);
 
     private static final long SOONER_NANOS = TimeUnit.MILLISECONDS.toNanos(400);

@@ -4,7 +4,7 @@ import io.leasehold.servers.RedisServer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 
-/** The same on the oldest server that is supported, which words its refusals in its own way. */
+/** The same tests on the oldest supported server, which words its refusals differently. */
 @Timeout(180)
 @Tag("full")
 final class RightsOneByOneOnOldestServerTest extends RightsOneByOneTest {

@@ -8,7 +8,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;
 
-/** Does what may go wrong with URIs that hold passwords, and prints everything there is to print about it. */
+/** Performs operations that may fail with URIs that contain passwords, and prints all results. */
 public final class SecretsMain {
 
     private SecretsMain() {}

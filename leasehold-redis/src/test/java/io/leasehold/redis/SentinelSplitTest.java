@@ -23,14 +23,15 @@ import redis.clients.jedis.Jedis;
 import redis.clients.jedis.Protocol;
 
 /**
- * A split: the master and one client on one side, the Sentinels, the replica and the other client on the other. The master does
- * not let Sentinels and replica in, and the client's ways to the Sentinels swallow everything.
+ * Tests of a network partition: the master and one client on one side, the Sentinels, the replica and the other client
+ * on the other. The master refuses the Sentinels and the replica, and the client's connections to the Sentinels drop
+ * all data.
  */
 @Timeout(180)
 @Tag("quick")
 final class SentinelSplitTest {
 
-    /** As whom the members of a group and its Sentinels come to the master. */
+    /** The user as which the members of a group and its Sentinels connect to the master. */
     private static final String MEMBERS = "leasehold-launcher";
 
     @Test
@@ -75,7 +76,7 @@ final class SentinelSplitTest {
                 assertThat(cutOff.guarantees().exclusion()).isEqualTo(Guarantee.Exclusion.BEST_EFFORT);
 
                 admin.aclSetUser(MEMBERS, "on");
-                // Those that came meanwhile were not let in, and would stay so for a while.
+                // The connections of the meantime were refused and would stay so for a while.
                 admin.sendCommand(Protocol.Command.CLIENT, "KILL", "USER", "default");
                 ways.forEach(TcpProxy::heal);
                 HoldEnd end = lost.whenEnded().toCompletableFuture().get(60, TimeUnit.SECONDS);

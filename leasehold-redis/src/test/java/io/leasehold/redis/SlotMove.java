@@ -3,10 +3,10 @@ package io.leasehold.redis;
 import io.leasehold.servers.RedisCluster;
 import io.leasehold.servers.RedisServer;
 
-/** A move of one slot from the master that has it to another, step by step, as redis-cli does it. */
+/** A move of one slot from its master to another one, step by step, as redis-cli does it. */
 record SlotMove(int slot, RedisServer from, RedisServer to) {
 
-    /** Away from where the slot of a key was at the start of the Cluster. */
+    /** A move of the slot of a key away from its first master. */
     static SlotMove of(RedisCluster cluster, String key) {
         int slot = Integer.parseInt(cluster.nodes().get(0).call("CLUSTER", "KEYSLOT", key));
         RedisServer from = cluster.masterOf(slot);
@@ -36,7 +36,7 @@ record SlotMove(int slot, RedisServer from, RedisServer to) {
         from.call("CLUSTER", "SETSLOT", "" + slot, "NODE", to.call("CLUSTER", "MYID"));
     }
 
-    /** Brings it back, so that the next test finds the slots where they were. */
+    /** Moves the slot back, so that the next test finds the original slots. */
     void undo() {
         SlotMove back = new SlotMove(slot, to, from);
         back.begin();

@@ -292,7 +292,7 @@ final class StoreOpeningTest {
         return log.toString(StandardCharsets.UTF_8);
     }
 
-    /** Whichever way it is opened; what it is sure to keep is not spoken of. */
+    /** For each way to open it; the log does not mention a server that evicts nothing. */
     @Test
     void whereHeldLocksMayBeDroppedThatIsSaid() throws Throwable {
         String evicts = "has maxmemory-policy allkeys-lru: it may drop held locks when its memory is full";
@@ -352,7 +352,7 @@ final class StoreOpeningTest {
         });
     }
 
-    /** A member is asked as what it was declared to be, and one that may drop locks votes where that was known from the start. */
+    /** A member is treated as declared, and a member that may drop locks votes if that was known at the opening. */
     @Test
     void aMemberVotesAsWhatItWasFoundToBe() throws Exception {
         List<String> durable = new CopyOnWriteArrayList<>();
@@ -369,7 +369,7 @@ final class StoreOpeningTest {
         leavesNothing();
     }
 
-    /** The set has promised more than a server keeps that was set so later. */
+    /** The set has promised more than a server keeps whose settings change later. */
     @Test
     void aMemberThatBeginsToDropLocksDoesNotVote() throws Exception {
         List<ScriptedRedis> members = List.of(server(), server(), server());
@@ -409,7 +409,7 @@ final class StoreOpeningTest {
         leavesNothing();
     }
 
-    /** It may have lost what it acknowledged: so the set promises no more than a member that drops locks keeps. */
+    /** It may have lost acknowledged writes, so the set promises no more than a member that drops locks can keep. */
     @Test
     void aMemberThatFailsOverPromisesLessAndVotesAlsoWhereItDropsLocks() throws Exception {
         List<ScriptedRedis> members = List.of(server(), server(), server());

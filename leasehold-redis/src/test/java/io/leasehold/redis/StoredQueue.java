@@ -11,13 +11,13 @@ import java.util.stream.Collectors;
 /**
  * The front of the queue of a lock as a server keeps it, in one string.
  *
- * @param soonest before it no waiter in it counts as dead
- * @param latest from then on all do
- * @param behind from then on all do that stand behind it; 0 where none stands there
+ * @param soonest the time before which no waiter in front counts as dead
+ * @param latest the time from which all waiters in front count as dead
+ * @param behind the time from which all waiters behind the front count as dead; 0 without such waiters
  */
 public record StoredQueue(long soonest, long latest, long behind, List<Waiter> waiters) {
 
-    /** One of them, first come first. */
+    /** One waiter of the queue. */
     public record Waiter(
             String owner, long arrival, long alive, String channel, long claim, int reserve, String holder) {
 
@@ -46,7 +46,7 @@ public record StoredQueue(long soonest, long latest, long behind, List<Waiter> w
         }
     }
 
-    /** Reads what a server answered; nothing is a queue of nobody. */
+    /** Reads a server's answer; null or an empty text is a queue without waiters. */
     public static StoredQueue of(String text) {
         if (text == null || text.isEmpty()) {
             return new StoredQueue(Long.MAX_VALUE, 0, 0, List.of());
@@ -63,7 +63,7 @@ public record StoredQueue(long soonest, long latest, long behind, List<Waiter> w
                 lines.stream().skip(1).map(Waiter::of).toList());
     }
 
-    /** Who waits for the lock with this key, first come first: in front, and behind it. */
+    /** The waiters for the lock with this key in their order: in front and behind it. */
     public static List<String> everybody(RedisCommands<String, String> redis, String lock) {
         StoredQueue front = of(redis.get(KeyLayout.queued(lock)));
         List<String> owners = new ArrayList<>(front.owners());
@@ -74,19 +74,19 @@ public record StoredQueue(long soonest, long latest, long behind, List<Waiter> w
         return owners;
     }
 
-    /** The same with one more at the end. */
+    /** The same queue with one more waiter at the end. */
     public StoredQueue and(Waiter waiter) {
         List<Waiter> all = new ArrayList<>(waiters);
         all.add(waiter);
         return new StoredQueue(Math.min(soonest, waiter.alive()), Math.max(latest, waiter.alive()), behind, all);
     }
 
-    /** The owner tokens of its waiters, first come first. */
+    /** The owner tokens of its waiters, in their order. */
     public List<String> owners() {
         return waiters.stream().map(Waiter::owner).toList();
     }
 
-    /** What a server stores. */
+    /** The form that a server stores. */
     @Override
     public String toString() {
         return "2 " + soonest + " " + latest + " " + behind

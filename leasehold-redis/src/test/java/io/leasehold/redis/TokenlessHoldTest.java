@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** An efficiency lock and its hold do what the lock and the lease of the engine do, and show no token. */
+/** Tests that an efficiency lock and its hold behave like the lock and the lease of the engine, without a token. */
 @Tag("quick")
 @Timeout(120)
 final class TokenlessHoldTest {

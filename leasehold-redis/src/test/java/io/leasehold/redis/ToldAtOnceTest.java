@@ -32,8 +32,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * The server tells at once when the key of a hold is gone ({@code toldAtOnce}). With the default ttl the next renewal comes after nine
- * seconds at the earliest.
+ * Tests that the server notifies the client at once when the key of a hold is gone ({@code toldAtOnce}). With the
+ * default ttl the next renewal comes after nine seconds at the earliest.
  */
 @Tag("quick")
 @Timeout(120)
@@ -172,7 +172,7 @@ final class ToldAtOnceTest {
         }
     }
 
-    /** A reading decides whether a renewal is asked for, so that what is still there is not extended by it. */
+    /** A reading decides whether a renewal follows, so that a key that still exists is not extended. */
     @Test
     void aLeaseOfFixedTtlIsToldAndNotExtended() throws Exception {
         try (LockClient locks = client();
@@ -191,7 +191,7 @@ final class ToldAtOnceTest {
         }
     }
 
-    // ---- what is no loss
+    // ---- changes that are not losses
 
     @Test
     void ourOwnRenewalsAreReadOnceEachAndAskedAboutNever() throws Exception {
@@ -200,7 +200,7 @@ final class ToldAtOnceTest {
             until("it is read", () -> calls(server(), "mget") > 1);
             server().call("CONFIG", "RESETSTAT");
             for (int i = 1; i <= 50; i++) {
-                // The ttl is extended only where it has become shorter.
+                // A renewal extends the ttl only if it has become shorter.
                 Thread.sleep(2);
                 lease.renew();
             }
@@ -238,7 +238,7 @@ final class ToldAtOnceTest {
 
     // ---- the connection
 
-    /** What was told meanwhile was not heard, so every hold is looked at. */
+    /** Reports of the meantime were lost, so every hold is checked. */
     @Test
     void aConnectionThatEndsIsMadeAgainAndAllIsReadAgain() throws Exception {
         try (LockClient locks = client();

@@ -26,14 +26,14 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A user with the documented rights and no others can do everything, on each topology. */
+/** Tests that a user with only the documented rights can perform all operations, on each topology. */
 @Timeout(180)
 @Tag("quick")
 final class TopologyRightsTest {
 
     private static final String USER = "on >secret resetchannels ";
 
-    /** Acquires, renews, waits and is woken, lists and takes away. */
+    /** Acquires, renews, waits, is woken, lists and releases by force. */
     private static void doesEverything(String uri, List<RedisServer> servers) throws InterruptedException {
         try (TopologyBench bench = new TopologyBench()) {
             LockClient client = bench.client(uri);

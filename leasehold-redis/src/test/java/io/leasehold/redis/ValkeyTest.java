@@ -21,7 +21,7 @@ import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Each real Valkey of this machine, 8.0 or newer, on each topology. */
+/** Tests each real Valkey of this machine, 8.0 or newer, on each topology. */
 @Tag("full")
 @ParameterizedClass
 @MethodSource("servers")
@@ -39,7 +39,7 @@ final class ValkeyTest {
         return builder.binary(valkey);
     }
 
-    /** Two clients, one after the other; the second one waits. */
+    /** Locks with two clients, one after the other; the second one waits. */
     private static void locks(String uri) throws Exception {
         try (LockClient one = Leasehold.connect(uri);
                 LockClient other = Leasehold.connect(uri)) {

@@ -11,12 +11,15 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** The Valkey servers of this machine: the one in LEASEHOLD_VALKEY_SERVER, else those on the PATH and those that were fetched. */
+/**
+ * The Valkey servers of this machine: the one in LEASEHOLD_VALKEY_SERVER, else those on the PATH and the downloaded
+ * ones.
+ */
 public final class Valkeys {
 
     private Valkeys() {}
 
-    /** Those that are at least this new; where there is none the test is skipped, and says so. */
+    /** The servers of at least this version; without one the test is visibly skipped. */
     public static List<RedisBinary> atLeast(int major, int minor) {
         List<RedisBinary> found = paths().filter(Files::isExecutable)
                 .flatMap(Valkeys::binary)

@@ -12,8 +12,8 @@ import java.util.function.LongPredicate;
 import java.util.function.LongUnaryOperator;
 
 /**
- * Real time, of which it is known what was put off for how long, and in which what is put off for too long never happens: so
- * a machine of any speed shows what a recovery waits for.
+ * A runtime with real time that records the delays of all timers. Timers with too long a delay never fire, so that a
+ * machine of any speed shows the timers on which a recovery depends.
  */
 public final class WatchedRuntime implements LockRuntime {
 
@@ -25,9 +25,9 @@ public final class WatchedRuntime implements LockRuntime {
     private final Set<Object> armed = ConcurrentHashMap.newKeySet();
 
     /**
-     * Over the real one, which is closed with it.
+     * Wraps the real runtime and closes it.
      *
-     * @param happens takes a delay in nanoseconds
+     * @param happens whether a timer with this delay in nanoseconds may fire
      */
     public WatchedRuntime(LockRuntime real, LongPredicate happens) {
         this.real = real;
@@ -35,18 +35,19 @@ public final class WatchedRuntime implements LockRuntime {
     }
 
     /**
-     * From now on what is put off for so long, or longer, happens as soon as this: what comes by the minute is seen to come again.
+     * From now on, timers with at least the first delay fire after the second one, so that a test sees duties of every
+     * minute repeat.
      */
     public void hurry(long leastNanos, long soonNanos) {
         changing(delay -> delay >= leastNanos ? soonNanos : delay);
     }
 
-    /** From now on what is put off happens after what this says; it is asked once for each, in their order. */
+    /** From now on, this function changes the delay of each timer; it is called once for each, in their order. */
     public void changing(LongUnaryOperator change) {
         sooner = change;
     }
 
-    /** For how long what was scheduled was put off, in nanoseconds. */
+    /** The delays of all scheduled timers, in nanoseconds. */
     public List<Long> delays() {
         return List.copyOf(delays);
     }
@@ -69,12 +70,12 @@ public final class WatchedRuntime implements LockRuntime {
         };
     }
 
-    /** How much of what was put off, and may happen, has neither happened nor been called off. */
+    /** The number of timers that may fire and have neither fired nor been cancelled. */
     public int armed() {
         return armed.size();
     }
 
-    /** Sets the clock forward; what was put off stays put off. */
+    /** Advances the clock; the timers do not change. */
     public void passes(long nanos) {
         laterNanos.addAndGet(nanos);
     }

@@ -10,7 +10,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The names of channels say to the scripts how to publish, and no two clients have the same. */
+/** Tests that the names of channels tell the scripts how to publish, and that no two clients share a name. */
 @Tag("quick")
 final class ChannelsTest {
 

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Whose threads end when, and that an interrupt does not shorten the wait for an end. */
+/** Tests of the end of the threads, and that an interrupt does not shorten the wait for it. */
 @Tag("quick")
 @Timeout(120)
 final class DriverThreadsTest {
@@ -40,7 +40,7 @@ final class DriverThreadsTest {
         resources.shutdown(0, 2, TimeUnit.SECONDS).get();
     }
 
-    /** The timer of the network library forgets that the thread which starts it was interrupted. */
+    /** The timer of the network library clears the interrupt status of the thread that starts it. */
     @Test
     void whoIsInterruptedWhenTheyAreMadeStaysSo() {
         Thread.currentThread().interrupt();

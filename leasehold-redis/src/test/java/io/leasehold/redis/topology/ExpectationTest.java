@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Which servers are refused for which part, and what a Sentinel's refusal means. */
+/** Tests of the servers that each role refuses, and of the meaning of a Sentinel's refusal. */
 @Tag("quick")
 final class ExpectationTest {
 
@@ -64,7 +64,7 @@ final class ExpectationTest {
                 .hasMessageContaining("runs Redis 6.0.16; Leasehold needs 6.2 or newer");
     }
 
-    /** It was demoted, or is not promoted yet: so it is asked again. */
+    /** The server was demoted or is not promoted yet, so the client retries. */
     @Test
     void aReplicaIsRefusedByThePartItPlays() {
         ServerFacts replica = facts("role:slave", "master_host:p", "master_port:7");

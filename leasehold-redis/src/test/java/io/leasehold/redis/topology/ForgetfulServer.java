@@ -8,7 +8,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.regex.Pattern;
 
-/** Speaks as much of the protocol as a subscription needs, and forgets the first one that it is asked for. */
+/** A server with the part of the protocol that a subscription needs. It ignores the first subscription request. */
 final class ForgetfulServer implements AutoCloseable {
 
     private static final Pattern COMMAND = Pattern.compile("\\*\\d+\r\n");
@@ -55,7 +55,7 @@ final class ForgetfulServer implements AutoCloseable {
                 client.getOutputStream().write(reply.getBytes(StandardCharsets.US_ASCII));
             }
         } catch (IOException ended) {
-            // The client has gone.
+            // The client has closed the connection.
         }
     }
 

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** When a connection counts as silent, by a clock that the test sets forward. */
+/** Tests of the silence of a connection, with a clock that the test advances. */
 @Tag("quick")
 final class LinkTest {
 
@@ -64,7 +64,10 @@ final class LinkTest {
         laterNanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(millis));
     }
 
-    /** As a server gives for minutes that loads its data, or is full: one answer that is late ends no connection then. */
+    /**
+     * A server that loads its data or is full answers like this for minutes; one late answer does not close the
+     * connection then.
+     */
     @Test
     void anErrorIsAnAnswer() throws Exception {
         SERVER.redis().sadd("set", "member");
@@ -103,7 +106,7 @@ final class LinkTest {
         }
     }
 
-    /** A request may wait for the {@code WAIT} before it, and then for its own: that is no silence. */
+    /** A request may wait for an earlier {@code WAIT} and then for its own: that is not silence. */
     @Test
     void aServerThatWaitsForReplicasIsNotSilent() throws Exception {
         RedisUri waiting = RedisUri.parse(StoreUri.parse(SERVER.server().uri() + "?waitReplicas=1&waitTimeout=2s"));

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** How the link to one server begins, ends and follows the server, by a server that says what the test has it say. */
+/** Tests of the start and the end of the link to one server, and of its moves, with a scripted server. */
 @Tag("quick")
 @Timeout(120)
 final class NodeConnectionsTest {
@@ -51,7 +51,7 @@ final class NodeConnectionsTest {
     private ScriptedRedis other;
     private Driver driver;
     private volatile RedisUri place;
-    /** What comes in place of the server's address, unless null. */
+    /** The replacement of the server's address, unless null. */
     private volatile Supplier<CompletableFuture<RedisUri>> hindrance = () -> null;
 
     @BeforeEach
@@ -127,7 +127,7 @@ final class NodeConnectionsTest {
         until("none is kept", () -> server.open() == 1);
     }
 
-    /** As over a client of the user without time limits, where no more than so many may be under way. */
+    /** As with an application's client without time limits, where the number of concurrent tries is limited. */
     @Test
     void aTryThatHangsKeepsNoOtherFromBeingMade() throws Exception {
         Connections connections = opened();
@@ -202,7 +202,7 @@ final class NodeConnectionsTest {
                 .hasMessageNotContaining("s3cret");
     }
 
-    /** As the kernel accepts for a process that is frozen: the try counts as failed, and another follows. */
+    /** As when the kernel accepts for a frozen process: the try counts as failed, and another one follows. */
     @Test
     void whoAcceptsAndSaysNothingIsTriedAgain() throws Exception {
         runtime.hurry(TimeUnit.SECONDS.toNanos(3), TimeUnit.MILLISECONDS.toNanos(100));
@@ -218,7 +218,7 @@ final class NodeConnectionsTest {
         until("it answers", () -> connections.current() != null);
     }
 
-    /** A try that takes long gets company, and is not given up: whichever succeeds first counts, and the others end. */
+    /** A slow try gets a second one next to it and is not given up: the first success counts, and the others end. */
     @Test
     void aTryThatTakesLongGetsCompany() throws Exception {
         Connections connections = opened();
@@ -231,7 +231,7 @@ final class NodeConnectionsTest {
         until("one has come", () -> connections.current() != null);
     }
 
-    /** Of two tries the one that hung is answered when the other has made the link. */
+    /** The slow one of two tries succeeds after the other has made the link. */
     @Test
     void aLinkThatComesWhenAnotherWasMadeIsEnded() throws Exception {
         Connections connections = opened();
@@ -268,7 +268,7 @@ final class NodeConnectionsTest {
         until("nothing is left", () -> server.open() == 0);
     }
 
-    /** It may take as long as a machine that is gone without a word. */
+    /** The try may take as long as one to a machine that has silently gone. */
     @Test
     void aTryAtAFormerPlaceIsGivenUpForTheNewOne() throws Exception {
         Connections connections = opened();
@@ -335,7 +335,7 @@ final class NodeConnectionsTest {
             assertThat(answer.get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS))
                     .isEqualTo(new Acknowledged(List.of("held", "x"), 2));
             assertThat(server.asked("WAIT 2 70")).isEqualTo(round);
-            // The second connection is the one that has waited.
+            // The second connection is the one that has sent WAIT.
             server.endThoseThatAsked("WAIT");
             until("another link", () -> connections.current() != null && connections.current() != link);
             assertThat(link.isOpen()).isFalse();
@@ -353,7 +353,7 @@ final class NodeConnectionsTest {
         server.says("WAIT", command -> {
             if (ready.getAndIncrement() == 0) {
                 server.endThoseThatAsked("INFO");
-                // Time for the client to hear of the end before anything listens to it; without it the test shows less.
+                // Time for the client to receive the end before any listener exists; without it the test proves less.
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(200));
             }
             return ":0\r\n";
@@ -394,7 +394,7 @@ final class NodeConnectionsTest {
         until("both are ended", () -> server.open() == 0);
     }
 
-    /** While one waits, the others gather, and leave with one {@code WAIT} for all. */
+    /** While one script waits, the others gather and are sent with one {@code WAIT} for all. */
     @Test
     void whatGathersWhileOneWaitsLeavesTogether() throws Exception {
         List<String> scripts = new CopyOnWriteArrayList<>();
@@ -518,7 +518,10 @@ final class NodeConnectionsTest {
         assertThat(runtime.delays()).hasSize(before);
     }
 
-    /** The driver keeps a connection that ended by itself until it is told, and its close takes that long. */
+    /**
+     * The driver keeps a connection that ended by itself until it is closed, and the driver's own close takes longer
+     * then.
+     */
     @Test
     void aSubscriptionThatIsRefusedIsTriedAfterAMinuteAndOneThatFailsSoon() throws Exception {
         server.says("SUBSCRIBE", "-NOPERM this user has no permissions to access one of the channels\r\n");
@@ -541,7 +544,7 @@ final class NodeConnectionsTest {
         until("its connections are ended", () -> server.open() == 0);
     }
 
-    /** As where the password is being changed. */
+    /** As during a change of the password. */
     @Test
     void aSubscriptionWhoseLoginIsRefusedIsTriedAgainSoon() throws Exception {
         place = RedisUri.parse(StoreUri.parse("redis://:s3cret@" + server.address()));
@@ -572,7 +575,7 @@ final class NodeConnectionsTest {
         subscriptions.close();
     }
 
-    /** A server that is busy, or that does not permit it, has answered. */
+    /** A server that is busy or does not permit PING has answered. */
     @Test
     void aPingThatIsRefusedIsASignOfLife() throws Exception {
         // Every second one is the limit of a ping.

@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Clients that lost the same server do not come back all at the same moment. */
+/** Tests that clients that lost the same server do not all reconnect at the same moment. */
 @Tag("quick")
 class RetryTest {
 

@@ -26,18 +26,18 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 
 /**
- * Speaks the protocol of Redis and answers what the test says, within microseconds: a master, a replica, a Sentinel or a node of a Cluster
- * that says what no real one can be made to say at a given moment.
+ * A scripted server with the protocol of Redis that answers within microseconds: a master, a replica, a Sentinel or a
+ * node of a Cluster. It gives answers that a real server cannot be made to give at a certain moment.
  */
 public final class ScriptedRedis implements AutoCloseable {
 
-    /** For what is waited for at most; less where most of it does not come, as in a mutation run. */
+    /** The longest wait of a test; shorter in a mutation run, where most events do not occur. */
     public static final long LIMIT_SECONDS = Long.getLong("leasehold.test.limit.seconds", 60);
 
-    /** An answer that does not come. */
+    /** Stands for no answer. */
     public static final String SILENCE = "";
 
-    /** An answer in place of which the connection is ended. */
+    /** Stands for the end of the connection in place of an answer. */
     public static final String END = "end";
 
     private final ServerSocket socket;
@@ -59,7 +59,7 @@ public final class ScriptedRedis implements AutoCloseable {
         return says("INFO", command -> bulk(info));
     }
 
-    /** How it answers a command, or a command with its first argument, as in {@code CLUSTER SLOTS}. */
+    /** Sets the answer to a command, or to a command with its first argument, as in {@code CLUSTER SLOTS}. */
     public ScriptedRedis says(String command, Function<List<String>, String> answer) {
         answers.put(command, answer);
         return this;
@@ -69,7 +69,7 @@ public final class ScriptedRedis implements AutoCloseable {
         return says(command, any -> answer);
     }
 
-    /** From now on it answers this as at first. */
+    /** Restores the original answer to this command. */
     public void saysNothingSpecialTo(String command) {
         answers.remove(command);
     }
@@ -86,7 +86,7 @@ public final class ScriptedRedis implements AutoCloseable {
         return RedisUri.parse(StoreUri.parse("redis://" + address()));
     }
 
-    /** How often it was asked this. */
+    /** The number of times that it has received this command. */
     public long asked(String command) {
         String begin = command.toUpperCase(Locale.ROOT);
         return asked.stream()
@@ -94,19 +94,19 @@ public final class ScriptedRedis implements AutoCloseable {
                 .count();
     }
 
-    /** The connections that are open. */
+    /** The number of open connections. */
     public long open() {
         return clients.stream().filter(client -> !client.socket.isClosed()).count();
     }
 
-    /** The open connections that listen to a channel. */
+    /** The number of open connections that listen to a channel. */
     public long listening(String channel) {
         return clients.stream()
                 .filter(client -> !client.socket.isClosed() && client.channels.contains(channel))
                 .count();
     }
 
-    /** All channels that are listened to. */
+    /** All channels with a listener. */
     public List<String> channels() {
         return clients.stream()
                 .filter(client -> !client.socket.isClosed())
@@ -121,7 +121,7 @@ public final class ScriptedRedis implements AutoCloseable {
                         array(List.of(bulk(client.sharded ? "smessage" : "message"), bulk(channel), bulk(message)))));
     }
 
-    /** Ends a subscription from its side, as when a slot has moved. */
+    /** Ends a subscription from the server's side, as when a slot has moved. */
     public void endsSubscription(String channel) {
         clients.stream()
                 .filter(client -> client.channels.remove(channel))
@@ -139,17 +139,17 @@ public final class ScriptedRedis implements AutoCloseable {
         clients.stream().filter(client -> client.channels.isEmpty()).forEach(Client::end);
     }
 
-    /** Ends the connections over which this was asked. */
+    /** Ends the connections that have sent this command. */
     public void endThoseThatAsked(String command) {
         clients.stream().filter(client -> client.asked.contains(command)).forEach(Client::end);
     }
 
-    /** Answers those that have asked this, and were told nothing. */
+    /** Answers the connections that have sent this command and got no answer. */
     public void say(String command, String answer) {
         clients.stream().filter(client -> client.asked.contains(command)).forEach(client -> client.write(answer));
     }
 
-    /** Whether pings of those that listen stay without an answer. */
+    /** Sets whether pings of listening connections get no answer. */
     public void hearsNoPing(boolean so) {
         pong = so ? SILENCE : bulks("pong", "");
     }
@@ -225,7 +225,7 @@ public final class ScriptedRedis implements AutoCloseable {
                     write(reply);
                 }
             } catch (IOException ended) {
-                // One of the two has gone.
+                // One side has closed.
             }
         }
 

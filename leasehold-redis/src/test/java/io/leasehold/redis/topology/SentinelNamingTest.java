@@ -332,7 +332,7 @@ final class SentinelNamingTest {
         until("another is made", () -> leadsTo(former));
     }
 
-    // ---- when they are asked
+    // ---- the times of the questions
 
     private static boolean isPause(long delayNanos) {
         return delayNanos < TimeUnit.SECONDS.toNanos(1) && delayNanos != TimeUnit.MILLISECONDS.toNanos(300);

@@ -19,12 +19,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** When Sentinels are asked for the master: each question is a connection to each of them. */
+/** Tests of the questions to Sentinels for the master: each question opens a connection to each of them. */
 @Tag("full")
 @Timeout(120)
 final class SentinelQuestionsTest {
 
-    /** Longer than the longest pause between two questions, and than what keeps one of them open. */
+    /** This is longer than the longest pause between two questions and than the duration of one. */
     private static final long REST_NANOS = TimeUnit.MILLISECONDS.toNanos(2_500);
 
     private RedisSentinelGroup group;
@@ -77,7 +77,7 @@ final class SentinelQuestionsTest {
                 .sum();
     }
 
-    /** No question follows, and nothing but the subscriptions is left open. */
+    /** Waits until no question follows and only the subscriptions are open. */
     private void comesToRest() {
         long start = System.nanoTime();
         long before = -1;
@@ -101,7 +101,7 @@ final class SentinelQuestionsTest {
         }
     }
 
-    /** The questions become rarer, and are frequent again once they have rested. */
+    /** The questions become rarer, and are frequent again after a rest. */
     @Test
     void manyRequestsThatAreNotAnsweredLeadToFewQuestions() {
         for (int i = 1; i <= 2; i++) {
@@ -126,12 +126,14 @@ final class SentinelQuestionsTest {
         }
     }
 
-    /** Neither the limit of an answer nor what the others get when one has answered. */
+    /**
+     * Whether a delay is a pause: neither the limit of an answer nor the time for the others after one has answered.
+     */
     private static boolean isPause(long delayNanos) {
         return delayNanos < TimeUnit.SECONDS.toNanos(1) && delayNanos != TimeUnit.MILLISECONDS.toNanos(300);
     }
 
-    /** All subscriptions end at one moment, and each that is made again is a reason to ask, also during a question. */
+    /** All subscriptions end at once, and each new one is a reason to ask, even during a question. */
     @Test
     void whatIsHeardDuringAQuestionLeadsToOneMore() {
         for (int i = 1; i <= 3; i++) {

@@ -9,7 +9,7 @@ import java.util.Random;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The slot of a key is the one that a driver reckons, and the one of the specification. */
+/** Tests that the slot of a key is that of the driver and that of the specification. */
 @Tag("quick")
 final class SlotsTest {
 

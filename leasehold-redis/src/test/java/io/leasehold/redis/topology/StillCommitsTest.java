@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What leaves with which WAIT, and what each script hears of it; all of it happens on the test's thread. */
+/** Tests of the scripts that share a WAIT and of their answers. Everything happens on the test's thread. */
 @Tag("quick")
 @Timeout(120)
 final class StillCommitsTest {
@@ -104,7 +104,7 @@ final class StillCommitsTest {
         assertThat(keys()).containsExactly("EVAL a", "WAIT 2 70");
     }
 
-    /** The undo of each may have left before. */
+    /** The undo of each may have been sent before. */
     @Test
     void allThatWasGivenUpMeanwhileIsToldAndDoesNotLeave() {
         run("a");
@@ -126,7 +126,7 @@ final class StillCommitsTest {
         assertThat(keys()).as("nothing is waited for").containsExactly("EVALSHA f", "WAIT 2 70");
     }
 
-    /** As where the driver's threads have ended. */
+    /** As if the driver's threads had ended. */
     @Test
     void aDriverThatThrowsFailsTheScriptAndNoneBehindIt() {
         for (Throwable thrown :
@@ -145,7 +145,7 @@ final class StillCommitsTest {
         }
     }
 
-    /** One that fails to take its answer in keeps the others from nothing. */
+    /** A callback that throws does not affect the others. */
     @Test
     void aCallerThatThrowsKeepsNobodyFromHearing() {
         run("a");

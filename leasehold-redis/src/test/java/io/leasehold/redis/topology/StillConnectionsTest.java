@@ -19,8 +19,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * When a link is tried for, which of several tries counts, and what becomes of the others; only the test advances the
- * time.
+ * Tests of the tries for a link, of the choice between several tries, and of the end of the others; only the test
+ * advances the time.
  */
 @Tag("quick")
 @Timeout(120)
@@ -93,7 +93,7 @@ final class StillConnectionsTest {
         assertThat(lost).hasValue(0);
     }
 
-    /** As of a member of a set whose opening took too long. */
+    /** As with a member of a set whose opening took too long. */
     @Test
     void ofTwoFirstLinksTheOneThatCameFirstStays() {
         CompletableFuture<Link> opening = connections.open();
@@ -110,7 +110,7 @@ final class StillConnectionsTest {
         assertThat(lost).hasValue(0);
     }
 
-    /** The other way round: what is tried beside the opening is given up with it. */
+    /** The reverse case: tries next to the opening are given up with it. */
     @Test
     void aTryBesideAnOpeningThatSucceedsIsGivenUp() {
         connections.open();
@@ -191,7 +191,7 @@ final class StillConnectionsTest {
         assertThat(tries()).isEqualTo(before + 1);
     }
 
-    /** It may hang for ever; it is not given up, and whichever comes first counts. */
+    /** The try may hang forever; it is not given up, and the first success counts. */
     @Test
     void aTryThatTakesLongGetsCompanyEachSecond() {
         opened().ends();
@@ -218,7 +218,7 @@ final class StillConnectionsTest {
         assertThat(tries()).as("no company is needed any more").isEqualTo(4);
     }
 
-    /** Else each of them would be followed by tries of its own. */
+    /** Otherwise each of them would start its own series of tries. */
     @Test
     void onlyTheLatestOfSeveralTriesIsFollowedByAnother() {
         opened().ends();
@@ -237,7 +237,7 @@ final class StillConnectionsTest {
         assertThat(tries()).as("one line of tries").isEqualTo(5);
     }
 
-    /** A link that has been replaced says nothing of the present one. */
+    /** The end of a replaced link does not affect the present one. */
     @Test
     void theEndOfAFormerLinkIsNoLoss() {
         CompletableFuture<Link> opening = connections.open();
@@ -301,7 +301,7 @@ final class StillConnectionsTest {
         assertThat(reconnected).hasValue(1);
     }
 
-    /** The next one asks where the server is anyway. */
+    /** The next try locates the server anyway. */
     @Test
     void betweenTwoTriesThereIsNothingToGiveUp() {
         opened().ends();

@@ -19,8 +19,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Tests of the nodes that are asked for the slot table, of the time limits, and of leftover connections; only the test
- * advances the time.
+ * Tests of the nodes that receive requests for the slot table, of the time limits, and of leftover connections; only
+ * the test advances the time.
  */
 @Tag("quick")
 @Timeout(120)

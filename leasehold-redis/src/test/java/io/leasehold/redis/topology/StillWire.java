@@ -14,14 +14,17 @@ import java.util.Collection;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A connection of Lettuce without a server: a test says when commands are written, and what is answered, on its own thread. */
+/**
+ * A Lettuce connection without a server: the test decides, on its own thread, when commands are written and what the
+ * answers are.
+ */
 final class StillWire {
 
-    /** All that was dispatched and is not answered yet, in its order. */
+    /** All dispatched commands without an answer yet, in their order. */
     final List<RedisCommand<String, String, ?>> commands = new ArrayList<>();
-    /** The connections that were ended. */
+    /** The connections that the code under test has closed. */
     final List<StatefulConnection<?, ?>> ended = new ArrayList<>();
-    /** What the next dispatch throws in place of taking its commands. */
+    /** The exception that the next dispatch throws, or null. */
     @Nullable
     Throwable thrown;
 

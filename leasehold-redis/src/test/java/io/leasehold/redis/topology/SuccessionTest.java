@@ -10,14 +10,17 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A node on the wrong side of a split must not bring its former table back, and a Cluster that was made anew must be found. */
+/**
+ * Tests that a node on the wrong side of a partition does not restore its former table, and that a Cluster that was
+ * created anew is found.
+ */
 @Tag("quick")
 final class SuccessionTest {
 
     private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
 
     private final Succession succession = new Succession();
-    /** The clock passes the end of its numbers on the way. */
+    /** The clock overflows during the test. */
     private final long start = Long.MAX_VALUE - SECOND / 2;
 
     private static SlotTable table(long epoch) {

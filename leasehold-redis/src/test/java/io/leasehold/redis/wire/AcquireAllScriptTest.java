@@ -123,7 +123,7 @@ class AcquireAllScriptTest {
 
         List<Object> reply = acquireAll(ALICE, absurd + 1);
 
-        // For "b" it would do, but an undo could not raise the fences of the others so far.
+        // The token would be possible for "b", but an undo could not raise the fences of the others so far.
         assertThat(reply.get(0)).isEqualTo("refused");
         assertThat(redis().exists(a.lock, b.lock, c.lock, a.fence)).isZero();
     }

@@ -87,7 +87,7 @@ class AcquireScriptTest {
         assertThat(redis().exists(bench.lock, bench.fence)).isZero();
     }
 
-    /** Of a lock that is free, and of one's own. The fence is so far ahead that the clock has no effect. */
+    /** For a free lock and for the caller's own lock. The fence is so far ahead that the clock has no effect. */
     @Test
     void aRangeMayEndJustAtTheBoundAndNotBeyondIt() {
         long bound = 7_500_000;

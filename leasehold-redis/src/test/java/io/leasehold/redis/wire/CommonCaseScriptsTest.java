@@ -9,7 +9,10 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Scripts of the common case for one caller: they do what those for several do, one lock after the other. */
+/**
+ * Tests that the scripts of the common case for one caller have the effect of those for several, one lock after the
+ * other.
+ */
 @Tag("quick")
 class CommonCaseScriptsTest extends ManyScriptsTest {
 

@@ -6,7 +6,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Which server deletes by comparison without a script; the commands themselves: {@code EfficiencyLockTest}. */
+/**
+ * Tests of the servers that compare and delete without a script; {@code EfficiencyLockTest} tests the commands
+ * themselves.
+ */
 @Tag("quick")
 class CompareAndDeleteTest {
 

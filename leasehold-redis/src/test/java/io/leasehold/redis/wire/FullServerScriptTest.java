@@ -13,7 +13,10 @@ import java.util.function.Supplier;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Each step of a hand-over at a server whose memory is full: it takes no new waiter, and refuses nothing else. */
+/**
+ * Tests of each step of a hand-over at a server whose memory is full: it accepts no new waiter and refuses nothing
+ * else.
+ */
 @Tag("quick")
 class FullServerScriptTest extends HeldLockWithListener {
 

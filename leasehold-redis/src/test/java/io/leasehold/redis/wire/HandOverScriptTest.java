@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** The step in which a lock that becomes free is its next holder's. */
+/** Tests of the step in which a released lock passes to its next holder. */
 @Tag("quick")
 class HandOverScriptTest {
 
@@ -147,7 +147,7 @@ class HandOverScriptTest {
         assertThat(bench.acquire(ALICE, ballot).get(0)).isEqualTo("stale");
     }
 
-    /** So that the tokens of a lock rise beyond a fence that was forgotten. */
+    /** This makes the tokens of a lock rise above a fence that was lost. */
     @Test
     void aTokenThatIsHandedOverIsNotBelowTheClock() throws InterruptedException {
         queue(BOB, HEARD);

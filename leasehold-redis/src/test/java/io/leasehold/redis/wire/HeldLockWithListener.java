@@ -10,7 +10,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A lock that is held, a channel on which a client listens, and one on which none does. */
+/** A held lock, a channel with a listener, and a channel without one. */
 abstract class HeldLockWithListener {
 
     static final String DEAF = "lock:wake:nobody-listens";

@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Where locks and their side keys are when another template than {@code lock:{*}} is chosen. */
+/** Tests of the keys of locks and of their side keys with other templates than {@code lock:{*}}. */
 @Tag("quick")
 class KeyTemplateTest {
 
@@ -121,7 +121,7 @@ class KeyTemplateTest {
         assertThat(layout.nameOf("aaxaa")).isEqualTo(LockName.exactly("x"));
     }
 
-    /** Names over the characters that matter: no two keys of two locks meet, all keys of one lock share a slot. */
+    /** Names with all special characters: no two locks share a key, and all keys of one lock share a slot. */
     @ParameterizedTest
     @ValueSource(strings = {"lock:{*}", "*", "app:*", "{app}:*", "{*}"})
     void noTwoLocksShareAKey(String template) {

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Scripts for several callers: each lock for itself, as the script for one would have it, or not at all. */
+/** Tests of scripts for several callers: each lock gets the result of the script for one caller, or none. */
 @Tag("quick")
 class ManyScriptsTest {
 
@@ -36,7 +36,7 @@ class ManyScriptsTest {
         redis().flushall();
     }
 
-    /** The answers for these locks; each is asked for by Alice. */
+    /** The answers for these locks, each of which Alice requests. */
     List<Object> acquire(long candidate, ScriptBench... locks) {
         List<String> keys = new ArrayList<>();
         List<String> arguments = new ArrayList<>();

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** The bounds of what a member of a set grants, and which clients it remembers. */
+/** Tests of the limits of a member's grants, and of the clients that it records. */
 @Tag("quick")
 final class MemberAcquireScriptTest {
 
@@ -118,7 +118,7 @@ final class MemberAcquireScriptTest {
         assertThat(redis().exists(lock)).isZero();
     }
 
-    /** The fence is so far ahead that the clock has no effect; a lock that is free, and one's own. */
+    /** The fence is so far ahead that the clock has no effect; a free lock, and the caller's own lock. */
     @Test
     void aBallotBeatsTheFenceAndEndsAtItsBound() {
         long floor = now() + 1_000 * SECOND;

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Tests of places at a member that gives a lock back, and of how far a fence is raised by itself. */
+/** Tests of places at a member that releases a lock, and of the height to which a release raises a fence. */
 @Tag("quick")
 final class MemberReleaseScriptTest {
 
@@ -52,7 +52,7 @@ final class MemberReleaseScriptTest {
         SERVER.redis().zadd(watchers, (double) -(now() + 60 * SECOND), "a" + CHANNEL);
     }
 
-    /** Its channel has no listener here: were it told, it would be dropped. */
+    /** Its channel has no listener here: a notification would drop the waiter. */
     @Test
     void aClientThatStaysKeepsItsPlaceAndIsNotTold() {
         heldAndWaitedForByItsOwnClient();
@@ -86,7 +86,7 @@ final class MemberReleaseScriptTest {
         assertThat(Long.parseLong(SERVER.redis().get(fence))).isBetween(before + BOUND, now() + BOUND);
     }
 
-    /** The other channel has no listener: were it told, it would be dropped. */
+    /** The other channel has no listener: a notification would drop the waiter. */
     @Test
     void whileAnotherHoldsTheLockNobodyIsTold() {
         SERVER.redis().set(lock, "b".repeat(40) + ":5:host/2/y");

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests of reading what others wrote: pushed messages and values of keys. Nothing of any other form is believed. */
+/** Tests of reading texts of other programs: pushed messages and values of keys. Any other form is ignored. */
 @Tag("quick")
 final class MessagesTest {
 

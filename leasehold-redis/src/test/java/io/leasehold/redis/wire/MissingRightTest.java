@@ -15,14 +15,17 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The message of a missing right, by how servers word it. */
+/** Tests of the message for a missing right, for each wording of the servers. */
 @Tag("quick")
 class MissingRightTest {
 
     private static final String IN_SCRIPT = "ERR The user executing the script can't ";
     private static final String NEWER = "ERR ACL failure in script: ";
 
-    /** In a script Redis up to 7.0 does not name the command, which the script adds; Redis 7.2 and later, and Valkey, say NEWER. */
+    /**
+     * In a script, Redis up to 7.0 does not name the command, so the script adds it. Redis 7.2 and later, and Valkey,
+     * use the wording NEWER.
+     */
     private static List<Arguments> refusals() {
         return List.of(
                 arguments("NOPERM this user has no permissions to run the 'config|get' command", "+config|get"),
@@ -59,7 +62,7 @@ class MissingRightTest {
                 .hasMessageContaining("ACL SETUSER <user> " + rule + ". ");
     }
 
-    /** Where a server does not name the command, its line has to: so there is one call on a line at most. */
+    /** If a server does not name the command, the line must identify it, so a line has at most one call. */
     @Test
     void noLineOfAScriptCallsTwoCommands() {
         Pattern call = Pattern.compile("\\bp?call\\(");
@@ -73,7 +76,7 @@ class MissingRightTest {
         }
     }
 
-    /** As Redis 7.0 names a script by its digest, and a line of it, and not the command. */
+    /** Redis 7.0 names the digest of a script and a line, but not the command. */
     @Test
     void aLineOfAScriptTellsTheCommand() {
         Pattern call = Pattern.compile("\\bp?call\\('([A-Z]+)'");
@@ -109,7 +112,10 @@ class MissingRightTest {
         assertThat(MissingRight.in("NOPERM no", "~k", "&c")).isNull();
     }
 
-    /** With half of the requests under way nothing more asks for a lock: so it must be known which do. */
+    /**
+     * With half of the requests in flight, no more requests for locks are sent, so each script must say whether it
+     * requests locks.
+     */
     @Test
     void someScriptsAskForLocks() {
         assertThat(LuaScript.all().stream().filter(LuaScript::asksForLocks).map(LuaScript::toString))

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Renewal, inspection and forced release. */
+/** Tests of renewal, inspection and forced release. */
 @Tag("quick")
 class OtherScriptsTest {
 

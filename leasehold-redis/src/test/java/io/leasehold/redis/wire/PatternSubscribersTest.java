@@ -17,7 +17,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A subscriber of a pattern hears what is told to a waiter, and is not the waiter: PUBLISH counts it all the same. */
+/**
+ * Tests of a subscriber of a pattern, which receives the messages to a waiter without being the waiter: PUBLISH still
+ * counts it.
+ */
 @Tag("quick")
 class PatternSubscribersTest {
 
@@ -84,7 +87,10 @@ class PatternSubscribersTest {
         }
     }
 
-    /** A message that was not published reached no subscriber; a lock that is handed over by it stays taken for a claim. */
+    /**
+     * A message that was not published reached no subscriber; a lock that it hands over stays taken for the time of a
+     * claim.
+     */
     @Test
     void whatMayNotBePublishedIsHeardByNobody() {
         try (StatefulRedisPubSubConnection<String, String> listener =

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** A lock, its holder, and so many waiters that some stand behind the front of the queue. */
+/** A lock, its holder, and so many waiters that some are behind the front of the queue. */
 abstract class QueueBehind extends HeldLockWithListener {
 
     static final long PLACE = 60_000;
@@ -35,14 +35,14 @@ abstract class QueueBehind extends HeldLockWithListener {
         return String.format("%040x", i);
     }
 
-    /** So many that some stand behind. */
+    /** Adds so many waiters that some are behind the front. */
     void fill(int waiters) {
         join(IntStream.range(0, waiters).mapToObj(QueueBehind::owner).toArray(String[]::new));
         assertThat(bench.queue().waiters()).hasSizeLessThan(waiters);
         assertThat(bench.everybody()).isEqualTo(line);
     }
 
-    /** It asked for the last time so long ago that it counts as dead. */
+    /** Makes a waiter count as dead: its last request was too long ago. */
     void die(String owner) {
         long alive = bench.now() - 1;
         redis().zadd(bench.behind, (double) -alive, "a" + owner);

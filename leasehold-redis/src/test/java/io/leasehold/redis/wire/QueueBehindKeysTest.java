@@ -13,11 +13,14 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The keys of those behind the front of a queue: lost, of another type, at a server without memory, and told. */
+/**
+ * Tests of the keys of the waiters behind the front of a queue: lost, of another type, at a server without memory, and
+ * notified.
+ */
 @Tag("quick")
 class QueueBehindKeysTest extends QueueBehind {
 
-    // ---- what is lost, and what is another program's
+    // ---- lost keys and keys of other programs
 
     @Test
     void whoStoodBehindALostFrontJoinsAnewAndIsServedOnce() {
@@ -108,7 +111,7 @@ class QueueBehindKeysTest extends QueueBehind {
         }
     }
 
-    /** Its keys have expired with them. */
+    /** The keys of the waiters have expired with them. */
     @Test
     void aWaiterThatComesAfterTheTimeOfThoseBehindStandsInFront() {
         join(BOB);
@@ -138,7 +141,7 @@ class QueueBehindKeysTest extends QueueBehind {
         handOverAll(line);
     }
 
-    // ---- what is told
+    // ---- notifications
 
     @Test
     void allAreTold() {

@@ -15,7 +15,10 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Those who find the front of a queue full stand behind it: in their order, for their time, and at a cost that does not grow with their number. */
+/**
+ * Tests of waiters that find the front of a queue full and wait behind it: their order, their time, and a cost that
+ * does not grow with their number.
+ */
 @Tag("quick")
 class QueueBehindTest extends QueueBehind {
 
@@ -83,7 +86,7 @@ class QueueBehindTest extends QueueBehind {
         handOverAll(line);
     }
 
-    /** Whatever is asked, the queue is the list that it should be, and its head has bounds of all in front. */
+    /** After any requests, the queue is the expected list, and its head has the bounds of all waiters in front. */
     @Test
     void aWalkOfRequestsLeavesTheListThatItShould() {
         bench.small();
@@ -132,7 +135,7 @@ class QueueBehindTest extends QueueBehind {
         }
     }
 
-    // ---- for their time
+    // ---- time
 
     @Test
     void atMost64DeadLeaveWhenAnotherJoins() {
@@ -159,7 +162,7 @@ class QueueBehindTest extends QueueBehind {
         handOverAll(line);
     }
 
-    /** A waiter that has come forward is still looked for when its time has passed. */
+    /** A waiter that has moved to the front is still checked when its time has passed. */
     @Test
     void aWaiterThatComesForwardCountsAsDeadNoLaterThanBefore() {
         fill(10);
@@ -208,13 +211,13 @@ class QueueBehindTest extends QueueBehind {
                 assertThat(redis().pttl(key)).as(key).isBetween(place - 10_000, place + place / 4);
             }
         }
-        // Those in front stay for less, and write the front.
+        // The waiters in front stay for a shorter time and write the front.
         ask(owner(0), waits(PLACE));
         bench.release(owner(1), 0);
         assertThat(redis().pttl(bench.queued)).isGreaterThan(800_000);
     }
 
-    // ---- at what cost
+    // ---- cost
 
     @Test
     void whoAsksAgainWritesNothingOfOthers() {
@@ -232,7 +235,7 @@ class QueueBehindTest extends QueueBehind {
                 .doesNotContain("cmdstat_set:", "cmdstat_append", "cmdstat_setrange", "cmdstat_pexpire", "cmdstat_zr");
     }
 
-    /** Two of them set the time of the keys, which it may have made anew. */
+    /** Two of them set the ttl of the keys, which the request may have created. */
     @Test
     void whoJoinsBehindCostsNineCommands() {
         fill(40);

@@ -17,7 +17,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The queue is one string: what is beside an entry, in it, or missing in it, is that of nobody else. */
+/** Tests of the queue as one string: text next to an entry, in it, or missing in it never counts for another entry. */
 @Tag("quick")
 class QueueLayoutTest extends HeldLockWithListener {
 
@@ -47,7 +47,7 @@ class QueueLayoutTest extends HeldLockWithListener {
         return bench.now() + 60 * SECOND;
     }
 
-    // ---- who is whose
+    // ---- ownership of entries
 
     @Test
     void anOwnerTokenThatBeginsLikeAnotherIsAnother() {
@@ -83,7 +83,7 @@ class QueueLayoutTest extends HeldLockWithListener {
         assertThat(bench.queue().owners()).containsExactly(CAROL);
     }
 
-    /** Of a client in another language; ours has none. */
+    /** A client in another language may write this; the Java client does not. */
     @Test
     void aLineBreakInAHolderIdMakesNoSecondWaiter() {
         assertThat(ask(BOB, "host/2/b\n" + CAROL + " 1 9999999999999999 x 1 1 forged"))
@@ -169,7 +169,10 @@ class QueueLayoutTest extends HeldLockWithListener {
         assertThat(bench.queue().owners()).containsExactly(BOB, CAROL);
     }
 
-    /** Whatever is asked: nobody is in it twice, those who stay keep their order, and its two numbers are bounds. */
+    /**
+     * After any requests: no waiter is in the queue twice, the remaining waiters keep their order, and its two numbers
+     * are bounds.
+     */
     @Test
     void aWalkOfRequestsLeavesAQueue() {
         Random random = new Random(7);
@@ -206,7 +209,7 @@ class QueueLayoutTest extends HeldLockWithListener {
         }
     }
 
-    /** One that joins is written at its end, and one that asks again over its own place, by one command each. */
+    /** A new waiter is written at the end, and a waiter that retries over its own place, with one command each. */
     @Test
     void whoJoinsOrAsksAgainDoesNotWriteItAnew() {
         queue(BOB, CAROL, DAVE);
@@ -223,7 +226,7 @@ class QueueLayoutTest extends HeldLockWithListener {
         assertThat(bench.queue().owners()).containsExactly(BOB, DAVE, "e".repeat(40));
     }
 
-    /** Of a client in another language, which writes no zeros before a number. */
+    /** A client in another language writes no leading zeros. */
     @Test
     void aShorterHeadIsReplaced() {
         queue(BOB);
@@ -236,7 +239,7 @@ class QueueLayoutTest extends HeldLockWithListener {
         assertThat(bench.queue().soonest()).isGreaterThan(5);
     }
 
-    /** Else each request would look for the dead. */
+    /** Otherwise each request would search for dead waiters. */
     @Test
     void aBoundThatHasPassedIsMoved() {
         queue(BOB);
@@ -248,7 +251,7 @@ class QueueLayoutTest extends HeldLockWithListener {
         assertThat(bench.queue().soonest()).isEqualTo(Long.parseLong(entry.split(" ", -1)[2]));
     }
 
-    // ---- what is no queue
+    // ---- keys that are not queues
 
     @Test
     void aQueueThatWasCutIsServedUpToThere() {

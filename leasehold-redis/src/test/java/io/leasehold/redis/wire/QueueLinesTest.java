@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A waiter in front that asks again is written over its own line, and over nothing of the others'. */
+/** Tests that a waiter in front that retries overwrites its own line and no other line. */
 @Tag("quick")
 class QueueLinesTest extends QueueBehind {
 

@@ -15,7 +15,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a request leaves that is refused half-way: a right is missing, or a key is another program's. */
+/**
+ * Tests of the state after a request that is refused half-way: a right is missing, or a key belongs to another program.
+ */
 @Tag("quick")
 class QueueRefusalsTest extends QueueBehind {
 
@@ -75,7 +77,7 @@ class QueueRefusalsTest extends QueueBehind {
             redis().set(key, "theirs");
             ask(owner(0), waits(PLACE));
             int i = 1;
-            // Long enough that the front is full without the first as well.
+            // The ids are long enough that the front is full even without the first waiter.
             while (ask(owner(i), waits(PLACE).holder("h".repeat(450))).get(0).equals("queued")) {
                 i++;
             }

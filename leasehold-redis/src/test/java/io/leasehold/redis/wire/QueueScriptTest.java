@@ -169,7 +169,7 @@ class QueueScriptTest {
         bench.release(ALICE, token, 1);
         push();
 
-        // At least a microsecond has passed since.
+        // At least a microsecond has passed since then.
         assertThat(ask(CAROL, HEARD_TOO)).isEqualTo("yes");
         assertThat(order()).isEmpty();
     }
@@ -280,7 +280,7 @@ class QueueScriptTest {
         assertThat(redis().pttl(bench.queued)).isBetween(40_000L, PLACE + PLACE / 4);
     }
 
-    /** By the clock BOB has come first, since it went back. */
+    /** By the clock, BOB came first, since the clock went back. */
     @Test
     void whoComesLaterIsBehindAlsoWhenTheClockHasGoneBack() {
         long later = bench.now() + 1_000 * SECOND;
@@ -312,7 +312,7 @@ class QueueScriptTest {
         assertThat(redis().exists(bench.queued)).isZero();
     }
 
-    /** The request is answered, so that its client asks again, and does not take the server for one that is gone. */
+    /** The request gets an answer, so that its client retries and does not consider the server gone. */
     @Test
     void forLackOfMemoryThereIsNoPlaceAndStillAnAnswer() {
         redis().configSet("maxmemory", "1");
@@ -356,7 +356,10 @@ class QueueScriptTest {
                         before.holder()));
     }
 
-    /** A broadcast in a Cluster may be heard at another node: the count of those who heard it here says nothing. */
+    /**
+     * A broadcast in a Cluster may reach a listener at another node, so the count of listeners at this node proves
+     * nothing.
+     */
     @Test
     void aWaiterThatIsToldByABroadcastKeepsItsPlace() {
         ask(BOB, "lock:wake:cluster~");

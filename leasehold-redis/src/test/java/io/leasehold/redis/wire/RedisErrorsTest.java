@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests of what is known of the effect of a request, by the words with which it failed. */
+/** Tests of the known effect of a failed request, by the wording of its error. */
 @Tag("quick")
 final class RedisErrorsTest {
 
@@ -97,7 +97,7 @@ final class RedisErrorsTest {
         is(errors.of(answer(words), WHAT), FailureKind.PERMANENT, StoreAccessException.class, text);
     }
 
-    /** The provider and the server do not change them at one moment. */
+    /** The provider and the server do not change credentials at the same moment. */
     @Test
     void aLoginThatAProviderGaveIsAskedForAgain() {
         RedisErrors provided = errors.withProvider();

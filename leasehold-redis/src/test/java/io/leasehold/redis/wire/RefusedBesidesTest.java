@@ -11,7 +11,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Tests of refusals besides an answer: they are warned of, whichever script was answered. */
+/** Tests of refusals in addition to an answer: the client warns of them, for every script. */
 @Tag("quick")
 final class RefusedBesidesTest {
 

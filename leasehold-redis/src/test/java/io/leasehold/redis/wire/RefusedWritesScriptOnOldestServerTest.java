@@ -5,7 +5,7 @@ import io.leasehold.servers.RedisServer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestInstance;
 
-/** The same on Redis 6.2, which wraps also the errors that a script catches and returns. */
+/** The same tests on Redis 6.2, which also wraps the errors that a script catches and returns. */
 @Tag("quick")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class RefusedWritesScriptOnOldestServerTest extends RefusedWritesScriptTest {

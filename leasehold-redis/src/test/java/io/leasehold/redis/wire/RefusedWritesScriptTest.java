@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** While a server refuses writes no script says that something has happened which has not. */
+/** Tests that while a server refuses writes, no script reports an effect that did not occur. */
 @Tag("quick")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class RefusedWritesScriptTest {
@@ -36,7 +36,7 @@ class RefusedWritesScriptTest {
 
     private final ScriptBench bench = new ScriptBench(server, "order:1");
 
-    /** The server that is tested; the oldest one words its refusals in its own way. */
+    /** Configures the tested server; the oldest one words its refusals differently. */
     RedisServer.Builder configured(RedisServer.Builder builder) {
         return builder;
     }
@@ -87,7 +87,7 @@ class RefusedWritesScriptTest {
         assertThatThrownBy(() -> bench.release(BOB, ballot)).hasMessageContaining("NOREPLICAS");
     }
 
-    /** An attempt that does not wait is told that writes are refused, and not that others are before it. */
+    /** An attempt that does not wait gets the refusal of writes, and not the answer that other clients precede it. */
     @Test
     void anAcquireOfAFreeLockThatOthersWaitForIsRefused() {
         bench.acquire(ALICE, bench.now());
@@ -159,7 +159,7 @@ class RefusedWritesScriptTest {
         }
     }
 
-    /** Raised by a script or returned by it: the server says so only for now, and the request is to be repeated. */
+    /** Whether the script raises or returns the error: the refusal is temporary, and the request must be repeated. */
     @Test
     void aRefusalOfWritesIsNoneForGood() {
         RedisErrors errors = new RedisErrors("the server");
@@ -178,7 +178,7 @@ class RefusedWritesScriptTest {
         }
     }
 
-    /** The key of another program is no refusal: what was held is released, and nothing of it is touched. */
+    /** The key of another program is not a refusal: the hold is released, and that key is not changed. */
     @Test
     void aSideKeyOfAnotherTypeKeepsNobodyFromEnding() {
         redis().lpush(bench.queued, "a list");

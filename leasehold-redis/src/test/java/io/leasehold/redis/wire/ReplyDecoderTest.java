@@ -20,7 +20,7 @@ import java.util.OptionalLong;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Each answer of the scripts, word for word. */
+/** Tests of each answer of the scripts, word for word. */
 @Tag("quick")
 final class ReplyDecoderTest {
 
@@ -65,7 +65,7 @@ final class ReplyDecoderTest {
         assertThatThrownBy(() -> acquired("maybe", "17")).hasMessageContaining("maybe");
     }
 
-    /** Where nothing else is to be said than yes, the answer is the server's time: seconds and microseconds. */
+    /** A script that has only "yes" to say answers with the server's time: seconds and microseconds. */
     @Test
     void ofAGrantWithoutAWord() {
         assertThat(acquired("1700000000", "999999")).isEqualTo(new NodeReply.Yes(LIFE, 1_700_000_000_999_999L));

@@ -6,7 +6,7 @@ import io.leasehold.redis.StoredQueue;
 import io.lettuce.core.ScriptOutputType;
 import java.util.List;
 
-/** Calls the scripts as the node does, with every argument open to the test. */
+/** Calls the scripts as the node does; the test can set every argument. */
 final class ScriptBench {
 
     static final String ALICE = "a".repeat(40);
@@ -33,7 +33,7 @@ final class ScriptBench {
         this.wanted = KeyLayout.wanted(lock);
     }
 
-    /** One proposal, with the standard spans unless changed. */
+    /** One proposal, with the standard durations by default. */
     static final class Proposal {
         String holder = "host/1/x";
         long ttlMillis = 30_000;
@@ -88,7 +88,7 @@ final class ScriptBench {
         return KeyLayout.allOf(lock);
     }
 
-    /** Only two or three stand in front from now on. */
+    /** Limits the front of the queue to two or three waiters from now on. */
     ScriptBench small() {
         small = true;
         return this;
@@ -113,7 +113,7 @@ final class ScriptBench {
         return yes(reply);
     }
 
-    /** The short answer of the common case, as the long one. */
+    /** Converts the short answer of the common case to the long one. */
     static List<Object> yes(List<Object> reply) {
         return reply.size() == 2 && reply.get(0).toString().matches("[0-9]+")
                 ? List.of(
@@ -166,7 +166,7 @@ final class ScriptBench {
         return StoredQueue.of(server.redis().get(queued));
     }
 
-    /** Who waits, first come first. */
+    /** The waiters in their order. */
     List<String> everybody() {
         return StoredQueue.everybody(server.redis(), lock);
     }

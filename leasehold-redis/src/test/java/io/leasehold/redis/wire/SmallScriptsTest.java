@@ -16,7 +16,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** The birth of a member, the list of waiters, and what is told of a renewal or a plain request that may do only a part. */
+/**
+ * Tests of the birth of a member, of the list of waiters, and of the answers to a renewal or a plain request with
+ * limited rights.
+ */
 @Tag("quick")
 final class SmallScriptsTest {
 
@@ -128,7 +131,7 @@ final class SmallScriptsTest {
         return run(redis(), LuaScript.INSPECT, List.of(LOCK));
     }
 
-    /** Never an owner token, never a stranger's text, and no more than a holder id may have. */
+    /** Never an owner token, never the text of a foreign client, and no more than the length of a holder id. */
     @Test
     void whatIsToldOfAHold() {
         List<Object> held = inspected(OWNER + ":7:host/1/x");
@@ -155,7 +158,7 @@ final class SmallScriptsTest {
         }
     }
 
-    /** Of several keys each has its own answer. */
+    /** Each of several keys has its own answer. */
     @Test
     void aRenewalThatIsRefusedSaysAtWhichCommand() {
         redis().set(LOCK, OWNER + ":7:h", SetArgs.Builder.px(5_000));
@@ -172,7 +175,7 @@ final class SmallScriptsTest {
         assertThat(redis().pttl(LOCK)).isLessThanOrEqualTo(5_000);
     }
 
-    /** Only what is followed by the colon is an owner token. */
+    /** Only a text with a colon after it is an owner token. */
     @Test
     void aValueThatOnlyBeginsLikeAHoldIsNotRenewed() {
         redis().set(LOCK, OWNER + "0:7:h", SetArgs.Builder.px(5_000));
@@ -194,7 +197,7 @@ final class SmallScriptsTest {
         assertThat(redis().get(LOCK)).isEqualTo(OWNER + "::h");
     }
 
-    /** An own key is never kept for less than it has left. */
+    /** The ttl of an own key never becomes shorter. */
     @Test
     void aPlainLockThatIsFoundAgainIsNotShortened() {
         redis().set(LOCK, OWNER + "::h", SetArgs.Builder.px(60_000));

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** The vectors of {@code docs/wire-format.md}, so that the document cannot drift from the code. */
+/** Tests of the vectors of {@code docs/wire-format.md}, so that the document stays consistent with the code. */
 @Tag("quick")
 class WireFormatTest {
 
