@@ -14,7 +14,8 @@ import java.util.function.Consumer;
  * resource, covers that.
  *
  * <p><b>Threads.</b> Ownership lives in this object, not in a thread: any thread may use and release
- * it. Queries are local and never block, with one exception: {@link #ensureValidFor} may wait for a renewal. Callbacks run on the client's callback threads, each as soon as it is due, even while
+ * it. Queries are local and never block, with one exception: {@link #ensureValidFor} may wait for a
+ * renewal. Callbacks run on the client's callback threads, each as soon as it is due, even while
  * others block; never on a timer or network thread. Methods that wait for the store ({@link #renew}, {@link #release},
  * {@link #close}) do not react to interruption: they are bounded in time, and the interrupt flag is left unchanged.
  */
@@ -41,7 +42,7 @@ public interface Hold extends AutoCloseable {
      * use {@link #ensureValidForAsync}. An interrupt ends the wait: the flag stays set, the hold stays held, and what is left decides.
      *
      * @throws LeaseLostException if this hold has ended
-     * @throws LeaseAtRiskException if it is valid, but for less than {@code duration}, also after the renewal; the message says
+     * @throws LeaseAtRiskException if it is valid for less than {@code duration}, even after the renewal; the message says
      *     what the renewal was answered
      * @throws IllegalArgumentException if even a hold that was just renewed could miss {@code duration}: it is
      *     above {@link LockOptions#longestCheckable()}
@@ -59,7 +60,7 @@ public interface Hold extends AutoCloseable {
      * Extends this hold now and waits for the answer.
      *
      * @throws LeaseLostException if this hold has ended, or the store answered that it has
-     * @throws LockStoreException if the store could not confirm; the hold goes on until its end
+     * @throws LockStoreException if the store could not confirm; the hold continues until its end
      * @throws IllegalStateException if it was released, or is no longer renewed (maxHold)
      */
     void renew();
@@ -68,7 +69,7 @@ public interface Hold extends AutoCloseable {
     CompletableFuture<Void> renewAsync();
 
     /**
-     * Gives the lock back and waits for the answer, for at most the node's time limit. Repeated calls
+     * Releases the lock and waits for the answer, for at most the node's time limit. Repeated calls
      * return the first outcome.
      */
     ReleaseOutcome release();

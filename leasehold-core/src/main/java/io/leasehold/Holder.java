@@ -20,7 +20,7 @@ public record Holder(String id, @Nullable Duration remainingTtl, OptionalLong fe
     public enum Ends {
         /** Its ttl, even if the store did not report how much of it is left. */
         BY_TTL,
-        /** The end of its holder's session with the store, which lasts while the store hears from the holder. */
+        /** The end of its holder's session with the store, which lasts while the holder sends signs of life. */
         WITH_SESSION,
         /** None: the hold stays until it is removed. */
         NEVER

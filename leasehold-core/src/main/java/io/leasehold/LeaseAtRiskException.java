@@ -4,8 +4,8 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown if a hold is valid, but for less time than requested: do not begin work that may not end in time. The cause, if
- * there is one, says why the renewal failed that was asked for.
+ * Thrown if a hold is valid for less time than requested: do not begin work that may not end in time. The cause, if
+ * there is one, says why the requested renewal failed.
  */
 public final class LeaseAtRiskException extends IllegalStateException {
 
@@ -20,7 +20,7 @@ public final class LeaseAtRiskException extends IllegalStateException {
     }
 
     /**
-     * Less than {@code wanted} is left although a renewal was asked for.
+     * Less than {@code wanted} is left even after a requested renewal.
      *
      * @param why what came of the renewal
      * @param cause why it failed, or null

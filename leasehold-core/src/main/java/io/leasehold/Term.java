@@ -35,7 +35,7 @@ public interface Term {
      *
      * @throws LeaseLostException if the term was lost
      * @throws IllegalStateException if it was resigned
-     * @throws LeaseAtRiskException if it is valid, but for less than {@code duration}, also after a renewal
+     * @throws LeaseAtRiskException if it is valid for less than {@code duration}, even after a renewal
      * @throws IllegalArgumentException as {@link Hold#ensureValidFor}
      */
     void ensureValidFor(Duration duration);

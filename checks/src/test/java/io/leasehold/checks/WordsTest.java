@@ -40,6 +40,8 @@ class WordsTest {
 
     /** The modules whose sources also use the terms of the field; the list only grows. */
     private static final List<Module> PLAIN = List.of(
+            Module.ZOOKEEPER,
+            Module.ETCD,
             Module.MICROMETER,
             Module.REACTOR,
             Module.KOTLIN,
