@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  * <p>A message says only that a key is to be read; what is read says only that a hold is in doubt. The server tells of each reading
  * once, so every key is read again after its message, also after a renewal of our own. At most one reading is under way, and what comes
  * up meanwhile shares the next: however many messages come, a key costs no more than one reading for each round trip.
+ *
+ * <p>A hold that was doubted is kept, since the engine may not have had it yet, and read again after a pause. If it is still not there, it
+ * is doubted again, and the pause is doubled: the store may extend what a reading at another server does not see.
  */
 final class HeldKeys {
 
@@ -53,6 +56,9 @@ final class HeldKeys {
     /** The pause after a reading that failed is over. */
     record Again() implements Event {}
 
+    /** The pause of a {@link Rest} is over. */
+    record Rested() implements Event {}
+
     /** An action for the shell. */
     sealed interface Action {}
 
@@ -62,11 +68,16 @@ final class HeldKeys {
     /** Send {@link Again} after a while. */
     record Wait() implements Action {}
 
+    /** Send {@link Rested} after this time. */
+    record Rest(long nanos) implements Action {}
+
     /** Tell the engine that these holds may be gone. */
     record Doubt(List<DoubtedHold> holds) implements Action {}
 
     static final int MAX_IN_ONE = 500;
+    static final int MOST_DOUBLINGS = 5;
     private static final int MIN_SWEEP = 64;
+    private static final long SECOND_NANOS = 1_000_000_000L;
 
     /** A hold; no two are equal, so that a reading counts for the hold alone for which it was made. */
     private static final class Hold {
@@ -74,6 +85,10 @@ final class HeldKeys {
         private final LockName name;
         private final OwnerToken owner;
         private long untilAtNanos;
+        /** How often in a row a reading has not found it. */
+        private int doubts;
+        /** It is not read before this. */
+        private long restedAtNanos;
 
         private Hold(Held held) {
             this.key = held.key();
@@ -85,11 +100,20 @@ final class HeldKeys {
         private boolean isKept(@Nullable String value) {
             return value != null && value.startsWith(owner.hex() + ":");
         }
+
+        private void rest(long nowNanos) {
+            restedAtNanos = nowNanos + (SECOND_NANOS << Math.min(doubts, MOST_DOUBLINGS));
+            doubts++;
+        }
     }
 
     private final Map<String, Hold> holds = new HashMap<>();
     /** Keys of holds, in the order in which they came up. */
     private final Set<String> unread = new LinkedHashSet<>();
+    /** Holds that were doubted, whose pause is not over. */
+    private final Set<Hold> resting = new LinkedHashSet<>();
+    /** A {@link Rest} is under way: one for all of them. */
+    private boolean hasTimer;
 
     private boolean telling;
     private List<Hold> beingRead = List.of();
@@ -112,11 +136,13 @@ final class HeldKeys {
         } else if (event instanceof Changed changed) {
             changed(changed.key());
         } else if (event instanceof Values read) {
-            values(read, actions);
+            values(read, nowNanos, actions);
         } else if (event instanceof Unread nothing) {
             failed(nothing.reading(), actions);
         } else if (event instanceof Again) {
             waiting = false;
+        } else if (event instanceof Rested) {
+            rested(nowNanos, actions);
         } else {
             // What is under way belongs to a connection that has ended: its answer counts no more.
             readings++;
@@ -124,6 +150,7 @@ final class HeldKeys {
             telling = event instanceof Began;
             waiting = false;
             unread.clear();
+            resting.clear();
             changed(null);
         }
         readNext(actions);
@@ -136,6 +163,9 @@ final class HeldKeys {
             known.untilAtNanos = held.untilAtNanos();
         } else if (held.isNew() || (known == null && telling)) {
             sweep(nowNanos);
+            if (known != null) {
+                resting.remove(known);
+            }
             holds.put(held.key(), new Hold(held));
             unread.add(held.key());
         }
@@ -144,8 +174,9 @@ final class HeldKeys {
     /** Drops what no server keeps any more: a hold that was left to end has no other end here while nothing is told. */
     private void sweep(long nowNanos) {
         if (holds.size() >= sweepAt) {
-            holds.values().removeIf(hold -> hold.untilAtNanos - nowNanos < 0);
-            unread.retainAll(holds.keySet());
+            List.copyOf(holds.values()).stream()
+                    .filter(hold -> hold.untilAtNanos - nowNanos < 0)
+                    .forEach(this::forget);
             sweepAt = Math.max(MIN_SWEEP, 2 * holds.size());
         }
     }
@@ -153,12 +184,13 @@ final class HeldKeys {
     private void changed(@Nullable String key) {
         if (key == null) {
             unread.addAll(holds.keySet());
-        } else if (holds.containsKey(key)) {
+            resting.forEach(hold -> unread.remove(hold.key));
+        } else if (holds.containsKey(key) && !resting.contains(holds.get(key))) {
             unread.add(key);
         }
     }
 
-    private void values(Values read, List<Action> actions) {
+    private void values(Values read, long nowNanos, List<Action> actions) {
         if (read.reading() != readings || beingRead.isEmpty()) {
             return;
         }
@@ -168,15 +200,40 @@ final class HeldKeys {
         for (int i = 0; i < asked.size(); i++) {
             Hold hold = asked.get(i);
             boolean isStill = holds.get(hold.key) == hold;
-            if (isStill && !hold.isKept(i < read.values().size() ? read.values().get(i) : null)) {
-                // If the store extends it after all, it comes back.
-                forget(hold);
+            if (isStill && hold.isKept(i < read.values().size() ? read.values().get(i) : null)) {
+                hold.doubts = 0;
+            } else if (isStill) {
                 doubted.add(new DoubtedHold(hold.owner, hold.name));
+                hold.rest(nowNanos);
+                resting.add(hold);
+                unread.remove(hold.key);
             }
         }
         if (!doubted.isEmpty()) {
             actions.add(new Doubt(doubted));
+            restLater(actions);
         }
+    }
+
+    private void restLater(List<Action> actions) {
+        if (!hasTimer && !resting.isEmpty()) {
+            hasTimer = true;
+            actions.add(new Rest(SECOND_NANOS));
+        }
+    }
+
+    /** Looks each second which pauses are over. */
+    private void rested(long nowNanos, List<Action> actions) {
+        hasTimer = false;
+        for (Hold hold : List.copyOf(resting)) {
+            if (hold.untilAtNanos - nowNanos <= 0) {
+                forget(hold);
+            } else if (hold.restedAtNanos - nowNanos <= 0) {
+                resting.remove(hold);
+                unread.add(hold.key);
+            }
+        }
+        restLater(actions);
     }
 
     private void failed(long reading, List<Action> actions) {
@@ -192,6 +249,7 @@ final class HeldKeys {
     private void forget(Hold hold) {
         holds.remove(hold.key);
         unread.remove(hold.key);
+        resting.remove(hold);
     }
 
     private void readNext(List<Action> actions) {
@@ -206,6 +264,9 @@ final class HeldKeys {
             if (hold != null) {
                 next.add(hold);
             }
+        }
+        if (next.isEmpty()) {
+            return;
         }
         beingRead = next;
         actions.add(new Read(++readings, next.stream().map(hold -> hold.key).toList()));

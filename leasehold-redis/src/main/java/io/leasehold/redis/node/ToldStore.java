@@ -178,6 +178,8 @@ public final class ToldStore extends PassingKeeper implements LockStore {
                                     : new HeldKeys.Unread(read.reading())));
         } else if (action instanceof HeldKeys.Doubt doubt) {
             signals.doubted(doubt.holds());
+        } else if (action instanceof HeldKeys.Rest rest) {
+            runtime.schedule(rest.nanos(), () -> on(new HeldKeys.Rested()));
         } else {
             runtime.schedule(AGAIN_NANOS, () -> on(new HeldKeys.Again()));
         }
