@@ -39,6 +39,9 @@ final class LastingConnection<C extends LiveConnection> {
     private volatile @Nullable RedisUri place;
     private boolean started;
     private int failures;
+    /** How often all was left: what was begun before is not taken over any more. */
+    private int leaves;
+
     private boolean closed;
 
     /** How such a connection is made. */
@@ -103,18 +106,22 @@ final class LastingConnection<C extends LiveConnection> {
     }
 
     private void connect() {
-        if (isClosed()) {
-            return;
+        int begun;
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
+            begun = leaves;
         }
         locator.locate()
                 .thenCompose(server -> {
                     place = server;
                     return making.connect(server);
                 })
-                .whenComplete(this::connected);
+                .whenComplete((connection, error) -> connected(begun, connection, error));
     }
 
-    private void connected(@Nullable C connection, @Nullable Throwable error) {
+    private void connected(int begun, @Nullable C connection, @Nullable Throwable error) {
         if (connection == null) {
             Failure failure = refusals.of(error == null ? new IllegalStateException("no connection") : error);
             firstTry.complete(false);
@@ -124,7 +131,7 @@ final class LastingConnection<C extends LiveConnection> {
         }
         // Who accepts a connection and then says nothing is tried again.
         LockRuntime.Timer patience = runtime.schedule(Connections.PATIENCE_NANOS, connection::close);
-        begun(connection).whenComplete((done, refusal) -> {
+        asked(connection).whenComplete((done, refusal) -> {
             patience.cancel();
             if (refusal != null) {
                 connection.close();
@@ -132,7 +139,7 @@ final class LastingConnection<C extends LiveConnection> {
                 firstTry.complete(false);
                 retryLater(failure);
             } else {
-                adopt(connection);
+                adopt(begun, connection);
             }
         });
     }
@@ -142,7 +149,7 @@ final class LastingConnection<C extends LiveConnection> {
     }
 
     /** A driver that throws has failed as one that says so. */
-    private CompletableFuture<Void> begun(C connection) {
+    private CompletableFuture<Void> asked(C connection) {
         try {
             return making.begin(connection);
         } catch (RuntimeException | Error e) {
@@ -150,14 +157,20 @@ final class LastingConnection<C extends LiveConnection> {
         }
     }
 
-    private void adopt(C connection) {
+    private void adopt(int begun, C connection) {
+        boolean isWanted;
         synchronized (this) {
-            if (closed) {
-                connection.close();
-                return;
+            isWanted = !closed && begun == leaves;
+            if (isWanted) {
+                current = connection;
+                failures = 0;
             }
-            current = connection;
-            failures = 0;
+        }
+        if (!isWanted) {
+            connection.close();
+            firstTry.complete(false);
+            retryLater(null);
+            return;
         }
         connection.onEnd(() -> lost(connection));
         if (!connection.isOpen()) {
@@ -192,6 +205,18 @@ final class LastingConnection<C extends LiveConnection> {
     void leaveUnlessStillThere() {
         C connection = current;
         if (connection != null && !isStillThere()) {
+            connection.close();
+        }
+    }
+
+    /** There may be another server at the same place now: leaves the one that tells, and those that are being made. */
+    void leave() {
+        C connection;
+        synchronized (this) {
+            leaves++;
+            connection = current;
+        }
+        if (connection != null) {
             connection.close();
         }
     }

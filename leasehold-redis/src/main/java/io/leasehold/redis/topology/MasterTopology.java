@@ -131,7 +131,7 @@ final class MasterTopology implements Topology {
         }
         MasterTracking tracked = tracking;
         if (link != null && tracked != null) {
-            tracked.leaveUnlessStillThere();
+            tracked.leave();
         }
         onReconnected.run();
     }

@@ -48,8 +48,9 @@ final class MasterTracking implements Tracking {
                 : CompletableFuture.failedFuture(new NotSentException("not connected", null));
     }
 
-    void leaveUnlessStillThere() {
-        kept.leaveUnlessStillThere();
+    /** There is a new link: behind the same name there may be another server, while the former one still answers. */
+    void leave() {
+        kept.leave();
     }
 
     @Override

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +25,7 @@ final class StillDriver implements Driver {
     final List<Asked<RedisConnection>> asked = new ArrayList<>();
 
     final List<Asked<PushConnection>> askedForPushes = new ArrayList<>();
+    final List<Asked<TrackingConnection>> askedForTracking = new ArrayList<>();
     boolean closed;
     /** Whether connections for pushes answer pings at once. */
     boolean pongs;
@@ -45,6 +47,13 @@ final class StillDriver implements Driver {
     public CompletableFuture<PushConnection> connectForPushes(RedisUri server) {
         Asked<PushConnection> one = new Asked<>(server, new CompletableFuture<>());
         askedForPushes.add(one);
+        return one.answer;
+    }
+
+    @Override
+    public CompletableFuture<TrackingConnection> connectForTracking(RedisUri server) {
+        Asked<TrackingConnection> one = new Asked<>(server, new CompletableFuture<>());
+        askedForTracking.add(one);
         return one.answer;
     }
 
@@ -75,6 +84,13 @@ final class StillDriver implements Driver {
         Pushes made = new Pushes();
         made.pongs = pongs;
         askedForPushes.get(askedForPushes.size() - 1).answer.complete(made);
+        return made;
+    }
+
+    /** The last question for a connection that tracks keys is answered. */
+    Tracked tracked() {
+        Tracked made = new Tracked();
+        askedForTracking.get(askedForTracking.size() - 1).answer.complete(made);
         return made;
     }
 
@@ -272,6 +288,34 @@ final class StillDriver implements Driver {
 
         void refuses(Throwable why) {
             subscribed.get(subscribed.size() - 1).answer.completeExceptionally(why);
+        }
+    }
+
+    static final class Tracked extends Ends implements TrackingConnection {
+        final CompletableFuture<Void> tracks = new CompletableFuture<>();
+        final List<CompletableFuture<List<@Nullable String>>> readings = new ArrayList<>();
+
+        @Override
+        public CompletableFuture<Void> track(Consumer<@Nullable String> onChange) {
+            return tracks;
+        }
+
+        @Override
+        public CompletableFuture<List<@Nullable String>> values(List<String> keys) {
+            CompletableFuture<List<@Nullable String>> reading = new CompletableFuture<>();
+            readings.add(reading);
+            return reading;
+        }
+
+        @Override
+        public CompletableFuture<Void> ping() {
+            return CompletableFuture.completedFuture(null);
+        }
+
+        /** Keys are tracked from now on. */
+        Tracked begins() {
+            tracks.complete(null);
+            return this;
         }
     }
 }
