@@ -1,7 +1,5 @@
 package io.leasehold.redis.topology;
 
-import io.leasehold.LockStoreException;
-import io.leasehold.StoreAccessException;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
@@ -51,6 +49,16 @@ final class LastingConnection<C extends LiveConnection> {
 
         /** Asks the server to tell what this is for. */
         CompletableFuture<Void> begin(C connection);
+
+        /**
+         * Whether a failure is a refusal that does not pass soon, though no right is missing: it is warned of, and one to connect is
+         * tried again after a minute only, as one to begin is in any case.
+         *
+         * @param before how many failed in a row before it
+         */
+        default boolean isRefusal(Failure failure, int before) {
+            return false;
+        }
     }
 
     /**
@@ -123,10 +131,7 @@ final class LastingConnection<C extends LiveConnection> {
 
     private void connected(int begun, @Nullable C connection, @Nullable Throwable error) {
         if (connection == null) {
-            Failure failure = refusals.of(error == null ? new IllegalStateException("no connection") : error);
-            firstTry.complete(false);
-            // A login that is refused is tried again soon: the password may be about to change.
-            retryLater(isForGood(failure.error()) ? failure : null);
+            notConnected(refusals.of(error == null ? new IllegalStateException("no connection") : error));
             return;
         }
         // Who accepts a connection and then says nothing is tried again.
@@ -135,17 +140,38 @@ final class LastingConnection<C extends LiveConnection> {
             patience.cancel();
             if (refusal != null) {
                 connection.close();
-                Failure failure = refusals.of(refusal);
-                firstTry.complete(false);
-                retryLater(failure);
+                notAsked(refusals.of(refusal));
             } else {
                 adopt(begun, connection);
             }
         });
     }
 
-    private static boolean isForGood(LockStoreException refusal) {
-        return !(refusal instanceof StoreAccessException);
+    /** A login that is refused is tried again soon: the password may be about to change. */
+    private void notConnected(Failure failure) {
+        int before;
+        synchronized (this) {
+            before = failures;
+        }
+        firstTry.complete(false);
+        if (making.isRefusal(failure, before)) {
+            refusals.warn(failure);
+            retryAfter(REFUSED_NANOS);
+        } else {
+            retryLater();
+        }
+    }
+
+    private void notAsked(Failure failure) {
+        firstTry.complete(false);
+        if (making.isRefusal(failure, 0)) {
+            refusals.warn(failure);
+        }
+        if (failure.kind() == FailureKind.PERMANENT) {
+            retryAfter(REFUSED_NANOS);
+        } else {
+            retryLater();
+        }
     }
 
     /** A driver that throws has failed as one that says so. */
@@ -169,7 +195,7 @@ final class LastingConnection<C extends LiveConnection> {
         if (!isWanted) {
             connection.close();
             firstTry.complete(false);
-            retryLater(null);
+            retryLater();
             return;
         }
         connection.onEnd(() -> lost(connection));
@@ -197,7 +223,7 @@ final class LastingConnection<C extends LiveConnection> {
         onEnded.run();
         if (!isClosed()) {
             LOG.info("subscription to {} ended; subscribing again", purpose);
-            retryLater(null);
+            retryLater();
         }
     }
 
@@ -226,11 +252,7 @@ final class LastingConnection<C extends LiveConnection> {
         return server == null || locator.isStill(server);
     }
 
-    private void retryLater(@Nullable Failure refusal) {
-        if (refusal != null && refusal.kind() == FailureKind.PERMANENT) {
-            runtime.schedule(REFUSED_NANOS, this::connect);
-            return;
-        }
+    private void retryLater() {
         int before;
         synchronized (this) {
             if (closed) {
@@ -238,7 +260,11 @@ final class LastingConnection<C extends LiveConnection> {
             }
             before = failures++;
         }
-        runtime.schedule(Retry.delayNanos(before, runtime), this::connect);
+        retryAfter(Retry.delayNanos(before, runtime));
+    }
+
+    private void retryAfter(long nanos) {
+        runtime.schedule(nanos, this::connect);
     }
 
     private synchronized boolean isClosed() {

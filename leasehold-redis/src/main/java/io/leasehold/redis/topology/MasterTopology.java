@@ -192,7 +192,8 @@ final class MasterTopology implements Topology {
 
     @Override
     public Tracking tracking(Tracking.Listener listener) {
-        MasterTracking made = new MasterTracking(driver, new WhereTheLinkLeads(), errors, runtime, listener);
+        MasterTracking made = new MasterTracking(
+                driver, new WhereTheLinkLeads(), () -> connections.current() != null, errors, runtime, listener);
         tracking = made;
         return made;
     }

@@ -1,20 +1,36 @@
 package io.leasehold.redis.topology;
 
+import io.leasehold.StoreAccessException;
 import io.leasehold.redis.wire.NotSentException;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.Failure;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** Over a {@link LastingConnection} to the one master. */
 final class MasterTracking implements Tracking {
 
+    /** Some servers do not say that they know no {@code HELLO}, but close: so many failures, while the link is up, say it as well. */
+    private static final int IN_A_ROW = 4;
+
     private final LastingConnection<TrackingConnection> kept;
 
-    /** Nothing is connected yet. */
+    /**
+     * Nothing is connected yet.
+     *
+     * @param isLinked whether the server takes the connection of the requests
+     */
     MasterTracking(
-            Driver driver, Connections.Locator locator, RedisErrors errors, LockRuntime runtime, Listener listener) {
+            Driver driver,
+            Connections.Locator locator,
+            BooleanSupplier isLinked,
+            RedisErrors errors,
+            LockRuntime runtime,
+            Listener listener) {
         this.kept = new LastingConnection<>(
                 new LastingConnection.Making<>() {
                     @Override
@@ -25,6 +41,13 @@ final class MasterTracking implements Tracking {
                     @Override
                     public CompletableFuture<Void> begin(TrackingConnection connection) {
                         return connection.track(listener::changed);
+                    }
+
+                    @Override
+                    public boolean isRefusal(Failure failure, int before) {
+                        boolean saysSo = failure.kind() == FailureKind.PERMANENT
+                                && !(failure.error() instanceof StoreAccessException);
+                        return saysSo || (before >= IN_A_ROW && isLinked.getAsBoolean());
                     }
                 },
                 locator,

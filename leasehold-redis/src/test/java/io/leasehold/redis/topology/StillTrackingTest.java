@@ -127,4 +127,41 @@ final class StillTrackingTest {
         runtime.advance(FIRST_RETRY);
         assertThat(tries()).isEqualTo(2);
     }
+
+    /** As a proxy that closes the connection on a command that it does not know. */
+    @Test
+    void whoEndsItAgainAndAgainWhileTheLinkIsUpHasRefusedIt() {
+        for (int i = 1; i <= 4; i++) {
+            endsAtHello(i);
+            runtime.advance(LONGEST_RETRY);
+            assertThat(tries()).isEqualTo(i + 1);
+        }
+        for (int i = 5; i <= 7; i++) {
+            endsAtHello(i);
+            runtime.advance(MINUTE.minusNanos(1));
+            assertThat(tries()).isEqualTo(i);
+            runtime.advance(Duration.ofNanos(1));
+            assertThat(tries()).isEqualTo(i + 1);
+        }
+        StillDriver.Tracked tracked = driver.tracked().begins();
+        tracked.ends();
+        runtime.advance(FIRST_RETRY);
+        endsAtHello(tries());
+        runtime.advance(LONGEST_RETRY);
+        assertThat(tries()).as("it has told meanwhile").isEqualTo(10);
+    }
+
+    @Test
+    void aServerThatIsAwayIsTriedForAtFullRate() {
+        link.ends();
+        for (int i = 1; i <= 9; i++) {
+            endsAtHello(i);
+            runtime.advance(LONGEST_RETRY);
+            assertThat(tries()).isEqualTo(i + 1);
+        }
+    }
+
+    private void endsAtHello(int number) {
+        driver.askedForTracking.get(number - 1).answer().completeExceptionally(new IllegalStateException("closed"));
+    }
 }
