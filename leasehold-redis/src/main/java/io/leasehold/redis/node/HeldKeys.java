@@ -50,8 +50,12 @@ final class HeldKeys {
     /** The values of a reading, in its order. */
     record Values(long reading, List<@Nullable String> values) implements Event {}
 
-    /** A reading has failed. */
-    record Unread(long reading) implements Event {}
+    /**
+     * A reading has failed.
+     *
+     * @param isRefused whether asking again soon is no use
+     */
+    record Unread(long reading, boolean isRefused) implements Event {}
 
     /** The pause after a reading that failed is over. */
     record Again() implements Event {}
@@ -65,8 +69,8 @@ final class HeldKeys {
     /** Read these keys. */
     record Read(long reading, List<String> keys) implements Action {}
 
-    /** Send {@link Again} after a while. */
-    record Wait() implements Action {}
+    /** Send {@link Again} after this time. */
+    record Wait(long nanos) implements Action {}
 
     /** Send {@link Rested} after this time. */
     record Rest(long nanos) implements Action {}
@@ -78,6 +82,7 @@ final class HeldKeys {
     static final int MOST_DOUBLINGS = 5;
     private static final int MIN_SWEEP = 64;
     private static final long SECOND_NANOS = 1_000_000_000L;
+    private static final long REFUSED_NANOS = 60 * SECOND_NANOS;
 
     /** A hold; no two are equal, so that a reading counts for the hold alone for which it was made. */
     private static final class Hold {
@@ -121,11 +126,15 @@ final class HeldKeys {
     /** A reading has failed, and its pause is not over. */
     private boolean waiting;
 
+    private long againAtNanos;
+
     private int sweepAt = MIN_SWEEP;
 
     /** Processes an event and returns the actions, in this order. */
     List<Action> on(Event event, long nowNanos) {
         List<Action> actions = new ArrayList<>(1);
+        // Also where nothing could be scheduled.
+        waiting &= nowNanos - againAtNanos < 0;
         if (event instanceof Held held) {
             held(held, nowNanos);
         } else if (event instanceof Ended ended) {
@@ -138,7 +147,7 @@ final class HeldKeys {
         } else if (event instanceof Values read) {
             values(read, nowNanos, actions);
         } else if (event instanceof Unread nothing) {
-            failed(nothing.reading(), actions);
+            failed(nothing, nowNanos, actions);
         } else if (event instanceof Again) {
             waiting = false;
         } else if (event instanceof Rested) {
@@ -236,14 +245,16 @@ final class HeldKeys {
         restLater(actions);
     }
 
-    private void failed(long reading, List<Action> actions) {
-        if (reading != readings || beingRead.isEmpty()) {
+    private void failed(Unread nothing, long nowNanos, List<Action> actions) {
+        if (nothing.reading() != readings || beingRead.isEmpty()) {
             return;
         }
         beingRead.stream().map(hold -> hold.key).filter(holds::containsKey).forEach(unread::add);
         beingRead = List.of();
         waiting = true;
-        actions.add(new Wait());
+        long pause = nothing.isRefused() ? REFUSED_NANOS : SECOND_NANOS;
+        againAtNanos = nowNanos + pause;
+        actions.add(new Wait(pause));
     }
 
     private void forget(Hold hold) {
@@ -264,9 +275,6 @@ final class HeldKeys {
             if (hold != null) {
                 next.add(hold);
             }
-        }
-        if (next.isEmpty()) {
-            return;
         }
         beingRead = next;
         actions.add(new Read(++readings, next.stream().map(hold -> hold.key).toList()));

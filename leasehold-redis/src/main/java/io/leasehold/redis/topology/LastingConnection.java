@@ -202,8 +202,10 @@ final class LastingConnection<C extends LiveConnection> {
         if (!connection.isOpen()) {
             lost(connection);
         }
+        if (current == connection) {
+            onBegun.run();
+        }
         SignsOfLife.watch(connection, runtime, errors, () -> !isClosed() && current == connection, connection::close);
-        onBegun.run();
         if (!firstTry.complete(true)) {
             LOG.info("subscribed to {} again", purpose);
             onBegunAgain.run();

@@ -3,6 +3,7 @@ package io.leasehold.redis.topology;
 import io.leasehold.StoreAccessException;
 import io.leasehold.redis.wire.NotSentException;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.Failure;
@@ -18,6 +19,7 @@ final class MasterTracking implements Tracking {
     private static final int IN_A_ROW = 4;
 
     private final LastingConnection<TrackingConnection> kept;
+    private final RedisErrors errors;
 
     /**
      * Nothing is connected yet.
@@ -31,6 +33,7 @@ final class MasterTracking implements Tracking {
             RedisErrors errors,
             LockRuntime runtime,
             Listener listener) {
+        this.errors = errors;
         this.kept = new LastingConnection<>(
                 new LastingConnection.Making<>() {
                     @Override
@@ -66,9 +69,14 @@ final class MasterTracking implements Tracking {
     @Override
     public CompletableFuture<List<@Nullable String>> values(List<String> keys) {
         TrackingConnection connection = kept.current();
-        return connection != null
-                ? connection.values(keys)
-                : CompletableFuture.failedFuture(new NotSentException("not connected", null));
+        if (connection == null) {
+            return CompletableFuture.failedFuture(new NotSentException("not connected", null));
+        }
+        return connection.values(keys).whenComplete((values, error) -> {
+            if (error != null && Failure.unwrapped(error) instanceof ServerRefusal refusal) {
+                errors.warnOnce(String.valueOf(refusal.getMessage()), "read held locks");
+            }
+        });
     }
 
     /** There is a new link: behind the same name there may be another server, while the former one still answers. */

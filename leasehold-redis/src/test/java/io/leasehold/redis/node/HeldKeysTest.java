@@ -238,12 +238,33 @@ final class HeldKeysTest {
     void aReadingThatFailsIsRepeatedAfterAWhile() {
         holding();
         on(new HeldKeys.Changed("x"));
-        assertThat(on(new HeldKeys.Unread(3))).containsExactly(new Wait());
+        assertThat(on(new HeldKeys.Unread(3, false))).containsExactly(new Wait(SECOND));
         assertThat(on(new HeldKeys.Changed("x"))).isEmpty();
-        assertThat(on(new HeldKeys.Unread(3))).as("once").isEmpty();
+        assertThat(on(new HeldKeys.Unread(3, false))).as("once").isEmpty();
         assertThat(on(new HeldKeys.Again())).containsExactly(read(4, "x"));
-        on(new HeldKeys.Unread(4));
+        on(new HeldKeys.Unread(4, false));
         assertThat(on(new HeldKeys.Began())).as("another connection").isNotEmpty();
+    }
+
+    /** A right is not granted within a second; meanwhile the server's ACL log stays short. */
+    @Test
+    void aReadingThatIsRefusedIsRepeatedOnceAMinute() {
+        holding();
+        on(new HeldKeys.Changed("x"));
+        assertThat(on(new HeldKeys.Unread(3, true))).containsExactly(new Wait(60 * SECOND));
+        assertThat(on(new HeldKeys.Again())).containsExactly(read(4, "x"));
+    }
+
+    /** The timer could not be started. */
+    @Test
+    void aPauseThatNobodyEndsEndsWithTheNextEventAfterIt() {
+        holding();
+        on(new HeldKeys.Changed("x"));
+        on(new HeldKeys.Unread(3, false));
+        now = SECOND - 1;
+        assertThat(on(new HeldKeys.Changed("other"))).isEmpty();
+        now = SECOND;
+        assertThat(on(new HeldKeys.Changed("other"))).containsExactly(read(4, "x"));
     }
 
     /** Holds that were left to end are told of by nobody while the server tells nothing. */

@@ -105,6 +105,17 @@ final class StillTrackingTest {
         assertThat(driver.tracked().begins().open).isTrue();
     }
 
+    @Test
+    void aConnectionThatEndedBeforeItWasTakenOverTellsNothing() {
+        StillDriver.Tracked tracked = driver.tracked();
+        tracked.open = false;
+        tracked.begins();
+        assertThat(told).doesNotContain("began");
+        runtime.advance(FIRST_RETRY);
+        driver.tracked().begins();
+        assertThat(told).endsWith("began");
+    }
+
     // ---- refusals
 
     @Test

@@ -45,7 +45,7 @@ final class ToldVariants {
                         "reading-that-fails-is-the-last",
                         "after a reading that failed there is none",
                         KEYS,
-                        "        actions.add(new Wait());\n",
+                        "        actions.add(new Wait(pause));\n",
                         ""),
                 new Variant(
                         "owner-of-a-longer-token",
