@@ -313,4 +313,29 @@ final class ToldAtOnceTest {
             System.setErr(before);
         }
     }
+
+    @Test
+    void aReadingThatIsRefusedIsWarnedOfOnceAndSeldomRepeated() throws Exception {
+        PrintStream before = System.err;
+        ByteArrayOutputStream log = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+        String rules = USER + Deployment.RIGHTS_TO_BE_TOLD;
+        try (RedisServer guarded = RedisUnderTest.start(builder -> builder.user("app", rules));
+                LockClient locks = Leasehold.connect(as("app", guarded));
+                Lease lease = locks.named("guarded").acquire()) {
+            until("it is read", () -> calls(guarded, "mget") > 1);
+            guarded.call("ACL", "SETUSER", "app", "-mget");
+            guarded.call("CONFIG", "RESETSTAT");
+            guarded.call("PEXPIRE", "lock:{guarded}", "60000");
+            until("it is warned of", () -> log.toString(StandardCharsets.UTF_8).contains("read held locks"));
+            Thread.sleep(2_500);
+            assertThat(log.toString(StandardCharsets.UTF_8).split("read held locks", -1))
+                    .hasSize(2);
+            assertThat(guarded.call("INFO", "commandstats"))
+                    .containsPattern("cmdstat_mget:calls=0,.*rejected_calls=1,");
+            assertThat(lease.isValid()).isTrue();
+        } finally {
+            System.setErr(before);
+        }
+    }
 }

@@ -12,13 +12,15 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The keys of a client's holds at a server that reports changes to keys. Decides which keys to read when, and which
- * holds to doubt. Pure: events and the time come in, actions go out.
+ * The keys of the locks that a client holds at a server that tells of changes to keys: when to read which, and which hold to doubt. Pure:
+ * events and the time come in, actions go out.
  *
- * <p>A message only causes a reading of its key, and a reading only puts a hold in doubt. The server sends one message
- * per reading of a key, so every key is read again after its message, even after a renewal by this client. At most one
- * reading is under way, and later messages share the next one. Thus, however many messages arrive, a key costs at most
- * one reading per round trip.
+ * <p>A message says only that a key is to be read; what is read says only that a hold is in doubt. The server tells of each reading
+ * once, so every key is read again after its message, also after a renewal of our own. At most one reading is under way, and what comes
+ * up meanwhile shares the next: however many messages come, a key costs no more than one reading for each round trip.
+ *
+ * <p>A hold that was doubted is kept, since the engine may not have had it yet, and read again after a pause. If it is still not there, it
+ * is doubted again, and the pause is doubled: the store may extend what a reading at another server does not see.
  */
 final class HeldKeys {
 
@@ -28,31 +30,38 @@ final class HeldKeys {
     /**
      * The store has granted or extended this hold.
      *
-     * @param isNew whether it was granted; an extension adds the hold only if no hold has this key
-     * @param untilAtNanos the time by which the server has dropped it unless it is extended
+     * @param isNew whether it was granted: an extension adds it only where the key is that of no hold
+     * @param untilAtNanos when the server has dropped it at the latest, unless it is extended
      */
     record Held(String key, LockName name, OwnerToken owner, long untilAtNanos, boolean isNew) implements Event {}
 
-    /** The client is releasing the hold, or the store has answered that it is gone. */
+    /** The hold is being given back, or the store has answered that it is gone. */
     record Ended(String key, OwnerToken owner) implements Event {}
 
-    /** The server reports changes from now on; earlier reports may have been lost. */
+    /** The server tells from now on; whatever it told before may not have been heard. */
     record Began() implements Event {}
 
-    /** The server reports nothing for now. */
+    /** The server tells nothing for now. */
     record Paused() implements Event {}
 
-    /** The server reports that this key has changed; null if all keys may have changed. */
+    /** The server tells that this key has changed; null if all may have. */
     record Changed(@Nullable String key) implements Event {}
 
     /** The values of a reading, in its order. */
     record Values(long reading, List<@Nullable String> values) implements Event {}
 
-    /** A reading has failed. */
-    record Unread(long reading) implements Event {}
+    /**
+     * A reading has failed.
+     *
+     * @param isRefused whether asking again soon is no use
+     */
+    record Unread(long reading, boolean isRefused) implements Event {}
 
-    /** The pause after a failed reading is over. */
+    /** The pause after a reading that failed is over. */
     record Again() implements Event {}
+
+    /** The pause of a {@link Rest} is over. */
+    record Rested() implements Event {}
 
     /** An action for the shell. */
     sealed interface Action {}
@@ -60,21 +69,31 @@ final class HeldKeys {
     /** Read these keys. */
     record Read(long reading, List<String> keys) implements Action {}
 
-    /** Send {@link Again} after a while. */
-    record Wait() implements Action {}
+    /** Send {@link Again} after this time. */
+    record Wait(long nanos) implements Action {}
+
+    /** Send {@link Rested} after this time. */
+    record Rest(long nanos) implements Action {}
 
     /** Tell the engine that these holds may be gone. */
     record Doubt(List<DoubtedHold> holds) implements Action {}
 
     static final int MAX_IN_ONE = 500;
+    static final int MOST_DOUBLINGS = 5;
     private static final int MIN_SWEEP = 64;
+    private static final long SECOND_NANOS = 1_000_000_000L;
+    private static final long REFUSED_NANOS = 60 * SECOND_NANOS;
 
-    /** A hold. No two holds are equal, so that a reading counts only for the hold for which it was made. */
+    /** A hold; no two are equal, so that a reading counts for the hold alone for which it was made. */
     private static final class Hold {
         private final String key;
         private final LockName name;
         private final OwnerToken owner;
         private long untilAtNanos;
+        /** How often in a row a reading has not found it. */
+        private int doubts;
+        /** It is not read before this. */
+        private long restedAtNanos;
 
         private Hold(Held held) {
             this.key = held.key();
@@ -86,23 +105,36 @@ final class HeldKeys {
         private boolean isKept(@Nullable String value) {
             return value != null && value.startsWith(owner.hex() + ":");
         }
+
+        private void rest(long nowNanos) {
+            restedAtNanos = nowNanos + (SECOND_NANOS << Math.min(doubts, MOST_DOUBLINGS));
+            doubts++;
+        }
     }
 
     private final Map<String, Hold> holds = new HashMap<>();
-    /** The keys to read, in the order of their messages. */
+    /** Keys of holds, in the order in which they came up. */
     private final Set<String> unread = new LinkedHashSet<>();
+    /** Holds that were doubted, whose pause is not over. */
+    private final Set<Hold> resting = new LinkedHashSet<>();
+    /** A {@link Rest} is under way: one for all of them. */
+    private boolean hasTimer;
 
     private boolean telling;
     private List<Hold> beingRead = List.of();
     private long readings;
-    /** Whether the pause after a failed reading is not over. */
+    /** A reading has failed, and its pause is not over. */
     private boolean waiting;
+
+    private long againAtNanos;
 
     private int sweepAt = MIN_SWEEP;
 
     /** Processes an event and returns the actions, in this order. */
     List<Action> on(Event event, long nowNanos) {
         List<Action> actions = new ArrayList<>(1);
+        // Also where nothing could be scheduled.
+        waiting &= nowNanos - againAtNanos < 0;
         if (event instanceof Held held) {
             held(held, nowNanos);
         } else if (event instanceof Ended ended) {
@@ -113,18 +145,21 @@ final class HeldKeys {
         } else if (event instanceof Changed changed) {
             changed(changed.key());
         } else if (event instanceof Values read) {
-            values(read, actions);
+            values(read, nowNanos, actions);
         } else if (event instanceof Unread nothing) {
-            failed(nothing.reading(), actions);
+            failed(nothing, nowNanos, actions);
         } else if (event instanceof Again) {
             waiting = false;
+        } else if (event instanceof Rested) {
+            rested(nowNanos, actions);
         } else {
-            // A reading under way belongs to a connection that has ended, so its answer no longer counts.
+            // What is under way belongs to a connection that has ended: its answer counts no more.
             readings++;
             beingRead = List.of();
             telling = event instanceof Began;
             waiting = false;
             unread.clear();
+            resting.clear();
             changed(null);
         }
         readNext(actions);
@@ -137,19 +172,20 @@ final class HeldKeys {
             known.untilAtNanos = held.untilAtNanos();
         } else if (held.isNew() || (known == null && telling)) {
             sweep(nowNanos);
+            if (known != null) {
+                resting.remove(known);
+            }
             holds.put(held.key(), new Hold(held));
             unread.add(held.key());
         }
     }
 
-    /**
-     * Drops holds that no server keeps any more: while the server reports nothing, an expired hold has no other end
-     * here.
-     */
+    /** Drops what no server keeps any more: a hold that was left to end has no other end here while nothing is told. */
     private void sweep(long nowNanos) {
         if (holds.size() >= sweepAt) {
-            holds.values().removeIf(hold -> hold.untilAtNanos - nowNanos < 0);
-            unread.retainAll(holds.keySet());
+            List.copyOf(holds.values()).stream()
+                    .filter(hold -> hold.untilAtNanos - nowNanos < 0)
+                    .forEach(this::forget);
             sweepAt = Math.max(MIN_SWEEP, 2 * holds.size());
         }
     }
@@ -157,12 +193,13 @@ final class HeldKeys {
     private void changed(@Nullable String key) {
         if (key == null) {
             unread.addAll(holds.keySet());
-        } else if (holds.containsKey(key)) {
+            resting.forEach(hold -> unread.remove(hold.key));
+        } else if (holds.containsKey(key) && !resting.contains(holds.get(key))) {
             unread.add(key);
         }
     }
 
-    private void values(Values read, List<Action> actions) {
+    private void values(Values read, long nowNanos, List<Action> actions) {
         if (read.reading() != readings || beingRead.isEmpty()) {
             return;
         }
@@ -172,30 +209,58 @@ final class HeldKeys {
         for (int i = 0; i < asked.size(); i++) {
             Hold hold = asked.get(i);
             boolean isStill = holds.get(hold.key) == hold;
-            if (isStill && !hold.isKept(i < read.values().size() ? read.values().get(i) : null)) {
-                // If the store extends the hold after all, it is added again.
-                forget(hold);
+            if (isStill && hold.isKept(i < read.values().size() ? read.values().get(i) : null)) {
+                hold.doubts = 0;
+            } else if (isStill) {
                 doubted.add(new DoubtedHold(hold.owner, hold.name));
+                hold.rest(nowNanos);
+                resting.add(hold);
+                unread.remove(hold.key);
             }
         }
         if (!doubted.isEmpty()) {
             actions.add(new Doubt(doubted));
+            restLater(actions);
         }
     }
 
-    private void failed(long reading, List<Action> actions) {
-        if (reading != readings || beingRead.isEmpty()) {
+    private void restLater(List<Action> actions) {
+        if (!hasTimer && !resting.isEmpty()) {
+            hasTimer = true;
+            actions.add(new Rest(SECOND_NANOS));
+        }
+    }
+
+    /** Looks each second which pauses are over. */
+    private void rested(long nowNanos, List<Action> actions) {
+        hasTimer = false;
+        for (Hold hold : List.copyOf(resting)) {
+            if (hold.untilAtNanos - nowNanos <= 0) {
+                forget(hold);
+            } else if (hold.restedAtNanos - nowNanos <= 0) {
+                resting.remove(hold);
+                unread.add(hold.key);
+            }
+        }
+        restLater(actions);
+    }
+
+    private void failed(Unread nothing, long nowNanos, List<Action> actions) {
+        if (nothing.reading() != readings || beingRead.isEmpty()) {
             return;
         }
         beingRead.stream().map(hold -> hold.key).filter(holds::containsKey).forEach(unread::add);
         beingRead = List.of();
         waiting = true;
-        actions.add(new Wait());
+        long pause = nothing.isRefused() ? REFUSED_NANOS : SECOND_NANOS;
+        againAtNanos = nowNanos + pause;
+        actions.add(new Wait(pause));
     }
 
     private void forget(Hold hold) {
         holds.remove(hold.key);
         unread.remove(hold.key);
+        resting.remove(hold);
     }
 
     private void readNext(List<Action> actions) {

@@ -4,6 +4,7 @@ import io.leasehold.LockName;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.topology.Tracking;
 import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.LockRuntime;
@@ -34,7 +35,6 @@ import org.slf4j.LoggerFactory;
 public final class ToldStore extends PassingKeeper implements LockStore {
 
     private static final Logger LOG = LoggerFactory.getLogger(ToldStore.class);
-    private static final long AGAIN_NANOS = 1_000_000_000L;
 
     private final LockStore store;
     private final KeyLayout keys;
@@ -176,11 +176,13 @@ public final class ToldStore extends PassingKeeper implements LockStore {
                     .whenComplete((values, error) -> on(
                             error == null
                                     ? new HeldKeys.Values(read.reading(), values)
-                                    : new HeldKeys.Unread(read.reading())));
+                                    : new HeldKeys.Unread(read.reading(), RedisErrors.isRefused(error))));
         } else if (action instanceof HeldKeys.Doubt doubt) {
             signals.doubted(doubt.holds());
-        } else {
-            runtime.schedule(AGAIN_NANOS, () -> on(new HeldKeys.Again()));
+        } else if (action instanceof HeldKeys.Rest rest) {
+            runtime.schedule(rest.nanos(), () -> on(new HeldKeys.Rested()));
+        } else if (action instanceof HeldKeys.Wait pause) {
+            runtime.schedule(pause.nanos(), () -> on(new HeldKeys.Again()));
         }
     }
 

@@ -1,7 +1,5 @@
 package io.leasehold.redis.topology;
 
-import io.leasehold.LockStoreException;
-import io.leasehold.StoreAccessException;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
@@ -12,20 +10,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one connection on which a server sends notifications to a client. It is made at the first use and again after
- * each end.
+ * The one connection on which a server tells a client something: made when it is first needed, and again whenever it ends.
  *
- * <p>Notifications of the time in between are lost. {@link SignsOfLife} detects a connection whose peer has silently
- * gone. State is guarded by {@code this}; listeners are called outside of it.
+ * <p>What the server would have told meanwhile is lost. A connection whose peer is gone without a word is found by {@link SignsOfLife}.
+ * State is guarded by {@code this}; listeners are called outside of it.
  */
 final class LastingConnection<C extends LiveConnection> {
 
     private static final Logger LOG = LoggerFactory.getLogger(LastingConnection.class);
 
-    /**
-     * The pause after a refusal: an operator does not grant a missing right within a second, and the pause keeps the
-     * server's ACL log short.
-     */
+    /** A missing right is not granted within a second; meanwhile the server's ACL log stays short. */
     private static final long REFUSED_NANOS = 60_000_000_000L;
 
     private final Making<C> making;
@@ -43,22 +37,35 @@ final class LastingConnection<C extends LiveConnection> {
     private volatile @Nullable RedisUri place;
     private boolean started;
     private int failures;
+    /** How often all was left: what was begun before is not taken over any more. */
+    private int leaves;
+
     private boolean closed;
 
-    /** Makes such connections. */
+    /** How such a connection is made. */
     interface Making<C> {
-        /** Connects to the server. */
+        /** Connects. */
         CompletableFuture<C> connect(RedisUri server);
 
-        /** Requests the notifications from the server. */
+        /** Asks the server to tell what this is for. */
         CompletableFuture<Void> begin(C connection);
+
+        /**
+         * Whether a failure is a refusal that does not pass soon, though no right is missing: it is warned of, and one to connect is
+         * tried again after a minute only, as one to begin is in any case.
+         *
+         * @param before how many failed in a row before it
+         */
+        default boolean isRefusal(Failure failure, int before) {
+            return false;
+        }
     }
 
     /**
-     * Creates the object; the connection is not made yet.
+     * A connection that is not made yet.
      *
-     * @param locator finds the address of the server before each connection
-     * @param purpose the subject of the notifications, for messages
+     * @param locator says where the server is, each time anew
+     * @param purpose what the server tells, for messages
      */
     LastingConnection(
             Making<C> making, Connections.Locator locator, String purpose, RedisErrors errors, LockRuntime runtime) {
@@ -70,31 +77,29 @@ final class LastingConnection<C extends LiveConnection> {
         this.runtime = runtime;
     }
 
-    /** Registers the listener for each start of the notifications. */
+    /** Registers the listener for each beginning. */
     void onBegun(Runnable listener) {
         onBegun = listener;
     }
 
-    /** Registers the listener for each start of the notifications, except a success of the first try. */
+    /** Registers the listener for each beginning but the first try's. */
     void onBegunAgain(Runnable listener) {
         onBegunAgain = listener;
     }
 
-    /** Registers the listener for each end of the notifications. */
+    /** Registers the listener for each end that follows a beginning. */
     void onEnded(Runnable listener) {
         onEnded = listener;
     }
 
-    /** The connection with notifications, or null while none exists. */
+    /** The connection on which the server tells, or null while there is none. */
     @Nullable
     C current() {
         C connection = current;
         return connection != null && connection.isOpen() ? connection : null;
     }
 
-    /**
-     * Starts to connect. The future completes after the first try at the latest, and says whether notifications arrive.
-     */
+    /** Begins to connect; completes with whether the server tells, after the first try at the latest. */
     CompletableFuture<Boolean> started() {
         synchronized (this) {
             if (started || closed) {
@@ -109,46 +114,68 @@ final class LastingConnection<C extends LiveConnection> {
     }
 
     private void connect() {
-        if (isClosed()) {
-            return;
+        int begun;
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
+            begun = leaves;
         }
         locator.locate()
                 .thenCompose(server -> {
                     place = server;
                     return making.connect(server);
                 })
-                .whenComplete(this::connected);
+                .whenComplete((connection, error) -> connected(begun, connection, error));
     }
 
-    private void connected(@Nullable C connection, @Nullable Throwable error) {
+    private void connected(int begun, @Nullable C connection, @Nullable Throwable error) {
         if (connection == null) {
-            Failure failure = refusals.of(error == null ? new IllegalStateException("no connection") : error);
-            firstTry.complete(false);
-            // Retry a refused login soon: the password may be about to change.
-            retryLater(isForGood(failure.error()) ? failure : null);
+            notConnected(refusals.of(error == null ? new IllegalStateException("no connection") : error));
             return;
         }
-        // If a server accepts a connection and then does not answer, try again.
+        // Who accepts a connection and then says nothing is tried again.
         LockRuntime.Timer patience = runtime.schedule(Connections.PATIENCE_NANOS, connection::close);
-        begun(connection).whenComplete((done, refusal) -> {
+        asked(connection).whenComplete((done, refusal) -> {
             patience.cancel();
             if (refusal != null) {
                 connection.close();
-                Failure failure = refusals.of(refusal);
-                firstTry.complete(false);
-                retryLater(failure);
+                notAsked(refusals.of(refusal));
             } else {
-                adopt(connection);
+                adopt(begun, connection);
             }
         });
     }
 
-    private static boolean isForGood(LockStoreException refusal) {
-        return !(refusal instanceof StoreAccessException);
+    /** A login that is refused is tried again soon: the password may be about to change. */
+    private void notConnected(Failure failure) {
+        int before;
+        synchronized (this) {
+            before = failures;
+        }
+        firstTry.complete(false);
+        if (making.isRefusal(failure, before)) {
+            refusals.warn(failure);
+            retryAfter(REFUSED_NANOS);
+        } else {
+            retryLater();
+        }
     }
 
-    /** Requests the notifications, and converts an exception of the driver to a failed future. */
-    private CompletableFuture<Void> begun(C connection) {
+    private void notAsked(Failure failure) {
+        firstTry.complete(false);
+        if (making.isRefusal(failure, 0)) {
+            refusals.warn(failure);
+        }
+        if (failure.kind() == FailureKind.PERMANENT) {
+            retryAfter(REFUSED_NANOS);
+        } else {
+            retryLater();
+        }
+    }
+
+    /** A driver that throws has failed as one that says so. */
+    private CompletableFuture<Void> asked(C connection) {
         try {
             return making.begin(connection);
         } catch (RuntimeException | Error e) {
@@ -156,26 +183,34 @@ final class LastingConnection<C extends LiveConnection> {
         }
     }
 
-    private void adopt(C connection) {
+    private void adopt(int begun, C connection) {
+        boolean isWanted;
         synchronized (this) {
-            if (closed) {
-                connection.close();
-                return;
+            isWanted = !closed && begun == leaves;
+            if (isWanted) {
+                current = connection;
+                failures = 0;
             }
-            current = connection;
-            failures = 0;
+        }
+        if (!isWanted) {
+            connection.close();
+            firstTry.complete(false);
+            retryLater();
+            return;
         }
         connection.onEnd(() -> lost(connection));
         if (!connection.isOpen()) {
             lost(connection);
         }
+        if (current == connection) {
+            onBegun.run();
+        }
         SignsOfLife.watch(connection, runtime, errors, () -> !isClosed() && current == connection, connection::close);
-        onBegun.run();
         if (!firstTry.complete(true)) {
             LOG.info("subscribed to {} again", purpose);
             onBegunAgain.run();
         }
-        // The server may have moved meanwhile.
+        // It may have moved while this was under way.
         leaveUnlessStillThere();
     }
 
@@ -190,14 +225,26 @@ final class LastingConnection<C extends LiveConnection> {
         onEnded.run();
         if (!isClosed()) {
             LOG.info("subscription to {} ended; subscribing again", purpose);
-            retryLater(null);
+            retryLater();
         }
     }
 
-    /** Closes the connection if the server has moved: its notifications do not arrive at the former address. */
+    /** The server may be elsewhere now: what it tells is not heard at the former place. */
     void leaveUnlessStillThere() {
         C connection = current;
         if (connection != null && !isStillThere()) {
+            connection.close();
+        }
+    }
+
+    /** There may be another server at the same place now: leaves the one that tells, and those that are being made. */
+    void leave() {
+        C connection;
+        synchronized (this) {
+            leaves++;
+            connection = current;
+        }
+        if (connection != null) {
             connection.close();
         }
     }
@@ -207,11 +254,7 @@ final class LastingConnection<C extends LiveConnection> {
         return server == null || locator.isStill(server);
     }
 
-    private void retryLater(@Nullable Failure refusal) {
-        if (refusal != null && refusal.kind() == FailureKind.PERMANENT) {
-            runtime.schedule(REFUSED_NANOS, this::connect);
-            return;
-        }
+    private void retryLater() {
         int before;
         synchronized (this) {
             if (closed) {
@@ -219,14 +262,18 @@ final class LastingConnection<C extends LiveConnection> {
             }
             before = failures++;
         }
-        runtime.schedule(Retry.delayNanos(before, runtime), this::connect);
+        retryAfter(Retry.delayNanos(before, runtime));
+    }
+
+    private void retryAfter(long nanos) {
+        runtime.schedule(nanos, this::connect);
     }
 
     private synchronized boolean isClosed() {
         return closed;
     }
 
-    /** Makes no more connections; the driver closes the last one. */
+    /** Makes no more connections; the last one ends with the driver. */
     void close() {
         synchronized (this) {
             closed = true;

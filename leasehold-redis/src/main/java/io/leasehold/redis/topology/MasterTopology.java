@@ -136,7 +136,7 @@ final class MasterTopology implements Topology {
         }
         MasterTracking tracked = tracking;
         if (link != null && tracked != null) {
-            tracked.leaveUnlessStillThere();
+            tracked.leave();
         }
         onReconnected.run();
     }
@@ -198,7 +198,8 @@ final class MasterTopology implements Topology {
 
     @Override
     public Tracking tracking(Tracking.Listener listener) {
-        MasterTracking made = new MasterTracking(driver, new WhereTheLinkLeads(), errors, runtime, listener);
+        MasterTracking made = new MasterTracking(
+                driver, new WhereTheLinkLeads(), () -> connections.current() != null, errors, runtime, listener);
         tracking = made;
         return made;
     }

@@ -1,20 +1,39 @@
 package io.leasehold.redis.topology;
 
+import io.leasehold.StoreAccessException;
 import io.leasehold.redis.wire.NotSentException;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.redis.wire.ServerRefusal;
+import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.toolkit.Failure;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** The tracking of keys over a {@link LastingConnection} to the one master. */
+/** Over a {@link LastingConnection} to the one master. */
 final class MasterTracking implements Tracking {
 
-    private final LastingConnection<TrackingConnection> kept;
+    /** Some servers do not say that they know no {@code HELLO}, but close: so many failures, while the link is up, say it as well. */
+    private static final int IN_A_ROW = 4;
 
-    /** Creates the tracking; nothing is connected yet. */
+    private final LastingConnection<TrackingConnection> kept;
+    private final RedisErrors errors;
+
+    /**
+     * Nothing is connected yet.
+     *
+     * @param isLinked whether the server takes the connection of the requests
+     */
     MasterTracking(
-            Driver driver, Connections.Locator locator, RedisErrors errors, LockRuntime runtime, Listener listener) {
+            Driver driver,
+            Connections.Locator locator,
+            BooleanSupplier isLinked,
+            RedisErrors errors,
+            LockRuntime runtime,
+            Listener listener) {
+        this.errors = errors;
         this.kept = new LastingConnection<>(
                 new LastingConnection.Making<>() {
                     @Override
@@ -25,6 +44,13 @@ final class MasterTracking implements Tracking {
                     @Override
                     public CompletableFuture<Void> begin(TrackingConnection connection) {
                         return connection.track(listener::changed);
+                    }
+
+                    @Override
+                    public boolean isRefusal(Failure failure, int before) {
+                        boolean saysSo = failure.kind() == FailureKind.PERMANENT
+                                && !(failure.error() instanceof StoreAccessException);
+                        return saysSo || (before >= IN_A_ROW && isLinked.getAsBoolean());
                     }
                 },
                 locator,
@@ -43,13 +69,19 @@ final class MasterTracking implements Tracking {
     @Override
     public CompletableFuture<List<@Nullable String>> values(List<String> keys) {
         TrackingConnection connection = kept.current();
-        return connection != null
-                ? connection.values(keys)
-                : CompletableFuture.failedFuture(new NotSentException("not connected", null));
+        if (connection == null) {
+            return CompletableFuture.failedFuture(new NotSentException("not connected", null));
+        }
+        return connection.values(keys).whenComplete((values, error) -> {
+            if (error != null && Failure.unwrapped(error) instanceof ServerRefusal refusal) {
+                errors.warnOnce(String.valueOf(refusal.getMessage()), "read held locks");
+            }
+        });
     }
 
-    void leaveUnlessStillThere() {
-        kept.leaveUnlessStillThere();
+    /** There is a new link: behind the same name there may be another server, while the former one still answers. */
+    void leave() {
+        kept.leave();
     }
 
     @Override

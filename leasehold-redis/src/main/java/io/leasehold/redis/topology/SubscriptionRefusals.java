@@ -2,16 +2,12 @@ package io.leasehold.redis.topology;
 
 import io.leasehold.StoreAccessException;
 import io.leasehold.redis.wire.RedisErrors;
-import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.toolkit.Failure;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * Explains why a connection is not subscribed. Warns once if a right is missing or the reason is permanent. Safe for
- * all threads.
- */
+/** Explains why a connection is not subscribed, and warns once if that is for lack of a right. Safe for all threads. */
 final class SubscriptionRefusals {
 
     private static final Logger LOG = LoggerFactory.getLogger(SubscriptionRefusals.class);
@@ -27,13 +23,19 @@ final class SubscriptionRefusals {
 
     Failure of(Throwable error) {
         Failure failure = errors.of(error, "subscribe to " + purpose);
-        boolean isForGood = failure.error() instanceof StoreAccessException || failure.kind() == FailureKind.PERMANENT;
-        if (isForGood && told.compareAndSet(false, true)) {
+        if (failure.error() instanceof StoreAccessException) {
+            warn(failure);
+        }
+        return failure;
+    }
+
+    /** Also of what is no lack of a right. */
+    void warn(Failure failure) {
+        if (told.compareAndSet(false, true)) {
             LOG.warn(
                     "not subscribed to {}; what they would have told is asked from time to time: {}",
                     purpose,
                     failure.error().getMessage());
         }
-        return failure;
     }
 }

@@ -14,7 +14,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Tests of the keys that are read after each message and of the holds that are doubted after each reading. */
+/** What is read after which message, and which holds are doubted after which reading. */
 @Tag("quick")
 final class HeldKeysTest {
 
@@ -22,20 +22,29 @@ final class HeldKeysTest {
     private static final OwnerToken BOB = OwnerToken.fromHex("b".repeat(40));
     private static final String ALICES = "a".repeat(40) + ":17:host/1/x";
     private static final String BOBS = "b".repeat(40) + ":18:host/1/x";
-    private static final long LATER = 1_000;
+    private static final long SECOND = 1_000_000_000L;
+    private static final long LATER = 60 * SECOND;
+    private static final HeldKeys.Rest REST = new HeldKeys.Rest(SECOND);
 
     private final HeldKeys keys = new HeldKeys();
 
+    private long now;
+
     private List<HeldKeys.Action> on(HeldKeys.Event event) {
-        return keys.on(event, 0);
+        return keys.on(event, now);
+    }
+
+    private List<HeldKeys.Action> rested(int seconds) {
+        now += seconds * SECOND;
+        return on(new HeldKeys.Rested());
     }
 
     private List<HeldKeys.Action> granted(String key, OwnerToken owner) {
-        return on(new HeldKeys.Held(key, LockName.exactly(key), owner, LATER, true));
+        return on(new HeldKeys.Held(key, LockName.exactly(key), owner, now + LATER, true));
     }
 
     private List<HeldKeys.Action> renewed(String key, OwnerToken owner) {
-        return on(new HeldKeys.Held(key, LockName.exactly(key), owner, LATER, false));
+        return on(new HeldKeys.Held(key, LockName.exactly(key), owner, now + LATER, false));
     }
 
     private List<HeldKeys.Action> values(long reading, String... values) {
@@ -50,7 +59,7 @@ final class HeldKeysTest {
         return new Doubt(List.of(new DoubtedHold(owner, LockName.exactly(key))));
     }
 
-    /** Reports from the start, one hold, read once. */
+    /** Told from the start, one hold, read once. */
     private void holding() {
         on(new HeldKeys.Began());
         assertThat(granted("x", ALICE)).containsExactly(read(2, "x"));
@@ -71,17 +80,91 @@ final class HeldKeysTest {
     void aMessageIsNoLossAndNeitherIsItsReading() {
         holding();
         assertThat(on(new HeldKeys.Changed("x"))).containsExactly(read(3, "x"));
-        assertThat(values(3, BOBS)).as("overwritten").containsExactly(doubt(ALICE, "x"));
+        assertThat(values(3, BOBS)).as("overwritten").containsExactly(doubt(ALICE, "x"), REST);
         assertThat(on(new HeldKeys.Changed("x"))).as("doubted once").isEmpty();
-        assertThat(renewed("x", ALICE)).as("it was ours after all").containsExactly(read(4, "x"));
-        assertThat(values(4, (String) null)).as("deleted").containsExactly(doubt(ALICE, "x"));
+        assertThat(on(new HeldKeys.Changed(null))).as("doubted once").isEmpty();
+        assertThat(rested(1)).containsExactly(read(4, "x"));
+        assertThat(values(4, ALICES)).as("it was ours after all").isEmpty();
+        assertThat(on(new HeldKeys.Changed("x"))).as("as ever").containsExactly(read(5, "x"));
+        assertThat(values(5, (String) null)).as("deleted").containsExactly(doubt(ALICE, "x"), REST);
+    }
+
+    /** The engine may not have had it yet, so that the first doubt found nothing. */
+    @Test
+    void aHoldThatIsDoubtedIsDoubtedAgainUntilItHasEnded() {
+        on(new HeldKeys.Began());
+        granted("x", ALICE);
+        assertThat(values(2, (String) null)).containsExactly(doubt(ALICE, "x"), REST);
+        assertThat(rested(1)).containsExactly(read(3, "x"));
+        assertThat(values(3, (String) null)).containsExactly(doubt(ALICE, "x"), REST);
+        assertThat(on(new HeldKeys.Ended("x", ALICE))).isEmpty();
+        assertThat(rested(1)).isEmpty();
+        assertThat(rested(60)).as("no pause without a doubted hold").isEmpty();
+    }
+
+    /** What cannot be there any more is asked about no more. */
+    @Test
+    void aHoldThatIsDoubtedIsForgottenWhenItsTimeIsOver() {
+        holding();
+        on(new HeldKeys.Changed("x"));
+        values(3, (String) null);
+        now = LATER;
+        assertThat(rested(1)).isEmpty();
+        assertThat(on(new HeldKeys.Changed("x"))).isEmpty();
+    }
+
+    /** The store extends what the reading does not see: the two are at different servers, say. */
+    @Test
+    void aDoubtThatTheStoreRefutesIsFollowedByALongerPauseEachTime() {
+        holding();
+        on(new HeldKeys.Changed("x"));
+        assertThat(values(3, (String) null)).containsExactly(doubt(ALICE, "x"), REST);
+        int pause = 1;
+        for (int i = 4; i < 14; i++) {
+            assertThat(renewed("x", ALICE)).as("pause %s", pause).isEmpty();
+            assertThat(on(new HeldKeys.Changed("x"))).isEmpty();
+            for (int second = 1; second < pause; second++) {
+                assertThat(rested(1)).containsExactly(REST);
+            }
+            assertThat(rested(1)).containsExactly(read(i, "x"));
+            assertThat(values(i, (String) null)).containsExactly(doubt(ALICE, "x"), REST);
+            pause = Math.min(2 * pause, 1 << HeldKeys.MOST_DOUBLINGS);
+        }
+        assertThat(granted("y", BOB)).as("others are read as ever").containsExactly(read(14, "y"));
+        assertThat(values(14, (String) null)).as("one timer").containsExactly(doubt(BOB, "y"));
+        assertThat(rested(1)).containsExactly(REST, read(15, "y"));
+    }
+
+    /** The answer of the renewal comes while nothing is told. */
+    @Test
+    void whatIsDoubtedIsReadByTheNextConnection() {
+        holding();
+        on(new HeldKeys.Changed("x"));
+        values(3, (String) null);
+        on(new HeldKeys.Paused());
+        assertThat(renewed("x", ALICE)).isEmpty();
+        assertThat(on(new HeldKeys.Began())).containsExactly(read(6, "x"));
+        assertThat(values(6, ALICES)).isEmpty();
+        assertThat(rested(1)).as("the pause of before").isEmpty();
+        on(new HeldKeys.Changed("x"));
+        assertThat(values(7, (String) null)).containsExactly(doubt(ALICE, "x"), REST);
+    }
+
+    @Test
+    void aHoldThatFollowsADoubtedOneIsReadAtOnce() {
+        holding();
+        on(new HeldKeys.Changed("x"));
+        values(3, BOBS);
+        assertThat(granted("x", BOB)).containsExactly(read(4, "x"));
+        assertThat(values(4, BOBS)).isEmpty();
+        assertThat(rested(1)).isEmpty();
     }
 
     @Test
     void anOwnerTokenThatBeginsLikeTheValueIsNotEnough() {
         holding();
         on(new HeldKeys.Changed("x"));
-        assertThat(values(3, "a".repeat(40))).containsExactly(doubt(ALICE, "x"));
+        assertThat(values(3, "a".repeat(40))).containsExactly(doubt(ALICE, "x"), REST);
     }
 
     @Test
@@ -115,11 +198,12 @@ final class HeldKeysTest {
         assertThat(((Read) values(2, ALICES).get(0)).keys()).hasSize(HeldKeys.MAX_IN_ONE);
         List<HeldKeys.Action> rest = values(3);
         assertThat(((Doubt) rest.get(0)).holds()).hasSize(HeldKeys.MAX_IN_ONE);
-        assertThat(((Read) rest.get(1)).keys()).hasSize(700 - HeldKeys.MAX_IN_ONE);
+        assertThat(rest.get(1)).isEqualTo(REST);
+        assertThat(((Read) rest.get(2)).keys()).hasSize(700 - HeldKeys.MAX_IN_ONE);
         assertThat(((Doubt) values(4).get(0)).holds()).hasSize(700 - HeldKeys.MAX_IN_ONE);
     }
 
-    /** Earlier reports may have been lost, even for a hold that was read before. */
+    /** What was told before may not have been heard: also by a hold that was read before. */
     @Test
     void afterABeginningEveryHoldIsRead() {
         assertThat(granted("x", ALICE)).as("nothing tells").isEmpty();
@@ -134,7 +218,7 @@ final class HeldKeysTest {
         List<HeldKeys.Action> again = on(new HeldKeys.Began());
         assertThat(((Read) again.get(0)).keys()).containsExactlyInAnyOrder("x", "y");
         assertThat(values(3, (String) null)).as("late").isEmpty();
-        assertThat(values(((Read) again.get(0)).reading(), (String) null, null)).hasSize(1);
+        assertThat(values(((Read) again.get(0)).reading(), (String) null, null)).hasSize(2);
     }
 
     @Test
@@ -147,22 +231,43 @@ final class HeldKeysTest {
         assertThat(values(4, BOBS)).isEmpty();
         assertThat(renewed("x", ALICE)).as("late").isEmpty();
         on(new HeldKeys.Changed("x"));
-        assertThat(values(5, ALICES)).containsExactly(doubt(BOB, "x"));
+        assertThat(values(5, ALICES)).containsExactly(doubt(BOB, "x"), REST);
     }
 
     @Test
     void aReadingThatFailsIsRepeatedAfterAWhile() {
         holding();
         on(new HeldKeys.Changed("x"));
-        assertThat(on(new HeldKeys.Unread(3))).containsExactly(new Wait());
+        assertThat(on(new HeldKeys.Unread(3, false))).containsExactly(new Wait(SECOND));
         assertThat(on(new HeldKeys.Changed("x"))).isEmpty();
-        assertThat(on(new HeldKeys.Unread(3))).as("once").isEmpty();
+        assertThat(on(new HeldKeys.Unread(3, false))).as("once").isEmpty();
         assertThat(on(new HeldKeys.Again())).containsExactly(read(4, "x"));
-        on(new HeldKeys.Unread(4));
+        on(new HeldKeys.Unread(4, false));
         assertThat(on(new HeldKeys.Began())).as("another connection").isNotEmpty();
     }
 
-    /** No event reports expired holds while the server reports nothing. */
+    /** A right is not granted within a second; meanwhile the server's ACL log stays short. */
+    @Test
+    void aReadingThatIsRefusedIsRepeatedOnceAMinute() {
+        holding();
+        on(new HeldKeys.Changed("x"));
+        assertThat(on(new HeldKeys.Unread(3, true))).containsExactly(new Wait(60 * SECOND));
+        assertThat(on(new HeldKeys.Again())).containsExactly(read(4, "x"));
+    }
+
+    /** The timer could not be started. */
+    @Test
+    void aPauseThatNobodyEndsEndsWithTheNextEventAfterIt() {
+        holding();
+        on(new HeldKeys.Changed("x"));
+        on(new HeldKeys.Unread(3, false));
+        now = SECOND - 1;
+        assertThat(on(new HeldKeys.Changed("other"))).isEmpty();
+        now = SECOND;
+        assertThat(on(new HeldKeys.Changed("other"))).containsExactly(read(4, "x"));
+    }
+
+    /** Holds that were left to end are told of by nobody while the server tells nothing. */
     @Test
     void whatNoServerKeepsIsForgotten() {
         for (int i = 0; i < 10_000; i++) {

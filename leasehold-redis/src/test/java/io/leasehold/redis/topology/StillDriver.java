@@ -9,26 +9,28 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A driver without a server: the test decides when a connection is made and what it answers. Everything happens on the
- * test's thread, so that no test waits.
+ * A driver without a server: a test says when a connection comes, and what is answered on it. All of it happens on the test's thread,
+ * so that nothing is waited for.
  */
 final class StillDriver implements Driver {
 
-    /** The {@code INFO} of a server in these tests. */
+    /** What {@code INFO} says of a server in these tests. */
     static final String MASTER = "run_id:life\r\nredis_version:7.0.9\r\nrole:master\r\ncluster_enabled:0\r\n";
 
-    /** All requests for a connection, in their order. */
+    /** Every question for a connection, in their order. */
     final List<Asked<RedisConnection>> asked = new ArrayList<>();
 
     final List<Asked<PushConnection>> askedForPushes = new ArrayList<>();
+    final List<Asked<TrackingConnection>> askedForTracking = new ArrayList<>();
     boolean closed;
     /** Whether connections for pushes answer pings at once. */
     boolean pongs;
 
-    /** A request for a connection to a server. */
+    /** A question for a connection to a server. */
     record Asked<C>(RedisUri server, CompletableFuture<C> answer) {}
 
     @Override
@@ -49,16 +51,23 @@ final class StillDriver implements Driver {
     }
 
     @Override
+    public CompletableFuture<TrackingConnection> connectForTracking(RedisUri server) {
+        Asked<TrackingConnection> one = new Asked<>(server, new CompletableFuture<>());
+        askedForTracking.add(one);
+        return one.answer;
+    }
+
+    @Override
     public void close() {
         closed = true;
     }
 
-    /** Answers the last request for a connection with one to a master. */
+    /** The last question for a connection is answered with one to a master. */
     Connection made() {
         return made(asked.size() - 1);
     }
 
-    /** Answers the request with this number with a connection to a master. */
+    /** The question of this number is answered with a connection to a master. */
     Connection made(int number) {
         Connection connection = new Connection();
         asked.get(number).answer.complete(connection);
@@ -70,7 +79,7 @@ final class StillDriver implements Driver {
         asked.get(number).answer.completeExceptionally(new IllegalStateException("no connection"));
     }
 
-    /** Answers the last request for a connection for pushes. */
+    /** The last question for a connection for pushes is answered. */
     Pushes pushes() {
         Pushes made = new Pushes();
         made.pongs = pongs;
@@ -78,7 +87,14 @@ final class StillDriver implements Driver {
         return made;
     }
 
-    /** A connection that ends once and reports its end. */
+    /** The last question for a connection that tracks keys is answered. */
+    Tracked tracked() {
+        Tracked made = new Tracked();
+        askedForTracking.get(askedForTracking.size() - 1).answer.complete(made);
+        return made;
+    }
+
+    /** What ends, once, and tells of it. */
     abstract static class Ends {
         boolean open = true;
         int closes;
@@ -93,7 +109,7 @@ final class StillDriver implements Driver {
             ends();
         }
 
-        /** Ends the connection from the server's side. */
+        /** From the server's side. */
         void ends() {
             if (open) {
                 open = false;
@@ -108,17 +124,17 @@ final class StillDriver implements Driver {
 
     static final class Connection extends Ends implements RedisConnection {
 
-        /** A command without an answer yet. */
+        /** A question that is not answered yet. */
         record Question(String command, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {}
 
         final List<Question> questions = new ArrayList<>();
-        /** The words of all commands; for a script its keys and arguments. */
+        /** The words of all that was asked: of a script the keys and arguments. */
         final List<String> sent = new ArrayList<>();
-        /** The exception that the next command throws, or null. */
+        /** What the next question throws in place of being taken. */
         @Nullable
         Throwable thrown;
 
-        /** The number of commands that it rejects at first, like a connection whose handshake is not complete. */
+        /** How many commands it does not take yet, as one whose handshake has not ended everywhere. */
         int takesNone;
 
         int asked;
@@ -137,7 +153,7 @@ final class StillDriver implements Driver {
         public void send(
                 PlainCommand<?> command, boolean asking, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
             sent.add(command.name() + " " + String.join(" ", command.arguments()));
-            // A Cluster gets two commands together, which differ in their argument.
+            // Of a Cluster two questions are asked together, which differ in their argument.
             ask(command.name() + (command.name().equals("CLUSTER") ? " " + command.arguments()[0] : ""), then);
         }
 
@@ -154,7 +170,7 @@ final class StillDriver implements Driver {
             }
         }
 
-        /** Answers the first such command. */
+        /** Answers the first such question. */
         void answers(String command, Object... items) {
             take(command).then.accept(new ArrayList<>(List.of(items)), null);
         }
@@ -209,14 +225,14 @@ final class StillDriver implements Driver {
 
     static final class Pushes extends Ends implements PushConnection {
 
-        /** A requested subscription. */
+        /** A subscription that was asked for. */
         record Subscribed(String channel, boolean sharded, CompletableFuture<Void> answer) {}
 
         final List<Subscribed> subscribed = new ArrayList<>();
         final List<String> unsubscribed = new ArrayList<>();
         final List<CompletableFuture<Void>> pings = new ArrayList<>();
         PushConnection.@Nullable Listener listener;
-        /** The exception for the next listener or subscription, or null. */
+        /** What the next listener meets, or the next subscription. */
         @Nullable
         Throwable thrownAtListening;
 
@@ -264,7 +280,7 @@ final class StillDriver implements Driver {
             return pong;
         }
 
-        /** Confirms the last requested subscription. */
+        /** The last subscription that was asked for has begun. */
         Pushes begins() {
             subscribed.get(subscribed.size() - 1).answer.complete(null);
             return this;
@@ -272,6 +288,34 @@ final class StillDriver implements Driver {
 
         void refuses(Throwable why) {
             subscribed.get(subscribed.size() - 1).answer.completeExceptionally(why);
+        }
+    }
+
+    static final class Tracked extends Ends implements TrackingConnection {
+        final CompletableFuture<Void> tracks = new CompletableFuture<>();
+        final List<CompletableFuture<List<@Nullable String>>> readings = new ArrayList<>();
+
+        @Override
+        public CompletableFuture<Void> track(Consumer<@Nullable String> onChange) {
+            return tracks;
+        }
+
+        @Override
+        public CompletableFuture<List<@Nullable String>> values(List<String> keys) {
+            CompletableFuture<List<@Nullable String>> reading = new CompletableFuture<>();
+            readings.add(reading);
+            return reading;
+        }
+
+        @Override
+        public CompletableFuture<Void> ping() {
+            return CompletableFuture.completedFuture(null);
+        }
+
+        /** Keys are tracked from now on. */
+        Tracked begins() {
+            tracks.complete(null);
+            return this;
         }
     }
 }

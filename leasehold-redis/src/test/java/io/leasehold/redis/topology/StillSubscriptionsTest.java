@@ -192,6 +192,23 @@ final class StillSubscriptionsTest {
         assertThat(tries()).as("that passes").isEqualTo(5);
     }
 
+    /** As a server that is restarted before its password is set, or a proxy whose servers are away: only a refused subscription waits. */
+    @Test
+    void aConnectionThatIsRefusedIsTriedAgainSoonWhateverTheWords() {
+        subscriptions.started("");
+        for (int i = 1; i <= 9; i++) {
+            driver.askedForPushes
+                    .get(i - 1)
+                    .answer()
+                    .completeExceptionally(new ServerRefusal("ERR AUTH called without any password configured", null));
+            runtime.advance(LONGEST_RETRY);
+            assertThat(tries()).isEqualTo(i + 1);
+        }
+        assertThat(subscriptions.isLive("")).isFalse();
+        driver.pushes().begins();
+        assertThat(subscriptions.isLive("")).isTrue();
+    }
+
     @Test
     void aConnectionThatEndedBeforeItWasTakenOverIsMadeAgain() {
         subscriptions.started("");

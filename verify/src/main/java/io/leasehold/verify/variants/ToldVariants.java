@@ -45,7 +45,7 @@ final class ToldVariants {
                         "reading-that-fails-is-the-last",
                         "after a reading that failed there is none",
                         KEYS,
-                        "        actions.add(new Wait());\n",
+                        "        actions.add(new Wait(pause));\n",
                         ""),
                 new Variant(
                         "owner-of-a-longer-token",
@@ -59,6 +59,30 @@ final class ToldVariants {
                         KEYS,
                         "held.isNew() || (known == null && telling)",
                         "held.isNew() || telling"),
+                new Variant(
+                        "doubted-hold-is-forgotten",
+                        "a hold that the engine had not yet when it was doubted is doubted once",
+                        KEYS,
+                        "                resting.add(hold);\n",
+                        "                forget(hold);\n"),
+                new Variant(
+                        "doubted-hold-is-read-at-once",
+                        "a doubt that the store refutes is followed by the next without a pause",
+                        KEYS,
+                        "                resting.add(hold);\n                unread.remove(hold.key);\n",
+                        "                unread.add(hold.key);\n"),
+                new Variant(
+                        "pause-that-does-not-grow",
+                        "each second the store is asked for what a reading at another server does not show",
+                        KEYS,
+                        "            doubts++;\n",
+                        ""),
+                new Variant(
+                        "doubted-for-ever",
+                        "what has ended at the store is asked about again and again",
+                        KEYS,
+                        "hold.untilAtNanos - nowNanos <= 0",
+                        "false"),
                 new Variant(
                         "flush-is-no-message",
                         "a message about all keys is about none",

@@ -1,0 +1,144 @@
+package io.leasehold.redis.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.redis.topology.Topology;
+import io.leasehold.redis.topology.Tracking;
+import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.DoubtedHold;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.LockStore;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.TokenRange;
+import io.leasehold.testkit.virtual.SteppedRuntime;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** What the engine is told after which answer; no time passes but what a test says. */
+@Tag("quick")
+@SuppressWarnings("FutureReturnValueIgnored") // what comes of it is seen at the readings
+final class ToldStoreTest {
+
+    private static final LockName NAME = LockName.exactly("x");
+    private static final OwnerToken OWNER = OwnerToken.fromHex("a".repeat(40));
+    private static final Duration SECOND = Duration.ofSeconds(1);
+
+    private final SteppedRuntime runtime = new SteppedRuntime(new SystemLockRuntime());
+    private final List<CompletableFuture<List<@Nullable String>>> readings = new ArrayList<>();
+    private final List<DoubtedHold> doubted = new ArrayList<>();
+    private Tracking.@Nullable Listener server;
+    private boolean isBroken;
+
+    private final ToldStore store = new ToldStore(granting(), topology(), KeyLayout.standard(), runtime);
+
+    private static LockStore granting() {
+        Grant grant = new Grant(OWNER, TokenRange.of(5, 1), 1, new Incarnation("life"));
+        return (LockStore) Proxy.newProxyInstance(
+                LockStore.class.getClassLoader(),
+                new Class<?>[] {LockStore.class},
+                (proxy, method, arguments) -> method.getName().equals("acquire")
+                        ? CompletableFuture.completedFuture(new AcquireReply.Granted(grant, List.of()))
+                        : null);
+    }
+
+    private Topology topology() {
+        return (Topology) Proxy.newProxyInstance(
+                Topology.class.getClassLoader(), new Class<?>[] {Topology.class}, (proxy, method, arguments) -> {
+                    server = (Tracking.Listener) arguments[0];
+                    return new Readings();
+                });
+    }
+
+    private final class Readings implements Tracking {
+        @Override
+        public void start() {
+            server.began();
+        }
+
+        @Override
+        public CompletableFuture<List<@Nullable String>> values(List<String> keys) {
+            CompletableFuture<List<@Nullable String>> reading = new CompletableFuture<>();
+            readings.add(reading);
+            if (isBroken) {
+                throw new IllegalStateException("made by the test");
+            }
+            return reading;
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    private void acquires() {
+        store.listen(new StoreSignals() {
+            @Override
+            public void wake(LockName name) {}
+
+            @Override
+            public void lost(OwnerToken owner, LossCause cause) {}
+
+            @Override
+            public void reconnected() {}
+
+            @Override
+            public void doubted(List<DoubtedHold> holds) {
+                doubted.addAll(holds);
+            }
+        });
+        store.acquire(AcquireRequest.exclusive(List.of(NAME), OWNER, "host/1/x", 30 * SECOND.toNanos(), 1));
+    }
+
+    private void isGone(int reading) {
+        readings.get(reading - 1).complete(Arrays.asList((String) null));
+    }
+
+    @AfterEach
+    void close() {
+        runtime.close();
+    }
+
+    /** The reading may be answered before the engine has the hold, which then could not place the first doubt. */
+    @Test
+    void aLossThatIsReadBeforeTheEngineHasTheHoldIsToldAgain() {
+        acquires();
+        isGone(1);
+        assertThat(doubted).hasSize(1);
+        runtime.advance(SECOND.minusNanos(1));
+        assertThat(readings).hasSize(1);
+        runtime.advance(Duration.ofNanos(1));
+        isGone(2);
+        assertThat(doubted).hasSize(2);
+        runtime.advance(SECOND.multipliedBy(60));
+        assertThat(readings).as("one is under way").hasSize(3);
+        isGone(3);
+        runtime.advance(SECOND.multipliedBy(60));
+        assertThat(readings).as("its time is over").hasSize(3);
+    }
+
+    @Test
+    void aDriverThatThrowsIsAskedAgainAfterASecond() {
+        isBroken = true;
+        acquires();
+        assertThat(readings).hasSize(1);
+        isBroken = false;
+        runtime.advance(SECOND);
+        assertThat(readings).hasSize(2);
+        isGone(2);
+        assertThat(doubted).extracting(DoubtedHold::name).containsExactly(NAME);
+    }
+}
