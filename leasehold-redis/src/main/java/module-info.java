@@ -1,6 +1,7 @@
 /** Locks in Redis or Valkey, over Lettuce. */
 @SuppressWarnings({"requires-automatic", "requires-transitive-automatic", "module"
-}) // leasehold-jedis does not exist yet when this compiles; Lettuce has a stable automatic module name but no descriptor
+}) // leasehold-jedis does not exist yet when this compiles; Lettuce has a stable automatic module name but no
+// descriptor
 module io.leasehold.redis {
     requires transitive io.leasehold.core;
     requires transitive lettuce.core; // for applications that pass their own client
