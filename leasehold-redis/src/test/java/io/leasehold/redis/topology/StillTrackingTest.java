@@ -25,11 +25,11 @@ final class StillTrackingTest {
     private static final Duration FIRST_RETRY = Duration.ofMillis(10);
     private static final Duration LONGEST_RETRY = Duration.ofMillis(640);
     private static final Duration MINUTE = Duration.ofMinutes(1);
-    private static final ServerRefusal NO_HELLO = new ServerRefusal("ERR unknown command 'HELLO'", null);
 
     private final SteppedRuntime runtime = new SteppedRuntime(new SystemLockRuntime());
     private final StillDriver driver = new StillDriver();
     private final List<String> told = new ArrayList<>();
+    private final ServerRefusal noHello = new ServerRefusal("ERR unknown command 'HELLO'", null);
     private final Deployment where = Deployment.parse(StoreUri.parse("redis://a"));
     private final MasterTopology topology = new MasterTopology(where, driver, where.errors(), runtime);
     private final Tracking tracking = topology.tracking(new Tracking.Listener() {
@@ -121,7 +121,7 @@ final class StillTrackingTest {
     @Test
     void whereHelloIsRefusedItIsAskedForOnceAMinute() {
         for (int i = 1; i <= 3; i++) {
-            driver.askedForTracking.get(i - 1).answer().completeExceptionally(NO_HELLO);
+            driver.askedForTracking.get(i - 1).answer().completeExceptionally(noHello);
             runtime.advance(MINUTE.minusNanos(1));
             assertThat(tries()).isEqualTo(i);
             runtime.advance(Duration.ofNanos(1));
