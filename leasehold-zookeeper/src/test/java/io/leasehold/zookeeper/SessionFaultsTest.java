@@ -87,8 +87,8 @@ class SessionFaultsTest {
         lease.onLost(cause::complete);
         String node = onlyNode("killed");
         CompletableFuture<Lease> next = waiter.named("killed").acquireAsync();
-        // The holder watches its node, and the waiter behind it.
-        until(() -> member.watches() == 2);
+        // The holder watches its node, and the waiter that node and its own.
+        until(() -> member.watches() == 3);
         member.killSessionOf(node);
         assertThat(cause.get(60, TimeUnit.SECONDS)).isEqualTo(LossCause.SESSION_LOST);
         assertThat(lease.isValid()).isFalse();
