@@ -169,16 +169,16 @@ class LateSignalsTest {
     void workWhoseLossIsBeingToldDoesNotBegin() {
         AtomicBoolean ran = new AtomicBoolean();
         AtomicBoolean asked = new AtomicBoolean();
-        Acquirable<Lease> lostMeanwhile = fronted(lock(), Lease.class, "ensureValidForAsync", held -> {
+        Acquirable<Lease> lostMeanwhile = fronted(lock(), Lease.class, "ensureValidFor", held -> {
             if (asked.getAndSet(true)) {
-                return held.ensureValidForAsync(Duration.ZERO);
+                held.ensureValidFor(Duration.ZERO);
+                return null;
             }
             takeAway("a");
             while (held.isValid()) {
                 Thread.onSpinWait();
             }
-            return CompletableFuture.failedStage(
-                    new LeaseAtRiskException(held.lockName(), Duration.ZERO, Duration.ZERO));
+            throw new LeaseAtRiskException(held.lockName(), Duration.ZERO, Duration.ZERO);
         });
         assertThatThrownBy(() -> ReactiveLocks.using(lostMeanwhile, PATIENCE, lease -> {
                             ran.set(true);
