@@ -129,4 +129,8 @@ final class ZnodeTree {
                 .map(Map.Entry::getKey)
                 .toList();
     }
+
+    static KeeperException failure(KeeperException.Code code, String path) {
+        return KeeperException.create(code, path);
+    }
 }

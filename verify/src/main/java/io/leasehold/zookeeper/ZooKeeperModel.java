@@ -46,38 +46,13 @@ public final class ZooKeeperModel implements QueueModel {
 
     private final QueueRun run;
     private final ZnodeTree tree = new ZnodeTree();
-    private final Map<Long, Live> sessions = new HashMap<>();
+    private final Map<Long, LiveSession<Client>> sessions = new HashMap<>();
     private final List<Client> clients = new ArrayList<>();
     private long sessionNumber;
-
-    /** A session as the ensemble knows it. */
-    private static final class Live {
-        private final long id;
-        private final long timeoutNanos;
-        private final Client client;
-        private final Set<String> watched = new HashSet<>();
-        private long heardAtNanos;
-        /** The newest transaction that its member has shown it. */
-        private long seen;
-        /** The transaction that has ended it, or none yet. */
-        private long endedWith = Long.MAX_VALUE;
-
-        private long endedAtNanos;
-
-        Live(long id, long timeoutNanos, Client client) {
-            this.id = id;
-            this.timeoutNanos = timeoutNanos;
-            this.client = client;
-        }
-    }
 
     /** An empty ensemble. */
     public ZooKeeperModel(QueueRun run) {
         this.run = run;
-    }
-
-    private long now() {
-        return run.host().nanoTime();
     }
 
     @Override
@@ -94,33 +69,29 @@ public final class ZooKeeperModel implements QueueModel {
         return URI.chroot() + "/" + PlainName.of(LockName.exactly(lock));
     }
 
-    private static KeeperException failure(KeeperException.Code code, String path) {
-        return KeeperException.create(code, path);
-    }
-
     private void remove(String path) {
         if (!tree.remove(path)) {
             return;
         }
-        for (Live session : List.copyOf(sessions.values())) {
+        for (LiveSession<Client> session : List.copyOf(sessions.values())) {
             if (session.watched.remove(path)) {
                 session.client.tell(path);
             }
         }
     }
 
-    private void end(Live session) {
+    private void end(LiveSession<Client> session) {
         if (sessions.remove(session.id) == null) {
             return;
         }
         session.endedWith = tree.now().zxid() + 1;
-        session.endedAtNanos = now();
+        session.endedAtNanos = run.host().nanoTime();
         tree.of(session.id).forEach(this::remove);
         tree.pass();
     }
 
-    /** What the member of this session shows: perhaps an older state, and never one that is older than it has shown. */
-    private ZnodeTree.View shownTo(Live session, String path) throws KeeperException {
+    /** The state that the member of this session shows: perhaps an older one, and never older than it has shown. */
+    private ZnodeTree.View shownTo(LiveSession<Client> session, String path) throws KeeperException {
         long newest = tree.now().zxid();
         boolean ended = sessions.get(session.id) != session;
         if (ended) {
@@ -128,8 +99,8 @@ public final class ZooKeeperModel implements QueueModel {
         }
         long oldest = Math.max(session.seen, tree.oldest());
         boolean lags = !run.isCalm() && run.world().chance(0.2);
-        if (ended && (!lags || oldest > newest || now() - session.endedAtNanos > LAG_NANOS)) {
-            throw failure(KeeperException.Code.SESSIONEXPIRED, path);
+        if (ended && (!lags || oldest > newest || run.host().nanoTime() - session.endedAtNanos > LAG_NANOS)) {
+            throw ZnodeTree.failure(KeeperException.Code.SESSIONEXPIRED, path);
         }
         if (lags) {
             long version = ended ? newest : oldest + run.world().randomBelow(newest - oldest + 1);
@@ -142,13 +113,14 @@ public final class ZooKeeperModel implements QueueModel {
         return tree.asOf(newest);
     }
 
-    private void awaitEnd(Live session) {
-        long leftNanos = session.heardAtNanos + session.timeoutNanos - now();
+    private void awaitEnd(LiveSession<Client> session) {
+        long leftNanos =
+                session.heardAtNanos + session.timeoutNanos - run.host().nanoTime();
         run.host().schedule(leftNanos + run.world().randomBelow(TICK_NANOS), () -> {
             if (sessions.get(session.id) != session) {
                 return;
             }
-            if (session.heardAtNanos + session.timeoutNanos - now() <= 0) {
+            if (session.heardAtNanos + session.timeoutNanos - run.host().nanoTime() <= 0) {
                 run.saw(QueueFault.EXPIRED);
                 end(session);
             } else {
@@ -158,13 +130,13 @@ public final class ZooKeeperModel implements QueueModel {
     }
 
     /** The leader's report of it is as old as the store takes it to be at worst. */
-    private void heard(Live session) {
+    private void heard(LiveSession<Client> session) {
         long lateNanos = run.world().randomBelow(TICK_NANOS / 2);
         if (run.world().chance(0.1) && !run.isCalm()) {
             run.saw(QueueFault.EXTENSION_LOST);
             lateNanos = TICK_NANOS;
         }
-        session.heardAtNanos = Math.max(session.heardAtNanos, now() - lateNanos);
+        session.heardAtNanos = Math.max(session.heardAtNanos, run.host().nanoTime() - lateNanos);
     }
 
     // ---- what is done to it
@@ -174,16 +146,19 @@ public final class ZooKeeperModel implements QueueModel {
         String path = lockPath(lock);
         List<String> queue = Znodes.inOrder(tree.childrenOf(path));
         SessionCalls.Node first = queue.isEmpty() ? null : tree.find(path + "/" + queue.get(0));
-        Live session = first == null || first.czxid() != token ? null : sessions.get(first.session());
+        LiveSession<Client> session = first == null || first.czxid() != token ? null : sessions.get(first.session());
         return session == null
                 ? OptionalLong.empty()
-                : OptionalLong.of(run.host().worldNanosAfter(session.heardAtNanos + session.timeoutNanos - now()));
+                : OptionalLong.of(run.host()
+                        .worldNanosAfter(session.heardAtNanos
+                                + session.timeoutNanos
+                                - run.host().nanoTime()));
     }
 
     /** It begins each session anew. */
     @Override
     public void newLeader() {
-        sessions.values().forEach(session -> session.heardAtNanos = now());
+        sessions.values().forEach(session -> session.heardAtNanos = run.host().nanoTime());
         clients.forEach(Client::disconnect);
     }
 
@@ -212,7 +187,7 @@ public final class ZooKeeperModel implements QueueModel {
         private final int askedMillis;
         private final Watcher events;
         private final Set<String> watched = new HashSet<>();
-        private @Nullable Live session;
+        private @Nullable LiveSession<Client> session;
         private boolean connected;
         private boolean over;
         private long connections;
@@ -272,10 +247,10 @@ public final class ZooKeeperModel implements QueueModel {
 
         /** At the ensemble: a new session, or the one that is known, whose watches are set again. */
         private boolean welcome() {
-            Live known = session;
+            LiveSession<Client> known = session;
             if (known == null) {
-                Live made = new Live(++sessionNumber, timeoutNanos(), this);
-                made.heardAtNanos = now();
+                LiveSession<Client> made = new LiveSession<>(++sessionNumber, timeoutNanos(), this);
+                made.heardAtNanos = run.host().nanoTime();
                 sessions.put(made.id, made);
                 session = made;
                 awaitEnd(made);
@@ -284,7 +259,7 @@ public final class ZooKeeperModel implements QueueModel {
             if (sessions.get(known.id) != known) {
                 return false;
             }
-            known.heardAtNanos = now();
+            known.heardAtNanos = run.host().nanoTime();
             for (String path : List.copyOf(watched)) {
                 if (tree.find(path) != null) {
                     known.watched.add(path);
@@ -300,7 +275,7 @@ public final class ZooKeeperModel implements QueueModel {
             if (over || !connected || wire.isOver()) {
                 return;
             }
-            Live known = session;
+            LiveSession<Client> known = session;
             if (known != null) {
                 known.watched.clear();
             }
@@ -336,7 +311,7 @@ public final class ZooKeeperModel implements QueueModel {
 
         private void pingNow() {
             pingedAtNanos = run.world().elapsedNanos();
-            Live known = session;
+            LiveSession<Client> known = session;
             call("/", () -> {
                         heard(Objects.requireNonNull(known));
                         return true;
@@ -357,15 +332,15 @@ public final class ZooKeeperModel implements QueueModel {
         }
 
         private KeeperException lost(String path) {
-            return failure(KeeperException.Code.CONNECTIONLOSS, path);
+            return ZnodeTree.failure(KeeperException.Code.CONNECTIONLOSS, path);
         }
 
-        /** What passes through the leader. */
+        /** A request that passes through the leader. */
         private <T> CompletableFuture<T> call(String path, Callable<T> work) {
-            Live known = session;
+            LiveSession<Client> known = session;
             return exchange(path, () -> {
                 if (known == null || sessions.get(known.id) != known) {
-                    throw failure(KeeperException.Code.SESSIONEXPIRED, path);
+                    throw ZnodeTree.failure(KeeperException.Code.SESSIONEXPIRED, path);
                 }
                 T value = work.call();
                 known.seen = tree.now().zxid();
@@ -374,9 +349,9 @@ public final class ZooKeeperModel implements QueueModel {
         }
 
         private <T> CompletableFuture<T> exchange(String path, Callable<T> work) {
-            Live known = session;
+            LiveSession<Client> known = session;
             if (over || known == null) {
-                return CompletableFuture.failedFuture(failure(KeeperException.Code.SESSIONEXPIRED, path));
+                return CompletableFuture.failedFuture(ZnodeTree.failure(KeeperException.Code.SESSIONEXPIRED, path));
             }
             if (!connected) {
                 CompletableFuture<T> refused = new CompletableFuture<>();
@@ -449,7 +424,7 @@ public final class ZooKeeperModel implements QueueModel {
         @Override
         public CompletableFuture<Node> read(String path, boolean watch) {
             return exchange(path, () -> {
-                Live known = Objects.requireNonNull(session);
+                LiveSession<Client> known = Objects.requireNonNull(session);
                 Node node = shownTo(known, path).require(path);
                 if (watch) {
                     watched.add(path);
@@ -486,7 +461,7 @@ public final class ZooKeeperModel implements QueueModel {
 
         @Override
         public CompletableFuture<?> close(int patienceMillis) {
-            Live known = session;
+            LiveSession<Client> known = session;
             over = true;
             if (known != null && !wire.isOver()) {
                 wire.ask(() -> ZooKeeperModel.this.end(known));

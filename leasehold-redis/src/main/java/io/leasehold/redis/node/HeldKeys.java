@@ -231,7 +231,7 @@ final class HeldKeys {
         }
     }
 
-    /** Looks each second which pauses are over. */
+    /** Ends, each second, the pauses that are over. */
     private void rested(long nowNanos, List<Action> actions) {
         hasTimer = false;
         for (Hold hold : List.copyOf(resting)) {

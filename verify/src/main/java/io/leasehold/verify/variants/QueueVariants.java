@@ -102,7 +102,7 @@ final class QueueVariants {
                                 + " : new Sending(runtime.nanoTime() - nanos, runtime.wallMillis()));"),
                 new Variant(
                         "zookeeper-first-behind-others",
-                        "a waiter takes its turn when the node before its own has gone, whoever else is before it",
+                        "a waiter takes its turn when the node before its own has gone, although others are before it",
                         "zookeeper/QueueEntry.java",
                         "boolean isNext = ours == 1;",
                         "boolean isNext = true;"),

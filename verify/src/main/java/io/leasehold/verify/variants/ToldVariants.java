@@ -10,6 +10,7 @@ final class ToldVariants {
     private ToldVariants() {}
 
     static List<Variant> all() {
+        // Long because it is a table.
         return List.of(
                 new Variant(
                         "hint-is-believed",
