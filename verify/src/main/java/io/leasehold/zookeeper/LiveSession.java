@@ -27,4 +27,9 @@ final class LiveSession<C> {
         this.timeoutNanos = timeoutNanos;
         this.client = client;
     }
+
+    /** How long the ensemble still keeps it without another sign of life. */
+    long leftNanos(long nowNanos) {
+        return heardAtNanos + timeoutNanos - nowNanos;
+    }
 }

@@ -92,11 +92,8 @@ public final class ZooKeeperModel implements QueueModel {
 
     /** The state that the member of this session shows: perhaps an older one, and never older than it has shown. */
     private ZnodeTree.View shownTo(LiveSession<Client> session, String path) throws KeeperException {
-        long newest = tree.now().zxid();
         boolean ended = sessions.get(session.id) != session;
-        if (ended) {
-            newest = session.endedWith - 1;
-        }
+        long newest = ended ? session.endedWith - 1 : tree.now().zxid();
         long oldest = Math.max(session.seen, tree.oldest());
         boolean lags = !run.isCalm() && run.world().chance(0.2);
         if (ended && (!lags || oldest > newest || run.host().nanoTime() - session.endedAtNanos > LAG_NANOS)) {
@@ -114,13 +111,12 @@ public final class ZooKeeperModel implements QueueModel {
     }
 
     private void awaitEnd(LiveSession<Client> session) {
-        long leftNanos =
-                session.heardAtNanos + session.timeoutNanos - run.host().nanoTime();
+        long leftNanos = session.leftNanos(run.host().nanoTime());
         run.host().schedule(leftNanos + run.world().randomBelow(TICK_NANOS), () -> {
             if (sessions.get(session.id) != session) {
                 return;
             }
-            if (session.heardAtNanos + session.timeoutNanos - run.host().nanoTime() <= 0) {
+            if (session.leftNanos(run.host().nanoTime()) <= 0) {
                 run.saw(QueueFault.EXPIRED);
                 end(session);
             } else {
@@ -149,10 +145,8 @@ public final class ZooKeeperModel implements QueueModel {
         LiveSession<Client> session = first == null || first.czxid() != token ? null : sessions.get(first.session());
         return session == null
                 ? OptionalLong.empty()
-                : OptionalLong.of(run.host()
-                        .worldNanosAfter(session.heardAtNanos
-                                + session.timeoutNanos
-                                - run.host().nanoTime()));
+                : OptionalLong.of(
+                        run.host().worldNanosAfter(session.leftNanos(run.host().nanoTime())));
     }
 
     /** It begins each session anew. */
