@@ -254,8 +254,9 @@ final class QuorumAttempt {
     /** Decides the next step after a round. */
     Next after(RoundVerdict verdict, QuorumRound round, OwnerToken owner, long nowNanos) {
         highest = highest(round);
-        boolean isSplit = verdict instanceof RoundVerdict.Contended contended && !contended.holds();
-        cutShort = isSplit ? cutShort : 0;
+        boolean needsNoOther = verdict instanceof RoundVerdict.Won
+                || (verdict instanceof RoundVerdict.Contended contended && contended.holds());
+        cutShort = needsNoOther ? 0 : cutShort;
         List<NodeVote> votes = round.votes();
         if (verdict instanceof RoundVerdict.Won won) {
             Grant grant = new Grant(owner, won.tokens(), won.sentAtNanos(), SET);

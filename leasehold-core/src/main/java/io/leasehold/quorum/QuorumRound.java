@@ -213,15 +213,18 @@ final class QuorumRound {
      */
     private List<Action> limit(Vote last) {
         long answered = Arrays.stream(votes)
-                .filter(vote -> vote != null && !(vote instanceof NodeReply.Failed))
+                .filter(vote -> vote instanceof NodeReply.Yes || isContended(vote))
                 .count();
-        boolean isContended = Arrays.stream(votes)
-                .anyMatch(vote -> vote instanceof NodeReply.Held || vote instanceof NodeReply.Stale);
+        boolean isContended = Arrays.stream(votes).anyMatch(QuorumRound::isContended);
         if (limited || !isContended || answered < Quorum.majority(nodes.size())) {
             return List.of();
         }
         limited = true;
         return List.of(new Limit(candidate, last.sentAtNanos(), last.nowNanos() - last.sentAtNanos()));
+    }
+
+    private static boolean isContended(@Nullable NodeReply vote) {
+        return vote instanceof NodeReply.Held || vote instanceof NodeReply.Stale;
     }
 
     private Action undo() {

@@ -120,4 +120,19 @@ final class QuorumAttemptTest {
         attempt.asked(request().waiting(SECOND), 0, 0);
         assertThat(attempt.undo()).as("it keeps its place").isEqualTo(ReleaseRequest.Kind.SUPERSEDED);
     }
+
+    /** Else a node that refuses beside one stale key would keep the distant nodes from being heard. */
+    @Test
+    void theTimeForDistantNodesGrowsUntilARoundNeedsNoneOfThem() {
+        attempt.asked(request().waiting(SECOND), 0, 0);
+        RoundVerdict refused = new RoundVerdict.Refused("quarantine", MILLI);
+        RoundVerdict split = new RoundVerdict.Contended(null, false, 0);
+        for (RoundVerdict verdict : List.of(refused, split, new RoundVerdict.NoQuorum(false), split)) {
+            attempt.limitReached();
+            after(verdict, 0);
+        }
+        assertThat(attempt.limitNanos(0, 1)).hasValue(20 * MILLI);
+        after(held(2), 0);
+        assertThat(attempt.limitNanos(0, 1)).hasValue(5 * MILLI);
+    }
 }

@@ -152,4 +152,15 @@ final class QuorumRoundSilenceTest {
         assertThat(voted(2, YES)).isEmpty();
         assertThat(verdict(voted(3, YES, 40 * MILLI))).isInstanceOf(RoundVerdict.Won.class);
     }
+
+    /** A node in quarantine answers at once, and can no more grant than one that fails: the distant ones are needed. */
+    @Test
+    void aNodeThatMayNotGrantIsNotOneOfTheMajority() {
+        start();
+        voted(0, YES);
+        voted(1, HELD);
+        assertThat(voted(2, new NodeReply.Refused("quarantine", 1, LIFE, 0))).isEmpty();
+        voted(3, YES, 40 * MILLI);
+        assertThat(verdict(voted(4, YES, 40 * MILLI))).isInstanceOf(RoundVerdict.Won.class);
+    }
 }

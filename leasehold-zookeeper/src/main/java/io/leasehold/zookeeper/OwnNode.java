@@ -97,6 +97,10 @@ final class OwnNode {
         return !gone && watchedOver == session.connections();
     }
 
+    synchronized boolean isGone() {
+        return gone;
+    }
+
     boolean isOf(Made one) {
         return node.equals(one);
     }

@@ -375,6 +375,10 @@ final class QueueEntry {
         if (in.isEnded()) {
             return done(place.givenUp("its session is over"));
         }
+        if (!place.isHeldWith(own) && isKnownToBeGone(own)) {
+            place.gone();
+            return done(place.givenUp("its node was removed by force"));
+        }
         switch (place.granted(own)) {
             case OVER -> {
                 return done(takenBack());
@@ -392,6 +396,11 @@ final class QueueEntry {
         Grant grant = new Grant(
                 owner, TokenRange.of(token, 1), in.countedFromNanos(fromNanos, ttlNanos), Incarnation.DURABLE);
         return done(new AcquireReply.Granted(grant, List.of()));
+    }
+
+    /** Whether the removal of the node was reported, which nothing that was read before takes back. */
+    private synchronized boolean isKnownToBeGone(OwnNode.Made own) {
+        return watched != null && watched.isOf(own) && watched.isGone();
     }
 
     private synchronized OwnNode ownNode(Session in, OwnNode.Made own) {

@@ -137,7 +137,7 @@ public final class LeaseScope {
             if (risky == null) {
                 return;
             } else if (look == COMMIT_LOOKS) {
-                throw risky.atRisk();
+                throw risky.refusal();
             }
         }
     }
@@ -156,8 +156,11 @@ public final class LeaseScope {
         return null;
     }
 
-    private LeaseAtRiskException atRisk() {
-        return new LeaseAtRiskException(locks.names().get(0), hold.remainingValidity(), commitGuard);
+    private RuntimeException refusal() {
+        LeaseLostException lost = loss();
+        return lost != null
+                ? lost
+                : new LeaseAtRiskException(locks.names().get(0), hold.remainingValidity(), commitGuard);
     }
 
     private void ensureValid() {
@@ -200,7 +203,7 @@ public final class LeaseScope {
             if (risky == null) {
                 return valid();
             }
-            return look == COMMIT_LOOKS ? CompletableFuture.failedFuture(risky.atRisk()) : checkCommitAsync(look + 1);
+            return look == COMMIT_LOOKS ? CompletableFuture.failedFuture(risky.refusal()) : checkCommitAsync(look + 1);
         });
     }
 

@@ -37,6 +37,9 @@ class CommitCheckTest {
         private @Nullable Validity inner;
         private @Nullable RuntimeException refusal;
         private int renewals;
+        private int checks;
+        /** The number of checks after which it is lost; until then it shows no validity. */
+        private int lostAfter = -1;
 
         Validity(String name, long millis, long renewalMillis) {
             this.name = LockName.of(name);
@@ -45,6 +48,9 @@ class CommitCheckTest {
         }
 
         void ensure(Duration needed) {
+            if (checks++ == lostAfter) {
+                throw new LeaseLostException(name, LossCause.EXPIRED, "it has ended");
+            }
             if (millis < needed.toMillis()) {
                 throw new LeaseAtRiskException(name, Duration.ofMillis(millis), needed);
             }
@@ -88,7 +94,7 @@ class CommitCheckTest {
                                 return ensureAsync((Duration) args[0]);
                             }
                             case "remainingValidity" -> {
-                                return Duration.ofMillis(millis);
+                                return Duration.ofMillis(lostAfter < 0 ? millis : 0);
                             }
                             case "renew" -> renew();
                             case "renewAsync" -> {
@@ -215,5 +221,14 @@ class CommitCheckTest {
                     }
                     return method.getName().equals("renewAsync") ? renewal : null;
                 });
+    }
+
+    /** The hold has ended after its last check: the last look finds that. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aHoldThatEndsDuringTheCheckIsReportedAsLost(boolean async) {
+        Validity held = new Validity("l", 30_000, 0);
+        held.lostAfter = 3;
+        assertThatThrownBy(() -> check(held.scope(null), async)).isInstanceOf(LeaseLostException.class);
     }
 }

@@ -120,6 +120,8 @@ final class HeldKeys {
     /** A {@link Rest} is under way: one for all of them. */
     private boolean hasTimer;
 
+    private long timerAtNanos;
+
     private boolean telling;
     private List<Hold> beingRead = List.of();
     private long readings;
@@ -135,6 +137,9 @@ final class HeldKeys {
         List<Action> actions = new ArrayList<>(1);
         // Also where nothing could be scheduled.
         waiting &= nowNanos - againAtNanos < 0;
+        if (hasTimer && nowNanos - timerAtNanos >= SECOND_NANOS) {
+            rested(nowNanos, actions);
+        }
         if (event instanceof Held held) {
             held(held, nowNanos);
         } else if (event instanceof Ended ended) {
@@ -220,13 +225,14 @@ final class HeldKeys {
         }
         if (!doubted.isEmpty()) {
             actions.add(new Doubt(doubted));
-            restLater(actions);
+            restLater(nowNanos, actions);
         }
     }
 
-    private void restLater(List<Action> actions) {
+    private void restLater(long nowNanos, List<Action> actions) {
         if (!hasTimer && !resting.isEmpty()) {
             hasTimer = true;
+            timerAtNanos = nowNanos + SECOND_NANOS;
             actions.add(new Rest(SECOND_NANOS));
         }
     }
@@ -242,7 +248,7 @@ final class HeldKeys {
                 unread.add(hold.key);
             }
         }
-        restLater(actions);
+        restLater(nowNanos, actions);
     }
 
     private void failed(Unread nothing, long nowNanos, List<Action> actions) {

@@ -131,7 +131,7 @@ final class LastingConnection<C extends LiveConnection> {
 
     private void connected(int begun, @Nullable C connection, @Nullable Throwable error) {
         if (connection == null) {
-            notConnected(refusals.of(error == null ? new IllegalStateException("no connection") : error));
+            notConnected(begun, refusals.of(error == null ? new IllegalStateException("no connection") : error));
             return;
         }
         // Who accepts a connection and then says nothing is tried again.
@@ -148,13 +148,16 @@ final class LastingConnection<C extends LiveConnection> {
     }
 
     /** A login that is refused is tried again soon: the password may be about to change. */
-    private void notConnected(Failure failure) {
+    private void notConnected(int begun, Failure failure) {
         int before;
+        boolean wasLeft;
         synchronized (this) {
             before = failures;
+            wasLeft = begun != leaves;
         }
         firstTry.complete(false);
-        if (making.isRefusal(failure, before)) {
+        // A failure at a place that was left in the meantime says nothing about the place of today.
+        if (!wasLeft && making.isRefusal(failure, before)) {
             refusals.warn(failure);
             retryAfter(REFUSED_NANOS);
         } else {
@@ -242,6 +245,7 @@ final class LastingConnection<C extends LiveConnection> {
         C connection;
         synchronized (this) {
             leaves++;
+            failures = 0;
             connection = current;
         }
         if (connection != null) {

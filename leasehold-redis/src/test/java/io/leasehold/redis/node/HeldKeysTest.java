@@ -277,4 +277,16 @@ final class HeldKeysTest {
         assertThat(((Read) all.get(0)).keys()).hasSizeLessThan(100);
         assertThat(renewed("late", BOB)).isEmpty();
     }
+
+    /** The timer that ends the pauses of doubted holds could not be started. */
+    @Test
+    void aRestThatNothingEndsEndsWithTheNextEventAfterIt() {
+        holding();
+        on(new HeldKeys.Changed("x"));
+        values(3, (String) null);
+        now += 2 * SECOND - 1;
+        assertThat(on(new HeldKeys.Changed("other"))).isEmpty();
+        now += 1;
+        assertThat(on(new HeldKeys.Changed("other"))).containsExactly(read(4, "x"));
+    }
 }

@@ -172,6 +172,25 @@ final class StillTrackingTest {
         }
     }
 
+    /** An outage, and the try that was under way at its end, are no refusals of the present server. */
+    @Test
+    void whatFailedBeforeTheLinkWasMadeIsNoRefusal() {
+        link.ends();
+        for (int i = 1; i <= 6; i++) {
+            endsAtHello(i);
+            runtime.advance(LONGEST_RETRY);
+        }
+        link = driver.made();
+        endsAtHello(7);
+        runtime.advance(LONGEST_RETRY);
+        assertThat(tries()).isEqualTo(8);
+        for (int i = 8; i <= 10; i++) {
+            endsAtHello(i);
+            runtime.advance(LONGEST_RETRY);
+            assertThat(tries()).as("counted from the link on").isEqualTo(i + 1);
+        }
+    }
+
     private void endsAtHello(int number) {
         driver.askedForTracking.get(number - 1).answer().completeExceptionally(new IllegalStateException("closed"));
     }
