@@ -121,12 +121,21 @@ final class LastingConnection<C extends LiveConnection> {
             }
             begun = leaves;
         }
-        locator.locate()
+        located()
                 .thenCompose(server -> {
                     place = server;
                     return making.connect(server);
                 })
                 .whenComplete((connection, error) -> connected(begun, connection, error));
+    }
+
+    /** A locator that throws has failed as one that says so: the next try is not lost with it. */
+    private CompletableFuture<RedisUri> located() {
+        try {
+            return locator.locate();
+        } catch (RuntimeException | Error e) {
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     private void connected(int begun, @Nullable C connection, @Nullable Throwable error) {
