@@ -112,7 +112,7 @@ public final class JedisStore {
     private static void refuseCache(UnifiedJedis client) {
         if (Objects.requireNonNull(client, "client").getCache() != null) {
             throw new IllegalArgumentException(
-                    "the Jedis client has a client-side cache, whose pushes come between replies: pass a client without one");
+                    "the Jedis client has a client-side cache, whose pushes come between replies: pass one without");
         }
     }
 
