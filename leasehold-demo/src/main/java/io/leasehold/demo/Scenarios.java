@@ -19,7 +19,7 @@ public final class Scenarios {
             new Scenario("redlock", "two of five nodes freeze, and no client notices", new RedlockDemo()::play),
             new Scenario(
                     "tokens", "counters over a quorum give a later holder a smaller token", new TokensDemo()::play),
-            // There is much to see.
+            // Shown longer, since each line has much detail.
             new Scenario(
                     "broken",
                     "five hand-made locks fail, and ours holds in the same situation",

@@ -10,7 +10,7 @@ public final class ScriptFile {
 
     private ScriptFile() {}
 
-    /** Its text. */
+    /** Reads its text. */
     public static String read(Class<?> beside, String name) {
         try (InputStream file = beside.getResourceAsStream(name)) {
             if (file == null) {
