@@ -58,14 +58,17 @@ class WordsTest {
     private static final Pattern VAGUE =
             Pattern.compile("\\b(whoever|somebody|for\\s+(?:\\*\\s+|//\\s+)?people)\\b", Pattern.CASE_INSENSITIVE);
 
-    /** Idioms with a plain term: release, permanently, forever, is notified, continues, requested, no client, own, next to. */
+    /**
+     * Idioms that have a plain term: release, permanently, forever, is notified, continues, requested, no client, its
+     * own, next to.
+     */
     private static final Pattern IDIOM = Pattern.compile(
             ("\\b(given back|gives? (it |them |the lock )?back|for good|for ever|(is|are) told|goes? on|asked for|nobody"
                             + "|one's own|of ours|but for|hears|hear of|beside)\\b")
                     .replace(" ", "\\s+(?:\\*\\s+|//\\s+)?"),
             Pattern.CASE_INSENSITIVE);
 
-    /** First words of a Javadoc: a clause in the place of a subject, or a verb that names the wrong one. */
+    /** First words of a Javadoc: a clause instead of a subject, or a verb that does not say what the method does. */
     private static final Pattern FIRST_WORD =
             Pattern.compile("/\\*\\*[\\s*]+(What|Who|Whoever|Somebody|Nobody|Sees|Says|Looks)\\b[^\\n]*");
 
