@@ -153,7 +153,7 @@ public final class Main implements Callable<Integer> {
             try {
                 workload.run(plan, samples::add);
             } catch (RuntimeException e) {
-                // What was measured before stays worth reporting.
+                // The earlier measurements are still worth reporting.
                 failed = true;
                 e.printStackTrace();
             }
