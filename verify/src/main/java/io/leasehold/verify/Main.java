@@ -9,7 +9,7 @@ import io.leasehold.verify.variants.VariantsCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
-/** {@code verify/run}: what runs real processes against each other. */
+/** {@code verify/run}: runs real processes against each other. */
 @Command(
         name = "verify/run",
         description =

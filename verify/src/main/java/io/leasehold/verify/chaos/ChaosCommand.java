@@ -30,7 +30,7 @@ import picocli.CommandLine.Spec;
         exitCodeOnExecutionException = 70)
 public final class ChaosCommand implements Callable<Integer> {
 
-    /** For picocli. */
+    /** Called by picocli. */
     public ChaosCommand() {}
 
     @Spec
@@ -131,12 +131,12 @@ public final class ChaosCommand implements Callable<Integer> {
         }
     }
 
-    /** As it is named here. */
+    /** The name of the control on this command line. */
     static String nameOf(ControlKind control) {
         return control.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
-    /** Controls are named as options are, with hyphens. */
+    /** Controls have the form of options, with hyphens. */
     static final class Control implements CommandLine.ITypeConverter<ControlKind> {
         @Override
         public ControlKind convert(String value) {

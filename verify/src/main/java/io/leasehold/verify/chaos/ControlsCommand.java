@@ -12,7 +12,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code controls}: every lock that is known to break, through the harness that judges ours. */
+/** {@code controls}: runs every lock that is known to break with the harness that judges Leasehold. */
 @Command(
         name = "controls",
         mixinStandardHelpOptions = true,
@@ -26,7 +26,7 @@ public final class ControlsCommand implements Callable<Integer> {
 
     private static final Duration TTL = Duration.ofMillis(500);
 
-    /** A majority has to be asked one by one within it. */
+    /** Long enough to ask a majority one by one. */
     private static final Duration QUORUM_TTL = Duration.ofSeconds(2);
 
     /** For picocli. */
@@ -78,7 +78,7 @@ public final class ControlsCommand implements Callable<Integer> {
         return caught == tried ? 0 : 1;
     }
 
-    /** Seed after seed until it is caught. */
+    /** Tries seeds until the control is detected. */
     private Verdict hunt(ControlKind control) throws Exception {
         for (int attempt = 0; ; attempt++) {
             Verdict verdict = ChaosRun.run(plan(control, seed + attempt));

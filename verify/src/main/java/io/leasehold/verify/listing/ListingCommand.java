@@ -14,7 +14,10 @@ import java.util.stream.LongStream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code listing}: the p99 of an acquire with and without an operator who lists and searches many locks at the same time. */
+/**
+ * {@code listing}: the p99 of an acquire with and without an operator that lists and searches many locks at the same
+ * time.
+ */
 @Command(
         name = "listing",
         mixinStandardHelpOptions = true,
@@ -27,7 +30,7 @@ import picocli.CommandLine.Option;
         exitCodeOnExecutionException = 70)
 public final class ListingCommand implements Callable<Integer> {
 
-    /** Held by nobody who lives: the owner token is not secret. */
+    /** Belongs to no living holder: the owner token is not secret. */
     private static final String VALUE = "00000000000000000000000000000000000000ff:1:listing";
 
     private static final double MAX_RATIO = 2.0;
@@ -41,7 +44,7 @@ public final class ListingCommand implements Callable<Integer> {
     @Option(names = "--seconds", paramLabel = "S", description = "Length of a round. Default: 3")
     private int seconds = 3;
 
-    /** For picocli. */
+    /** Called by picocli. */
     public ListingCommand() {}
 
     @Override

@@ -9,7 +9,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code liveness}: clients take turns over a quorum of real servers, and one line says how they were served. */
+/** {@code liveness}: clients take turns over a quorum of real servers, and one line reports how they were served. */
 @Command(
         name = "liveness",
         mixinStandardHelpOptions = true,
@@ -22,7 +22,7 @@ import picocli.CommandLine.Spec;
         exitCodeOnExecutionException = 70)
 public final class LivenessCommand implements Callable<Integer> {
 
-    /** For picocli. */
+    /** Called by picocli. */
     public LivenessCommand() {}
 
     @Spec

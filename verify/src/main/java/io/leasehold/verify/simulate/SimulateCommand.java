@@ -22,7 +22,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code simulate}: the real engine and quorum in a virtual world, seed after seed. */
+/** {@code simulate}: the real engine and quorum in a virtual world, for many seeds. */
 @Command(
         name = "simulate",
         mixinStandardHelpOptions = true,
@@ -37,7 +37,7 @@ public final class SimulateCommand implements Callable<Integer> {
 
     private static final int ENOUGH_FOR_EVERY_FAULT = 500;
 
-    /** For picocli. */
+    /** Called by picocli. */
     public SimulateCommand() {}
 
     @Spec
@@ -109,7 +109,7 @@ public final class SimulateCommand implements Callable<Integer> {
         int code = from(seed, runs);
         if (fresh > 0 && code != 1) {
             long first = System.currentTimeMillis();
-            // Before they run: a run that never ends can be repeated, too.
+            // Printed before the runs, so that a run that never ends can be repeated, too.
             System.out.println("fresh: again by verify/run simulate"
                     + (store == Store.REDIS ? "" : " --store " + store.name().toLowerCase(Locale.ROOT)) + " --runs "
                     + fresh + " --seed " + first);

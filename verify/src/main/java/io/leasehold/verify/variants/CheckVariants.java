@@ -2,7 +2,7 @@ package io.leasehold.verify.variants;
 
 import java.util.List;
 
-/** Those of checks of the validity that renew a lease and wait for the answer. */
+/** Variants of checks of the validity that renew a lease and wait for the reply. */
 final class CheckVariants {
 
     private static final String WAITING = "engine/WaitingChecks.java";

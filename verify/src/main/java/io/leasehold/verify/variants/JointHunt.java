@@ -4,17 +4,18 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * Hunts a variant of joint calls, of the scripts' line of waiters, or of what a server tells of held keys: by random walks over the calls
- * without threads, by the tests of the scripts on a real server, and by those of the classes that decide. Made in the class loader of the variant.
+ * Hunts a variant of joint calls, of the scripts' waiter string, or of a server's notifications about held keys. It
+ * uses random walks over the calls without threads, the tests of the scripts on a real server, and the tests of the
+ * deciding classes. Created in the class loader of the variant.
  */
 public final class JointHunt {
 
     private JointHunt() {}
 
-    /** How calls leave together. */
+    /** Tests how calls are sent together. */
     public static final class OfCalls implements IntFunction<String> {
 
-        /** By reflection. */
+        /** Called by reflection. */
         public OfCalls() {}
 
         @Override
@@ -23,10 +24,10 @@ public final class JointHunt {
         }
     }
 
-    /** The scripts. */
+    /** Tests the scripts. */
     public static final class OfScripts implements IntFunction<String> {
 
-        /** By reflection. */
+        /** Called by reflection. */
         public OfScripts() {}
 
         @Override
@@ -37,10 +38,10 @@ public final class JointHunt {
         }
     }
 
-    /** The line of waiters. */
+    /** Tests the waiter string. */
     public static final class OfLine implements IntFunction<String> {
 
-        /** By reflection. */
+        /** Called by reflection. */
         public OfLine() {}
 
         @Override
@@ -58,10 +59,10 @@ public final class JointHunt {
         }
     }
 
-    /** The messages of the server about held keys. */
+    /** Tests the server's messages about held keys. */
     public static final class OfTold implements IntFunction<String> {
 
-        /** By reflection. */
+        /** Called by reflection. */
         public OfTold() {}
 
         @Override

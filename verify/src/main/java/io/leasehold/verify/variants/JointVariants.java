@@ -2,7 +2,10 @@ package io.leasehold.verify.variants;
 
 import java.util.List;
 
-/** Those of what many callers want at one moment: how their calls leave together, and the scripts that answer them. */
+/**
+ * Variants of simultaneous requests of many callers: how their calls are sent together, and the scripts that answer
+ * them.
+ */
 final class JointVariants {
 
     private static final String CALLS = "redis/topology/JointCalls.java";

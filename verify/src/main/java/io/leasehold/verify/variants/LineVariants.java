@@ -2,7 +2,7 @@ package io.leasehold.verify.variants;
 
 import java.util.List;
 
-/** Those of the line of waiters at a Redis server: the string that it is, and who is served from it. */
+/** Variants of the waiter string at a Redis server: its format, and the order in which waiters are served. */
 final class LineVariants {
 
     private static final String QUEUE = "redis/wire/shared/queue.lua";

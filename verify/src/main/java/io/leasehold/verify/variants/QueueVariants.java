@@ -2,7 +2,7 @@ package io.leasehold.verify.variants;
 
 import java.util.List;
 
-/** Those of the stores whose locks are queues. */
+/** Variants of the stores whose locks are queues. */
 final class QueueVariants {
 
     private QueueVariants() {}
@@ -115,7 +115,7 @@ final class QueueVariants {
                 recheckFromMemory("zookeeper"));
     }
 
-    /** Of what both share. */
+    /** A variant of the code that both share. */
     private static Variant recheckFromMemory(String store) {
         return new Variant(
                 store + "-recheck-from-memory",

@@ -2,7 +2,7 @@ package io.leasehold.verify.variants;
 
 import java.util.List;
 
-/** Those of the lease table. */
+/** Variants of the lease table. */
 final class SqlVariants {
 
     private static final String VERBS = "jdbc/store/LeaseVerbs.java";

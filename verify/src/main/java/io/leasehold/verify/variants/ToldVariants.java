@@ -2,7 +2,9 @@ package io.leasehold.verify.variants;
 
 import java.util.List;
 
-/** Those of what a Redis server tells of the keys of held locks: what is read, and what is concluded from it. */
+/**
+ * Variants of a Redis server's notifications about the keys of held locks: the reading, and the conclusions from it.
+ */
 final class ToldVariants {
 
     private static final String KEYS = "redis/node/HeldKeys.java";

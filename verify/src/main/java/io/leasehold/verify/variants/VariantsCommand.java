@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code variants}: each rule left out of the production classes in turn. */
+/** {@code variants}: removes each rule from the production classes in turn. */
 @Command(
         name = "variants",
         mixinStandardHelpOptions = true,
@@ -28,7 +28,7 @@ import picocli.CommandLine.Option;
         exitCodeOnExecutionException = 70)
 public final class VariantsCommand implements Callable<Integer> {
 
-    /** For picocli. */
+    /** Called by picocli. */
     public VariantsCommand() {}
 
     @Option(names = "--runs", paramLabel = "N", description = "Seeds for each variant, at most. Default: 3000")
@@ -75,7 +75,7 @@ public final class VariantsCommand implements Callable<Integer> {
         return !where.isEmpty();
     }
 
-    /** A store, the variants of its code, and what hunts them; several modules may hold that code. */
+    /** A store, the variants of its code, and the hunters for them; several modules may contain that code. */
     private record Suite(
             String store, List<Variant> variants, Class<? extends IntFunction<String>> hunter, boolean hasTests) {
 
