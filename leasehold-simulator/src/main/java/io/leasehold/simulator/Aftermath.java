@@ -102,7 +102,7 @@ final class Aftermath {
         CompletableFuture<Attempt<Lease>> taken =
                 second.locks.named(Simulation.lock(2)).attemptAsync(PATIENCE);
         if (!world.runUntil(taken::isDone, AT_ONCE)) {
-            simulation.log.problem("liveness: a grant that came too late for its caller was not given back");
+            simulation.log.problem("liveness: a grant that came too late for its caller was not released");
             world.runUntil(taken::isDone, PATIENCE);
         }
         Lease lease = leaseOf(taken);
@@ -160,7 +160,7 @@ final class Aftermath {
         }
         Lease passed = leaseOf(waiting);
         if (passed == null) {
-            simulation.log.problem("liveness: a released lock is not granted to who waits for it: " + waiting);
+            simulation.log.problem("liveness: a released lock is not granted to its waiter: " + waiting);
         } else {
             passed.releaseAsync();
         }

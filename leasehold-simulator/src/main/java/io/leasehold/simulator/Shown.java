@@ -61,10 +61,10 @@ final class Shown {
     /** Judges the lease at the end of the run. */
     void judge() {
         if (lostBefore && !(toldLost && end instanceof HoldEnd.Lost)) {
-            log.problem("untold: the loss of one of " + tokens + " of " + client + " was not told: "
+            log.problem("untold: the loss of one of " + tokens + " of " + client + " was not reported: "
                     + (toldLost ? "the end is " + end : "nothing was called"));
         } else if (end == null) {
-            log.problem("untold: the end of " + tokens + " of " + client + " was not told");
+            log.problem("untold: the end of " + tokens + " of " + client + " was not reported");
         }
     }
 }

@@ -414,7 +414,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
                 }
                 Long silentFrom = silentFromNanos.get(handOver.attemptId());
                 if (silentFrom != null && host.nanoTime() - silentFrom > 0) {
-                    problems.accept("liveness: who was not heard of for longer than two rechecks and " + SILENCE
+                    problems.accept("liveness: a waiter that was silent for longer than two rechecks and " + SILENCE
                             + " was handed " + handOver.name() + " by " + host.name() + " at "
                             + host.world().elapsed());
                 }

@@ -177,7 +177,7 @@ final class WatchedStore extends PassingStore {
             return;
         }
         if (by.ended) {
-            by.problem("range: token " + token + " was shown of", "which was given back before");
+            by.problem("range: token " + token + " was shown of", "which had been released");
         } else if (token <= by.lastShown) {
             by.problem("range: token " + token + " was shown of", "which has shown " + by.lastShown);
         }
@@ -230,7 +230,7 @@ final class WatchedStore extends PassingStore {
     void judge() {
         granted.forEach((name, all) -> all.forEach(one -> {
             if (!one.ended && !one.lost) {
-                one.problem("orphan:", "was never given back");
+                one.problem("orphan:", "was never released");
             }
         }));
     }
@@ -238,11 +238,11 @@ final class WatchedStore extends PassingStore {
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
         if (request.reserve() > MAX_LEASES) {
-            log.problem("range: " + request.reserve() + " tokens were asked for " + request.names() + " at "
+            log.problem("range: " + request.reserve() + " tokens were requested for " + request.names() + " at "
                     + process.world().elapsed());
         }
         if (!request.isWaiting() && !askedOnce.add(request.owner())) {
-            log.problem("patience: " + process.name() + " asked again for " + request.names()
+            log.problem("patience: " + process.name() + " repeated its request for " + request.names()
                     + " though it does not wait, at " + process.world().elapsed());
         }
         return super.acquire(request).thenApply(reply -> {

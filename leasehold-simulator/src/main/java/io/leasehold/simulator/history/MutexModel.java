@@ -124,8 +124,7 @@ public enum MutexModel {
                 if (fenced || !another) {
                     violations.add(new Violation(
                             lock,
-                            "entered again " + (another ? "with another token: " : "by who does not own it: ")
-                                    + event));
+                            "entered again " + (another ? "with another token: " : "by another process: ") + event));
                 }
                 return;
             }
@@ -145,7 +144,7 @@ public enum MutexModel {
             boolean told = event.outcome().equals("RELEASED");
             if (tenure == null) {
                 if (told) {
-                    violations.add(new Violation(lock, "released by who does not own it: " + event));
+                    violations.add(new Violation(lock, "released by a process that does not own it: " + event));
                 }
                 return;
             }
