@@ -12,8 +12,7 @@ import picocli.CommandLine.Command;
 /** {@code verify/run}: runs real processes against each other. */
 @Command(
         name = "verify/run",
-        description =
-                "Runs simulated and real clients against simulated and real stores, does harm, and checks what came of it.",
+        description = "Runs simulated and real clients against such stores, injects faults, and checks the results.",
         mixinStandardHelpOptions = true,
         subcommands = {
             ChaosCommand.class,

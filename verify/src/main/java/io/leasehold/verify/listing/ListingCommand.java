@@ -22,9 +22,9 @@ import picocli.CommandLine.Option;
         name = "listing",
         mixinStandardHelpOptions = true,
         description = {
-            "Fills a Redis with held locks, and measures acquire and release of others: idle, while ls runs without a",
-            "pause, while leaks does; round by round. Exit code: 0 if the medians of the p99 stay within twice that of the",
-            "idle rounds, 1 if not."
+            "Fills a Redis with held locks, and measures acquire and release of others: idle, during repeated ls, and",
+            "during repeated leaks, round by round. Exit code: 0 if the medians of the p99 stay within twice that of",
+            "the idle rounds, 1 if not."
         },
         exitCodeOnInvalidInput = 64,
         exitCodeOnExecutionException = 70)
@@ -35,7 +35,7 @@ public final class ListingCommand implements Callable<Integer> {
 
     private static final double MAX_RATIO = 2.0;
 
-    @Option(names = "--locks", paramLabel = "N", description = "Held locks. Default: 100000")
+    @Option(names = "--locks", paramLabel = "N", description = "Number of held locks. Default: 100000")
     private int locks = 100_000;
 
     @Option(names = "--rounds", paramLabel = "N", description = "Rounds of each kind. Default: 5")

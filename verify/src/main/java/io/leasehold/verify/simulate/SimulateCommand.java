@@ -28,8 +28,8 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         description = {
             "Runs the real engine and the real quorum, or the real lease table over a model of a database, in a virtual",
-            "world, one plan of faults for each seed. A seed that fails is made smaller and printed with its timeline.",
-            "Exit code: 0 no promise was broken, 1 one was, 2 some kind of fault never happened in 500 runs or more."
+            "world, one plan of faults for each seed. A failing plan is reduced and printed with its timeline.",
+            "Exit code: 0 no guarantee was broken, 1 one was, 2 some kind of fault never happened in 500 runs or more."
         },
         exitCodeOnInvalidInput = 64,
         exitCodeOnExecutionException = 70)
@@ -43,7 +43,7 @@ public final class SimulateCommand implements Callable<Integer> {
     @Spec
     private @Nullable CommandSpec spec;
 
-    @Option(names = "--runs", paramLabel = "N", description = "How many. Default: 1000")
+    @Option(names = "--runs", paramLabel = "N", description = "Number of runs. Default: 1000")
     private int runs = 1_000;
 
     @Option(names = "--seed", paramLabel = "S", description = "The first seed. Default: the clock")
@@ -52,7 +52,7 @@ public final class SimulateCommand implements Callable<Integer> {
     @Option(
             names = "--fresh",
             paramLabel = "N",
-            description = "So many more, from a seed that the clock gives and that is printed first. Default: 0")
+            description = "Number of additional runs, from a seed of the clock, which is printed first. Default: 0")
     private int fresh;
 
     @Option(
@@ -80,8 +80,8 @@ public final class SimulateCommand implements Callable<Integer> {
     @Option(
             names = "--traces",
             description =
-                    "Prints a line for each seed: the seed, and a hash of all that happened in its run. Two versions of the"
-                            + " code that print the same did the same.")
+                    "Prints a line for each seed: the seed, and a hash of all events of its run. Two versions of the code"
+                            + " with equal lines behaved equally.")
     private boolean traces;
 
     @Override
