@@ -391,7 +391,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
         return node.guarantees();
     }
 
-    /** Also receives every hand-over, so that one to an ended owner token is detected. */
+    /** Also receives every hand-over, so that none to an ended owner token goes unnoticed. */
     private final class NodeListener implements StoreSignals {
         private final StoreSignals signals;
 

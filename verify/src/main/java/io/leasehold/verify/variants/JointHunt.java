@@ -38,7 +38,7 @@ public final class JointHunt {
         }
     }
 
-    /** Tests the waiter string. */
+    /** The line of waiters. */
     public static final class OfLine implements IntFunction<String> {
 
         /** Called by reflection. */
