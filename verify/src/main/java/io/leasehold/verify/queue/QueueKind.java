@@ -8,8 +8,8 @@ import java.time.Duration;
 /** A store whose locks are queues. */
 public enum QueueKind {
     /**
-     * Leases, transactions, revisions. A lease has whole seconds, and its ttl exceeds an election timeout at least:
-     * with this one by hardly anything, so counting too much is detected.
+     * Leases, transactions, revisions. A lease has whole seconds, and at least an election timeout more than the ttl. With
+     * this ttl it has hardly more, so counting too much is detected.
      */
     ETCD(Duration.ofMillis(2_600)),
     /** Sessions, sequential nodes, watches. */
