@@ -135,7 +135,7 @@ final class Simulation {
         disturbedUntilNanos = Math.max(disturbedUntilNanos, world.elapsedNanos() + span.toNanos());
     }
 
-    /** The end of the last fault; nothing is known about earlier calm. */
+    /** The end of the last fault; far in the future while faults continue. */
     private long calmFromNanos() {
         return calm ? disturbedUntilNanos : Long.MAX_VALUE / 2;
     }

@@ -84,7 +84,7 @@ class BridgeRecipeTest {
             assertThat(scene.oldLocks.admin().forceRelease(NAME, null)).isTrue();
             try (Lease other = scene.oldLocks.named(NAME).tryAcquire(Duration.ofSeconds(30))) {
                 assertThat(other).isNotNull();
-                // The holder's own knowledge decides the result.
+                // A lease reports only a loss that its holder knows.
                 assertThat(scene.lostOfOld.await(60, TimeUnit.SECONDS)).isTrue();
                 busy.release();
                 assertThatThrownBy(() -> run.get(60, TimeUnit.SECONDS))

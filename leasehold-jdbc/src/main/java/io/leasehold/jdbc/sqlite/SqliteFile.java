@@ -97,7 +97,7 @@ public final class SqliteFile implements KeptConnection.Opener {
     }
 
     /**
-     * The key of the file at this path now, if file systems have such keys; an open file cannot move to another one.
+     * The key of the file at this path now, if the file system has such keys; on others, an open file cannot vanish.
      */
     private @Nullable Object fileKey() {
         try {

@@ -132,7 +132,7 @@ final class WakeWatch implements Waking {
         }
     }
 
-    /** Does nothing: the database reports only the changes of other connections. */
+    /** Lets the next poll read the row: the database reports only the changes of other connections. */
     @Override
     public void changed(LeaseRow before, LeaseTable table) {
         Set<OwnerToken> owners = ownersByName.get(before.name());

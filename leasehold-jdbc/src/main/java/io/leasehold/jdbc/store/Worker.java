@@ -239,7 +239,7 @@ final class Worker implements Runnable {
             boolean mayBeOutdated = connections.isOpen();
             try {
                 waiting = new Waiting(true, runtime.nanoTime());
-                // A task that reads many rows waits longer for the first of them.
+                // A task that only reads may read much, so its first reply may take longer.
                 table = connections.take(task.writes() ? queue.shortestLimitNanos() : Long.MAX_VALUE);
                 waiting = new Waiting(false, runtime.nanoTime());
                 return task.writes() ? write(table) : read(table);
