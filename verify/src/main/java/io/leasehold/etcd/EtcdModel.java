@@ -106,7 +106,10 @@ public final class EtcdModel implements QueueModel {
         return found != null && found.createRevision() == createRevision;
     }
 
-    /** Puts a key under this lease, which keeps no other: otherwise the loss of one would lose the other. */
+    /**
+     * Notes that a key is put under this lease, which must exist and keep no other key: the loss of one would lose the
+     * other.
+     */
     private void putUnder(long id, ByteSequence own) {
         LiveLease lease = leases.get(id);
         if (lease == null) {
