@@ -12,7 +12,7 @@ public final class JointHunt {
 
     private JointHunt() {}
 
-    /** Tests how calls are sent together. */
+    /** How calls leave together. */
     public static final class OfCalls implements IntFunction<String> {
 
         /** Called by reflection. */
@@ -24,7 +24,7 @@ public final class JointHunt {
         }
     }
 
-    /** Tests the scripts. */
+    /** The scripts. */
     public static final class OfScripts implements IntFunction<String> {
 
         /** Called by reflection. */
@@ -59,7 +59,7 @@ public final class JointHunt {
         }
     }
 
-    /** Tests the server's messages about held keys. */
+    /** The messages of the server about held keys. */
     public static final class OfTold implements IntFunction<String> {
 
         /** Called by reflection. */
