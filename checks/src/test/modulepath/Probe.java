@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.ServiceLoader;
 import java.util.TreeSet;
 
-/** Started by ModulePathTest with the four named modules on the module path. */
+/** ModulePathTest starts this with the four named modules on the module path. */
 public final class Probe {
 
     private Probe() {}

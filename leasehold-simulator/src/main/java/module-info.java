@@ -1,4 +1,7 @@
-/** Proofs of a store and the engine: the simulator, histories with their checkers, and a TCP proxy that injects faults. */
+/**
+ * Tools that test a store and the engine: the simulator, histories with their checkers, and a TCP proxy that injects
+ * faults.
+ */
 module io.leasehold.simulator {
     requires transitive io.leasehold.testkit;
     requires org.slf4j;

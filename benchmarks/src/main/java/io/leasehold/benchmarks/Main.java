@@ -34,7 +34,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "benchmarks/run",
         description =
-                "Measures Leasehold beside other locks, on real servers on 127.0.0.1 that it starts and ends itself.",
+                "Measures Leasehold next to other locks, on real servers on 127.0.0.1 that it starts and ends itself.",
         mixinStandardHelpOptions = true,
         exitCodeOnInvalidInput = 64)
 public final class Main implements Callable<Integer> {
@@ -52,22 +52,22 @@ public final class Main implements Callable<Integer> {
     @Nullable
     CommandSpec spec;
 
-    @Parameters(paramLabel = "workload", description = "Which to measure; all if none is named (see --list).")
+    @Parameters(paramLabel = "workload", description = "The workloads to measure; all if none is named (see --list).")
     List<String> chosen = new ArrayList<>();
 
     @Option(names = "--list", description = "Print the workloads and the peers, and measure nothing.")
     boolean list;
 
-    @Option(names = "--quick", description = "Leasehold, raw and Redisson alone, c d e a if no workload is named.")
+    @Option(names = "--quick", description = "Only Leasehold, raw and Redisson, and c d e a if no workload is named.")
     boolean quick;
 
-    @Option(names = "--peers", split = ",", description = "Only these: ${COMPLETION-CANDIDATES}.")
+    @Option(names = "--peers", split = ",", description = "Measure only these: ${COMPLETION-CANDIDATES}.")
     List<PeerKind> peers = new ArrayList<>();
 
-    @Option(names = "--stores", split = ",", description = "stores, stores-c, stores-e: only those that begin so.")
+    @Option(names = "--stores", split = ",", description = "For stores, stores-c, stores-e: only these prefixes.")
     List<String> stores = new ArrayList<>();
 
-    @Option(names = "--rounds", description = "Windows of each peer (5; quick: 3), after up to three that warm up.")
+    @Option(names = "--rounds", description = "Windows of each peer (5; quick: 3), after up to three for warm-up.")
     int rounds;
 
     @Option(names = "--window-ms", description = "Length of a window in milliseconds (3000; quick: 1000).")
@@ -81,7 +81,7 @@ public final class Main implements Callable<Integer> {
             names = "--from",
             paramLabel = "FILE",
             split = ",",
-            description = "Measure nothing: report what these files hold, as one.")
+            description = "Measure nothing: report the contents of these files together.")
     List<Path> from = new ArrayList<>();
 
     @Option(
@@ -153,7 +153,7 @@ public final class Main implements Callable<Integer> {
             try {
                 workload.run(plan, samples::add);
             } catch (RuntimeException e) {
-                // What was measured before stays worth reporting.
+                // The earlier measurements are still worth reporting.
                 failed = true;
                 e.printStackTrace();
             }
@@ -193,7 +193,7 @@ public final class Main implements Callable<Integer> {
 
     private static String serverName() {
         try (RedisServer server = RedisServer.start()) {
-            return server.version() + ", no persistence unless said";
+            return server.version() + ", no persistence unless stated";
         }
     }
 

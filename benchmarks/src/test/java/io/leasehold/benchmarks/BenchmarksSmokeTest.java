@@ -25,7 +25,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The harness works: it measures in this JVM and in others, reports, writes, and refuses nonsense. No figure is judged. */
+/**
+ * The harness works: it measures in this JVM and in others, reports, writes, and refuses invalid arguments. It judges
+ * no figure.
+ */
 @Tag("full")
 final class BenchmarksSmokeTest {
 
@@ -82,12 +85,12 @@ final class BenchmarksSmokeTest {
                 .doesNotContain("of last year")
                 .endsWith("<!-- figures: end -->\nafter\n");
         JsonNode run = new ObjectMapper().readTree(json.toFile());
-        // a, c and e; and f with all servers up, one frozen, two killed.
+        // a, c and e; and f with all servers up, one frozen, and two killed.
         assertThat(run.get("samples")).hasSize(6 + 3 * 2);
         JsonNode pairs = run.get("samples").get(0);
         assertThat(pairs.get("workload").asText()).isEqualTo("a");
         assertThat(pairs.get("figures").get("PAIRS_PER_SECOND").asDouble()).isPositive();
-        // Not every 17 counts them.
+        // Not every JDK 17 counts them.
         assertThat(pairs.get("figures").path("CLIENT_BYTES").asDouble(1)).isPositive();
         assertThat(run("--from", json.toString()).text()).isEqualTo(outcome.text());
     }

@@ -24,8 +24,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The public API of a module as sorted text: every type that others can name in the exported packages, and of each what others
- * can call, with nullness, sealing, bounds and the values of constants.
+ * The public API of a module as sorted text: every type in the exported packages that other code can name, and the
+ * members that it can call, with nullness, sealing, bounds and the values of constants.
  */
 final class ApiText {
 
@@ -75,7 +75,7 @@ final class ApiText {
                         + arguments(method, text) + ")" + thrown(method, text));
             }
         }
-        // The order of enum constants is part of the API: they compare.
+        // The order of enum constants is part of the API, since they are comparable.
         List<String> constants = type.isEnum()
                 ? Arrays.stream(type.getEnumConstants())
                         .map(constant -> ((Enum<?>) constant).name())
@@ -189,7 +189,7 @@ final class ApiText {
         }
     }
 
-    /** What the compiler adds to every enum and record, and what says nothing new. */
+    /** Whether the compiler adds the method to every enum or record, or the method adds nothing to the API. */
     private static boolean isImplicit(Class<?> type, Method method) {
         String name = method.getName();
         int parameters = method.getParameterCount();
@@ -217,7 +217,7 @@ final class ApiText {
         return true;
     }
 
-    /** Protected members of final classes are out of reach for others. */
+    /** Other code cannot reach protected members of final classes. */
     private static boolean isVisible(int modifiers, Class<?> owner) {
         return Modifier.isPublic(modifiers)
                 || (Modifier.isProtected(modifiers) && !Modifier.isFinal(owner.getModifiers()));
@@ -259,7 +259,7 @@ final class ApiText {
         }
     }
 
-    /** Sorts members by what they are, not by whether they are static or nullable. */
+    /** Sorts members by their names and types, and not by whether they are static or nullable. */
     private static String withoutMarks(String member) {
         return member.replaceAll("(@Nullable|@Deprecated|static|default|abstract|final) ", "")
                 .replaceFirst("^(?:<.*?> )?\\S*(?:<[^(]*>)?(?:\\[])* (\\w+)", "$1");

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The public API of each published library is committed as text, so that every change of it is seen and meant. */
+/** The public API of each published library is committed as text, so that every change of it is deliberate. */
 @Tag("quick")
 class ApiTextTest {
 

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
-/** Which room may know which other, between modules and inside them. */
+/** The permitted dependencies between modules and inside them. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS) // the classes are read once
 @Tag("quick")
 class ArrowsTest {
@@ -58,7 +58,7 @@ class ArrowsTest {
     private static final DescribedPredicate<JavaClass> OURS =
             resideInAPackage("io.leasehold..").as("of this project");
 
-    /** Models of services stand in verify, in the package of the store whose seam they take the place of. */
+    /** Models of servers are in verify, in the package of the store whose seam they implement. */
     private static final DescribedPredicate<JavaClass> A_MODEL = new DescribedPredicate<>("a model of a service") {
         @Override
         public boolean test(JavaClass type) {
@@ -216,7 +216,7 @@ class ArrowsTest {
         none(node, store, "io.leasehold.redis");
     }
 
-    /** Another library takes Lettuce's place where it is not there: only what makes its connections may name it. */
+    /** Another library can replace Lettuce: only the classes that make its connections may name it. */
     @Test
     void theRulesOfRedisNameNoClientLibrary() {
         DescribedPredicate<JavaClass> lettuce = new DescribedPredicate<>("over Lettuce") {
@@ -298,7 +298,7 @@ class ArrowsTest {
                 .check(all);
     }
 
-    /** Of our own packages, these may know only those. */
+    /** Of Leasehold's packages, these may use only those. */
     private void room(String room, String... known) {
         classes()
                 .that()
@@ -320,7 +320,7 @@ class ArrowsTest {
                 .check(all);
     }
 
-    /** Of the packages of others, these may know only the JDK, slf4j, JSpecify and those. */
+    /** Of other packages, these may use only the JDK, slf4j, JSpecify and those. */
     private void outsideWorld(String[] rooms, String... known) {
         DescribedPredicate<JavaClass> allowed = OURS.or(resideInAnyPackage(JDK.toArray(String[]::new)))
                 .or(resideInAnyPackage(EVERYWHERE.toArray(String[]::new)))

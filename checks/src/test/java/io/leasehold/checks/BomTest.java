@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The BOM is published without its parent, so it says versions itself: they are those that this build runs with. */
+/** The BOM is published without its parent, so it contains the versions itself: they must be those of this build. */
 @Tag("quick")
 class BomTest {
 

@@ -13,8 +13,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Text becomes bytes, and bytes become text, in a charset that is named. With that of the JVM a name outside ASCII is another one on
- * another machine: two clients then hold one lock, or ask the wrong server of a Cluster.
+ * Conversions between text and bytes name their charset. With the JVM's default charset, a name outside ASCII has other
+ * bytes on another machine. Two clients could then hold one lock, or ask the wrong server of a Cluster.
  */
 @Tag("full")
 class CharsetTest {
@@ -22,7 +22,7 @@ class CharsetTest {
     private static final List<String> BYTES = List.of("byte[]");
     private static final List<String> PART_OF_BYTES = List.of("byte[]", "int", "int");
 
-    /** What follows the charset of the JVM: for each class its methods, and of these the forms that name no charset. */
+    /** The methods that use the JVM's charset, by class, with the overloads that name no charset. */
     private static final Map<String, Map<String, Set<List<String>>>> FORBIDDEN = Map.of(
             "java.lang.String",
             Map.of("getBytes", Set.of(List.of()), "<init>", Set.of(BYTES, PART_OF_BYTES)),
@@ -40,7 +40,7 @@ class CharsetTest {
             Map.of("toString", Set.of(List.of())),
             "java.nio.charset.Charset",
             Map.of("defaultCharset", Set.of(List.of())),
-            // The driver's: it takes the bytes of a text in the charset of the JVM.
+            // A method of the driver that encodes a text with the JVM's charset.
             "io.lettuce.core.cluster.SlotHash",
             Map.of("getSlot", Set.of(List.of("java.lang.String"))));
 
@@ -50,7 +50,7 @@ class CharsetTest {
     void textAndBytesMeetInANamedCharset() {
         noClasses()
                 .that()
-                // It asks which words the JVM can spell.
+                // It checks which words the JVM can encode.
                 .doNotHaveFullyQualifiedName("io.leasehold.cli.process.TypedWords")
                 .should()
                 .callCodeUnitWhere(new DescribedPredicate<JavaCall<?>>("what follows the charset of the JVM") {

@@ -19,8 +19,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Classes that depend on each other in a circle can only be understood together. At most three top-level classes of a package
- * may form such a circle; nested classes count as part of the class around them.
+ * Classes that depend on each other in a cycle can only be understood together. At most three top-level classes of a
+ * package may form such a cycle; nested classes count as part of the class around them.
  */
 @Tag("quick")
 class CyclesTest {
@@ -62,8 +62,8 @@ class CyclesTest {
     }
 
     /**
-     * Package, top-level class, and the other top-level classes of the package that it depends on. Read with the JDK's own tool,
-     * because it also counts the types that only the signature of a lambda or a method reference names.
+     * Package, top-level class, and the other top-level classes of the package that it depends on. Read with the JDK's
+     * own tool, because it also counts the types that occur only in the signature of a lambda or a method reference.
      */
     private static Map<String, Map<String, Set<String>>> dependenciesByPackage() {
         Map<String, Map<String, Set<String>>> packages = new TreeMap<>();
@@ -101,7 +101,7 @@ class CyclesTest {
         return dependencies.toString();
     }
 
-    /** The largest sets of classes of which each depends, directly or through others, on each other one. */
+    /** The largest sets of classes in which each class depends, directly or indirectly, on every other one. */
     private static Set<Set<String>> cycles(Map<String, Set<String>> dependencies) {
         Map<String, Set<String>> reachable = dependencies.keySet().stream()
                 .collect(Collectors.toMap(Function.identity(), name -> reachableFrom(name, dependencies)));

@@ -2,12 +2,12 @@ package io.leasehold.checks;
 
 import java.nio.file.Path;
 
-/** Where the documents are. */
+/** Finds the documents. */
 public final class Documents {
 
     private Documents() {}
 
-    /** The folder that holds the README. */
+    /** The folder with the README. */
     public static Path root() {
         return Module.root();
     }

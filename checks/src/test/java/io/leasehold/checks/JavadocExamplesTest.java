@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Every example in the Javadoc compiles against what it is an example of. */
+/** Every example in the Javadoc compiles against its subject. */
 @Tag("full")
 class JavadocExamplesTest {
 
@@ -32,7 +32,7 @@ class JavadocExamplesTest {
             Pattern.compile("^(public |final |abstract |sealed )*(class|interface|record) ");
     private static final int LEAST = 14;
 
-    /** What examples take as given: the reader's own objects. */
+    /** The objects that examples assume: the reader's own. */
     private static final String GIVEN = """
             import io.leasehold.*;
             import io.leasehold.node.*;

@@ -22,8 +22,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * The Javadoc of the published libraries builds without a warning, with every check of doclint. It stays in {@code
- * checks/target/javadoc} to be browsed.
+ * The Javadoc of the published libraries builds without a warning, with every check of doclint. The result stays in
+ * {@code checks/target/javadoc} for browsing.
  */
 @Tag("full")
 class JavadocTest {
@@ -41,10 +41,10 @@ class JavadocTest {
             Module.TESTKIT,
             Module.SIMULATOR);
 
-    /** Their examples need an application, so that nothing compiles them here. */
+    /** Their examples need an application, so they are not compiled here. */
     private static final List<Module> ADAPTERS = List.of(Module.MICROMETER, Module.SHEDLOCK, Module.SPRING_INTEGRATION);
 
-    /** A sentence says what comes back and what is thrown where that matters; a tag that repeats it is not asked for. */
+    /** A sentence describes the result and the exceptions if they matter; a tag that repeats it is not required. */
     private static final Pattern ONLY_A_TAG =
             Pattern.compile("no @(param|return|throws) .*|no @return", Pattern.DOTALL);
 
@@ -82,7 +82,7 @@ class JavadocTest {
         assertThat(SITE.resolve("io/leasehold/package-summary.html")).exists();
     }
 
-    /** Private fields of exceptions, which Javadoc asks about since they could be serialized. */
+    /** Private fields of exceptions, which Javadoc reports because exceptions are serializable. */
     private static boolean isSerializedForm(Diagnostic<? extends JavaFileObject> one) {
         if (one.getSource() == null || !one.getMessage(Locale.ROOT).equals("no comment")) {
             return false;
@@ -92,7 +92,7 @@ class JavadocTest {
         return lines.get((int) one.getLineNumber() - 1).strip().startsWith("private ");
     }
 
-    /** Pages of types that are gone would stay otherwise. */
+    /** Otherwise the pages of deleted types would stay. */
     private static void deleteSite() throws IOException {
         if (!Files.exists(SITE)) {
             return;

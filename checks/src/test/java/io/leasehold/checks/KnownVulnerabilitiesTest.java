@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code leasehold-bom/known-vulnerabilities}, at a server that answers as OSV says it does. */
+/** {@code leasehold-bom/known-vulnerabilities}, against a server that replies as OSV documents it. */
 @Tag("full")
 class KnownVulnerabilitiesTest {
 

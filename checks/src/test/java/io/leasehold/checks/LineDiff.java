@@ -3,14 +3,17 @@ package io.leasehold.checks;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What changed between two texts: removed lines with a minus, added ones with a plus, and around them what stayed. */
+/**
+ * The difference between two texts: removed lines with a minus, added ones with a plus, and the unchanged lines around
+ * them.
+ */
 final class LineDiff {
 
     private static final int CONTEXT = 2;
 
     private LineDiff() {}
 
-    /** Nothing if the texts are equal. */
+    /** Returns an empty list if the texts are equal. */
     static List<String> between(List<String> before, List<String> after) {
         List<String> all = merged(before, after);
         List<String> shown = new ArrayList<>();
@@ -58,7 +61,7 @@ final class LineDiff {
         return lines;
     }
 
-    /** For each pair of positions, how many lines the rests have in common, in order. */
+    /** For each pair of positions, the length of the longest common subsequence of the rests. */
     private static int[][] longestCommon(List<String> before, List<String> after) {
         int[][] length = new int[before.size() + 1][after.size() + 1];
         for (int i = before.size() - 1; i >= 0; i--) {

@@ -18,8 +18,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Text is made for machines, or in one language: never in the digits and letters of the locale that a machine happens to have. With
- * an Arabic one {@code %d} writes digits that nothing reads again, and with a Turkish one {@code "FILE".toLowerCase()} is no "file".
+ * Text is for machines, or in one language: it must not depend on the locale of the machine. With an Arabic locale,
+ * {@code %d} writes digits that no parser accepts; with a Turkish one, {@code "FILE".toLowerCase()} is not "file".
  */
 @Tag("full")
 class LocaleTest {
@@ -63,7 +63,7 @@ class LocaleTest {
         RULE.check(ProductionClasses.ofAll());
     }
 
-    /** Each method once more than the rule may pass over. */
+    /** Calls each forbidden method once, to test the rule. */
     @SuppressWarnings({"StringCaseLocaleUsage", "DefaultLocale", "FormatStringConcatenation", "AnnotateFormatMethod"})
     static final class Careless {
         private Careless() {}
@@ -93,7 +93,7 @@ class LocaleTest {
         }
     }
 
-    /** The same, with care. */
+    /** The permitted forms of the same calls. */
     static final class Careful {
         private Careful() {}
 

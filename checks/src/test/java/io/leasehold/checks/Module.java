@@ -8,7 +8,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** The folders of this build that hold production code, as the checks find them on disk. */
+/** The folders of this build that contain production code. */
 enum Module {
     CORE("leasehold-core", "io.leasehold.core"),
     REDIS("leasehold-redis", "io.leasehold.redis"),
@@ -53,7 +53,7 @@ enum Module {
         return Arrays.stream(values()).filter(Module::hasSources).toList();
     }
 
-    /** The test classes of all folders of this build, those without production code included. */
+    /** The test classes of all folders of this build, including those without production code. */
     static List<Path> testClasses() {
         return Stream.of("Test.java", "Test.kt")
                 .flatMap(suffix -> filesBelow(root(), suffix).stream())
@@ -74,7 +74,7 @@ enum Module {
         return folder().resolve("src/main/java");
     }
 
-    /** The sources in any language. */
+    /** The source files in any language. */
     List<Path> sourceFiles() {
         return Stream.concat(
                         filesBelow(sources(), ".java").stream(),
@@ -86,7 +86,10 @@ enum Module {
         return folder().resolve("src/test/java");
     }
 
-    /** Where the compiler put the classes; they must be there when there are sources, or the checks would check nothing. */
+    /**
+     * The folder of the compiled classes. If there are sources, it must contain classes: otherwise the checks would
+     * check nothing.
+     */
     Path classes() {
         Path classes = folder().resolve("target/classes");
         if (hasSources() && filesBelow(classes, ".class").isEmpty()) {
@@ -100,7 +103,7 @@ enum Module {
         return !sourceFiles().isEmpty();
     }
 
-    /** All files below a folder whose name ends so, in a stable order; none if there is no such folder. */
+    /** All files below a folder whose names have this ending, in a stable order; none if there is no such folder. */
     static List<Path> filesBelow(Path folder, String suffix) {
         if (!Files.isDirectory(folder)) {
             return List.of();

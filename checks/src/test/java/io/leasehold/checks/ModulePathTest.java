@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The named modules resolve on a real module path, and a client finds its stores there by ServiceLoader. */
+/** The named modules resolve on a real module path, and a client finds its stores there with ServiceLoader. */
 @Tag("quick")
 class ModulePathTest {
 
@@ -61,7 +61,9 @@ class ModulePathTest {
         return command;
     }
 
-    /** The drivers of the stores that are no named modules: their archives share packages, and would spoil any module path. */
+    /**
+     * The stores' drivers that are not named modules: their archives share packages, and would break any module path.
+     */
     private static final List<String> NO_MODULES = List.of(
             "/org/apache/zookeeper/",
             "/io/etcd/",
@@ -82,7 +84,7 @@ class ModulePathTest {
             "/org/hdrhistogram/",
             "/org/latencyutils/");
 
-    /** What these tests see on their class path, less their own classes and less the modules that are not named. */
+    /** The class path of these tests without their own classes and without archives that are not named modules. */
     private static String modulePath() {
         return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
                 .filter(entry -> !entry.contains("test-classes"))

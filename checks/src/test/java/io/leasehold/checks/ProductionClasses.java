@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 
-/** The compiled production code, read for the rules. */
+/** The compiled production code, as input of the rules. */
 final class ProductionClasses {
 
     private ProductionClasses() {}

@@ -7,7 +7,9 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Finds the classes that call themselves pure: "Pure", before a full stop, a colon or a semicolon, in their Javadoc. */
+/**
+ * Finds the classes that declare themselves pure: "Pure", before a full stop, a colon or a semicolon, in their Javadoc.
+ */
 final class PureSources {
 
     private static final Pattern PURE = Pattern.compile("\\bPure[.:;]");

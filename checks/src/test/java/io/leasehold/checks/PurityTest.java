@@ -19,15 +19,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * The pure classes are computations: time comes in as a number, and decisions go out as records. Pure is whoever says so in the
- * Javadoc of the class or of its package ("Pure."), and some have to be. And of all others in core and in the stores, one class
- * alone reads clocks, sleeps and draws randomness.
+ * The pure classes are computations: time is a parameter, and decisions are returned as records. A class is pure if the
+ * Javadoc of the class or of its package says so ("Pure."); some classes must be. Of all other classes in core and in
+ * the stores, only one reads clocks, sleeps and draws randomness.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS) // the classes are read once
 @Tag("quick")
 class PurityTest {
 
-    /** Who has to be pure whatever it says of itself. A class that is renamed is renamed here too. */
+    /** The classes that must be pure whatever their Javadoc says. After a rename, change the name here, too. */
     private static final Set<String> REQUIRED = Set.of(
             "io.leasehold.node.BallotClock",
             "io.leasehold.engine.AcquireMachine",
@@ -63,7 +63,7 @@ class PurityTest {
     private static final Set<String> PURE_JAVA_UTIL_EXCEPTIONS =
             Set.of("java.util.Random", "java.util.Timer", "java.util.TimerTask", "java.util.UUID", "java.util.Scanner");
 
-    /** The doors to the world through which a pure class gets nothing. */
+    /** The interfaces to the outside world that a pure class must not use. */
     private static final Set<String> IMPURE_OURS = Set.of(
             "io.leasehold.spi.LockKeeper",
             "io.leasehold.spi.LockRuntime",
@@ -216,12 +216,15 @@ class PurityTest {
         };
     }
 
-    /** No door to the world: an object of this class or interface neither waits nor calls back. */
+    /**
+     * Whether objects of this class or interface neither wait nor call back, and so give no access to the outside
+     * world.
+     */
     private static boolean isValue(JavaClass type) {
         return !IMPURE_OURS.contains(topLevel(type)) && !type.isAssignableTo(AutoCloseable.class);
     }
 
-    /** A closed list of cases, whose cases are looked at one by one. */
+    /** A closed list of cases, each of which is checked. */
     private static boolean isSealed(JavaClass type) {
         return type.isInterface() && type.reflect().isSealed();
     }

@@ -13,13 +13,13 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
-/** How classes are built here: final, composed, without shared mutable state, and quiet. */
+/** The shape of classes: final, composed, without shared mutable state, and without output. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS) // the classes are read once
 @Tag("quick")
 class ShapeTest {
 
     private final JavaClasses all = ProductionClasses.ofAll();
-    /** Not the testkit: what it prints is its report. */
+    /** Not the testkit: its report is its output. */
     private final JavaClasses libraries = ProductionClasses.of(Module.CORE, Module.REDIS, Module.JDBC, Module.SERVERS);
 
     @Test
@@ -33,7 +33,7 @@ class ShapeTest {
                         && !type.isAnonymousClass()
                         && !type.isNestedClass()
                         && !type.getModifiers().contains(JavaModifier.ABSTRACT)
-                        // A container makes a proxy of it.
+                        // A container creates a proxy of it.
                         && !type.isAnnotatedWith("jakarta.enterprise.context.ApplicationScoped")
                         && !type.getSimpleName().equals("package-info")
                         && !type.getSimpleName().equals("module-info")
@@ -56,7 +56,7 @@ class ShapeTest {
                 .areNotEnums()
                 .and()
                 .areDeclaredInClassesThat()
-                .areNotAssignableTo(ClassValue.class) // the JDK's method, which a value computes
+                .areNotAssignableTo(ClassValue.class) // the JDK's method, which computes a value
                 .should()
                 .beProtected()
                 .check(all);

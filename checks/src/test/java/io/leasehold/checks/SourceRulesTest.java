@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What the compiler does not check in the text of the sources. */
+/** Rules for the text of the sources that the compiler does not check. */
 @Tag("quick")
 class SourceRulesTest {
 
@@ -156,7 +156,7 @@ class SourceRulesTest {
     }
 
     private static long codeLines(String text) {
-        // Comment blocks of ours begin on a line of their own, as the formatter leaves them.
+        // Comment blocks begin on a line of their own, as the formatter leaves them.
         boolean comment = false;
         long lines = 0;
         for (String line : text.lines().map(String::strip).toList()) {
@@ -179,7 +179,7 @@ class SourceRulesTest {
                     @Override
                     public @Nullable Void visitClass(ClassTree type, @Nullable Void nothing) {
                         if (!type.getModifiers().getFlags().contains(Modifier.PUBLIC)) {
-                            return null; // what is inside a hidden type is hidden too
+                            return null; // the members of a hidden type are hidden, too
                         }
                         if (trees.getDocComment(getCurrentPath()) == null) {
                             found.add(Module.shown(Path.of(unit.getSourceFile().toUri())) + " " + type.getSimpleName());
@@ -217,7 +217,7 @@ class SourceRulesTest {
         return found;
     }
 
-    /** Parses the files, without resolving any name, and shows each to the reader. */
+    /** Parses the files, without resolving any name, and passes each to the reader. */
     private static void eachUnit(List<Path> files, BiConsumer<DocTrees, CompilationUnitTree> reader)
             throws IOException {
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();

@@ -13,14 +13,12 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Types as they are written in Java, nullness included; names of java.lang and of one package are written short. */
+/** Types in Java notation, including nullness; names of java.lang and of one package are short. */
 final class TypeText {
 
     private final String home;
 
-    /**
-     * @param home the package whose names are written short
-     */
+    /** @param home the package whose names are short */
     TypeText(String home) {
         this.home = home;
     }
@@ -28,7 +26,7 @@ final class TypeText {
     String of(AnnotatedType type) {
         String mark = type.isAnnotationPresent(Nullable.class) ? "@Nullable " : "";
         if (type instanceof AnnotatedArrayType array) {
-            // On an array type the mark stands before the brackets: String @Nullable []
+            // The annotation of an array type is before the brackets: String @Nullable []
             return of(array.getAnnotatedGenericComponentType()) + (mark.isEmpty() ? "" : " " + mark) + "[]";
         }
         if (type instanceof AnnotatedParameterizedType parameterized) {
@@ -48,7 +46,7 @@ final class TypeText {
         return Arrays.stream(types).map(this::of).collect(Collectors.joining(", "));
     }
 
-    /** Type parameters with their bounds, in angle brackets; nothing if there are none. */
+    /** Type parameters with their bounds, in angle brackets; empty if there are none. */
     String parameters(TypeVariable<?>[] variables) {
         if (variables.length == 0) {
             return "";

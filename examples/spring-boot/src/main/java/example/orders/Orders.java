@@ -21,11 +21,11 @@ public class Orders {
     }
 
     /**
-     * The lock is taken before the transaction begins and released after its commit. The token in the row refuses an instance that was
-     * paused beyond its lease, also between the last check and the commit.
+     * The lock is acquired before the transaction begins and released after its commit. The token in the row refuses an
+     * instance that was paused beyond its lease, also between the last check and the commit.
      *
      * @param token filled by the lock; callers pass 0
-     * @return how many items the order has now
+     * @return the number of items in the order
      */
     @Locked(name = "order:{}", key = "#id", maxWait = "10s")
     @Transactional

@@ -4,7 +4,7 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.scheduling.annotation.EnableScheduling;
 
-/** Orders, which several instances change, and a settlement, which one of them runs at a time. */
+/** Several instances change orders; one instance at a time runs the settlement. */
 @SpringBootApplication
 @EnableScheduling
 public class OrdersApplication {

@@ -9,7 +9,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.stereotype.Component;
 
-/** Runs on each instance's schedule, and on one of them at a time: where the lock is busy, it is skipped. */
+/** Runs on the schedule of each instance, but on one instance at a time: if the lock is busy, the run is skipped. */
 @Component
 public class Settlement {
 

@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** One instance of the application: a process of its own. */
+/** One instance of the application, in a separate process. */
 final class Instance implements AutoCloseable {
 
     private static final Pattern STARTED = Pattern.compile("Tomcat started on port (\\d+)");
@@ -97,12 +97,12 @@ final class Instance implements AutoCloseable {
         return response.body();
     }
 
-    /** As a machine that fails: nothing is released. */
+    /** Ends it like a failing machine: nothing is released. */
     void kill() throws InterruptedException {
         process.destroyForcibly().waitFor();
     }
 
-    /** In order: it finishes its work and releases its locks. */
+    /** Ends it in order: it finishes its work and releases its locks. */
     @Override
     public void close() throws InterruptedException, IOException {
         process.destroy();

@@ -16,7 +16,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.springframework.jdbc.core.JdbcTemplate;
 
-/** Two instances over one PostgreSQL server, and what can be asked of them. */
+/** Two instances that share one PostgreSQL server, and the requests to them. */
 final class TwoInstances implements AutoCloseable {
 
     private final Path directory;
@@ -74,13 +74,13 @@ final class TwoInstances implements AutoCloseable {
         return number("select items from orders where id = " + order);
     }
 
-    /** Until so many settlements have ended that began after those that are there now. */
+    /** Waits until this many settlements have ended, counting those that begin from now on. */
     void awaitSettlements(int count) throws InterruptedException {
         long before = number("select coalesce(max(token), 0) from settlement");
         await("select count(*) from settlement where ended is not null and token > " + before, count);
     }
 
-    /** Kills the instance that settles now, in the middle of it. */
+    /** Kills the instance that is settling, in the middle of the settlement. */
     String killTheOneThatSettles() throws InterruptedException {
         await(
                 "select count(*) from settlement s where ended is null and token = (select max(token) from settlement)",

@@ -23,7 +23,9 @@ final class Actor {
 
     private static final long POLL_MILLIS = 100;
 
-    /** Ends the stopped process unless it is told otherwise; it ignores the keyboard's signals. */
+    /**
+     * Kills the stopped process when its input ends, unless a line arrives first; it ignores the keyboard's signals.
+     */
     private static final String GUARD = "trap '' INT TERM HUP; kill -STOP \"$1\" && echo stopped;"
             + " read -r go && kill -CONT \"$1\" || kill -KILL \"$1\"";
 
@@ -45,7 +47,7 @@ final class Actor {
                 answers.add(line);
             }
         } catch (IOException gone) {
-            // The caller that waits for an answer judges whether it may be gone.
+            // The method that waits for the answer judges whether it may be gone.
         }
     }
 
@@ -88,7 +90,7 @@ final class Actor {
         return answer();
     }
 
-    /** SIGSTOP: it no longer runs, and does not notice. */
+    /** SIGSTOP: the process pauses, and does not notice. */
     void stop() throws DemoFailure, IOException {
         Process stopper = new ProcessBuilder("/bin/sh", "-c", GUARD, "sh", Long.toString(pid()))
                 .redirectError(ProcessBuilder.Redirect.DISCARD)
@@ -100,7 +102,7 @@ final class Actor {
         }
     }
 
-    /** SIGCONT: it goes on as if nothing had happened. */
+    /** SIGCONT: the process continues without noticing the pause. */
     void resume() throws IOException, InterruptedException {
         Process stopper = guard;
         if (stopper == null) {

@@ -9,11 +9,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** Five common hand-made locks, each made to fail, and ours in the same situation. */
+/** Five common hand-made locks, each made to fail, and Leasehold in the same situation. */
 final class BrokenDemo {
 
     private static final Duration SHORT = Duration.ofMillis(1500);
-    /** For a holder whose lease must be valid at its check, and over soon after. */
+    /** For a holder whose lease must be valid at its check, and end soon after. */
     private static final Duration MEDIUM = Duration.ofSeconds(4);
 
     private static final String[] NAMES = {"w1", "w2", "w3"};
@@ -144,7 +144,7 @@ final class BrokenDemo {
             play.acquireHalf("w1");
             play.kill("w1", " is KILLED before EXPIRE");
         }
-        // Ours must be free in time; the other one is checked when the time is over.
+        // Leasehold's lock must become free in time; the other one is checked after that time.
         if (play.acquire("w2", ours ? Play.PATIENT : SHORT.multipliedBy(2))) {
             play.read("w2");
             play.write("w2");

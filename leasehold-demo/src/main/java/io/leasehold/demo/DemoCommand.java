@@ -26,9 +26,9 @@ import picocli.CommandLine.Spec;
         description = "Starts real servers and processes of its own, and leaves nothing behind.%n",
         footer = {
             "%nWithout a scenario, four processes fight for one lock and one that holds it",
-            "is killed. The others, one hazard each (what they show: demo --list):",
+            "is killed. The others, one hazard each (demo --list describes them):",
             "pause, clock, restart, failover, redlock, tokens, broken.",
-            "%nExits 0 if what was promised was kept, 1 if two held it or work was lost."
+            "%nExits 0 if all promises were kept, 1 if two held it or work was lost."
         })
 public final class DemoCommand implements Callable<Integer> {
 
@@ -49,7 +49,7 @@ public final class DemoCommand implements Callable<Integer> {
             arity = "0..1",
             paramLabel = "SCENARIO",
             defaultValue = FIRST,
-            description = "Is one of those below (first).")
+            description = "Names one of those below (first).")
     @SuppressWarnings("NullAway.Init")
     private String scenario;
 
@@ -58,7 +58,7 @@ public final class DemoCommand implements Callable<Integer> {
 
     @Option(
             names = {"--without-lock", "--naive"},
-            description = "Leaves out what protects: work is lost.")
+            description = "Leaves out the protection: work is lost.")
     private boolean naive;
 
     @Option(names = "--list", description = "Lists the scenarios and does nothing else.")

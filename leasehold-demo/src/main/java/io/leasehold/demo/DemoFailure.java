@@ -1,6 +1,6 @@
 package io.leasehold.demo;
 
-/** The demonstration could not be completed; the message gives the reason. No verdict follows from it. */
+/** Thrown if the demonstration could not be completed; the message gives the reason. It allows no verdict. */
 public final class DemoFailure extends Exception {
 
     private static final long serialVersionUID = 1L;

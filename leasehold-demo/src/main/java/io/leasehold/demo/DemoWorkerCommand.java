@@ -90,7 +90,7 @@ public final class DemoWorkerCommand implements Callable<Integer> {
             } else {
                 guardedTurn(history, counter, lock);
             }
-            // Lets other processes have their turn.
+            // Gives other processes their turn.
             Thread.sleep(pause.toMillis());
         }
     }

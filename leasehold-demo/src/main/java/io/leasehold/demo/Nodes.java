@@ -104,7 +104,10 @@ final class Nodes {
         node(number).call("CONFIG", "SET", "maxmemory", "0");
     }
 
-    /** Lets the clock of this node jump forwards or, if it has no own clock, all its keys end that much earlier. */
+    /**
+     * Makes the clock of this node jump forwards or, if it has no clock of its own, makes all its keys end that much
+     * earlier.
+     */
     void jump(int number, Duration jump) {
         if (clocks) {
             node(number).clock().step(jump);

@@ -65,7 +65,7 @@ final class Play {
         return naive;
     }
 
-    /** Shows the hazard, and how it is played: as Leasehold does it, or naively. */
+    /** Shows the hazard, and the two ways to play it: Leasehold's or the naive one. */
     void introduce(String what, String naively, String ours) {
         say(Ink.BOLD, what);
         say(naive() ? Ink.YELLOW : Ink.PLAIN, naive() ? naively : ours);
@@ -144,7 +144,7 @@ final class Play {
         return hearOfLock(name);
     }
 
-    /** Requests the lock, and leaves the answer for {@link #hearOfLock}. */
+    /** Requests the lock, and leaves the answer to {@link #hearOfLock}. */
     void askForLock(String name, Duration patience) {
         timeline.waits(name);
         actor(name).tell(Words.ACQUIRE + " " + patience.toMillis());
@@ -166,13 +166,13 @@ final class Play {
         return true;
     }
 
-    /** Requests the lock and is held up between its two steps. */
+    /** Requests the lock, and pauses between the two steps of that. */
     void acquireHalf(String name) throws DemoFailure, IOException, InterruptedException {
         askHalf(name, Words.ACQUIRE + " 0");
         timeline.waits(name);
     }
 
-    /** Releases the lock and is held up between its two steps, or before the only one. */
+    /** Releases the lock, and pauses between the two steps of that, or before the only one. */
     void releaseHalf(String name) throws DemoFailure, IOException, InterruptedException {
         askHalf(name, Words.RELEASE);
     }
@@ -185,12 +185,12 @@ final class Play {
         line(Ink.YELLOW, name + " is held up right after " + rest(answer));
     }
 
-    /** Lets it go on; the answer is that of the whole step. */
+    /** Continues the paused actor; its answer is that of the whole step. */
     void goOn(String name) {
         actor(name).tell(Words.GO);
     }
 
-    /** Reads the number; returns whether it may. */
+    /** Reads the number; returns whether the counter accepted the read. */
     boolean read(String name) throws DemoFailure, IOException, InterruptedException {
         String answer = actor(name).ask(Words.READ);
         if (answer.startsWith(Words.YES)) {
@@ -201,7 +201,7 @@ final class Play {
         return false;
     }
 
-    /** Writes one more than it has read; returns whether it may. */
+    /** Writes one more than it has read; returns whether the counter accepted the write. */
     boolean write(String name) throws DemoFailure, IOException, InterruptedException {
         String answer = actor(name).ask(Words.WRITE);
         if (answer.startsWith(Words.YES)) {
@@ -223,12 +223,12 @@ final class Play {
         }
     }
 
-    /** Whether the holder, asked now, may rely on its lock. */
+    /** Whether the holder may rely on its lock now, by its own check. */
     boolean isValid(String name) throws DemoFailure, IOException, InterruptedException {
         return actor(name).ask(Words.CHECK + " 1").startsWith(Words.YES);
     }
 
-    /** Gives the lock back. */
+    /** Releases the lock. */
     void release(String name) throws DemoFailure, IOException, InterruptedException {
         actor(name).tell(Words.RELEASE);
         hearOfRelease(name);
@@ -242,7 +242,7 @@ final class Play {
         line(Ink.PLAIN, name + " releases: " + rest(answer));
     }
 
-    /** Waits until the holder is told of the end of its lease, and shows that. */
+    /** Waits until the holder is notified of the end of its lease, and shows that. */
     void hearOfLoss(String name) throws DemoFailure, IOException, InterruptedException {
         String answer = actor(name).ask(Words.HEAR);
         requireAnswer(actor(name), answer, Words.YES);
@@ -257,14 +257,14 @@ final class Play {
         line(Ink.RED, name + " is STOPPED (SIGSTOP)" + reason);
     }
 
-    /** Lets it go on. */
+    /** Continues it. */
     void resume(String name, String text) throws IOException, InterruptedException {
         actor(name).resume();
         timeline.leaves(name);
         line(Ink.YELLOW, name + text);
     }
 
-    /** Kills it; {@link #cast} starts it anew. */
+    /** Kills it; {@link #cast} restarts it. */
     void kill(String name, String text) throws InterruptedException {
         actor(name).kill();
         actors.remove(name);
@@ -279,7 +279,7 @@ final class Play {
         line(Ink.RED, name + " gives up: the lock has no holder, and will never be free");
     }
 
-    /** The condition that is waited for. */
+    /** The condition to wait for. */
     interface Condition {
         boolean holds() throws DemoFailure, IOException, InterruptedException;
     }

@@ -3,7 +3,7 @@ package io.leasehold.demo;
 import java.io.IOException;
 import java.time.Duration;
 
-/** One of three Redlock nodes restarts without its memory, and makes a second quorum possible. */
+/** One of three Redlock nodes restarts without its memory, so that a second quorum becomes possible. */
 final class RestartDemo {
 
     private static final Duration TTL = Duration.ofSeconds(3);

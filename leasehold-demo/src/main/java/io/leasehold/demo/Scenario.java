@@ -9,7 +9,7 @@ import java.time.Duration;
  * @param name the name on the command line
  * @param summary a short summary
  * @param beat how long each line is shown
- * @param plot what happens
+ * @param plot the course of events
  */
 record Scenario(String name, String summary, Duration beat, Plot plot) {
 

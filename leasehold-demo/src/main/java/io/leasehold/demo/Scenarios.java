@@ -19,10 +19,10 @@ public final class Scenarios {
             new Scenario("redlock", "two of five nodes freeze, and no client notices", new RedlockDemo()::play),
             new Scenario(
                     "tokens", "counters over a quorum give a later holder a smaller token", new TokensDemo()::play),
-            // There is much to see.
+            // Shorter, since there are many lines.
             new Scenario(
                     "broken",
-                    "five hand-made locks fail, and ours holds in the same situation",
+                    "five hand-made locks fail where Leasehold holds",
                     Duration.ofMillis(60),
                     new BrokenDemo()::play));
 

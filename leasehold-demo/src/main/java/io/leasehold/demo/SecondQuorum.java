@@ -7,21 +7,21 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * The common part of two demonstrations: w1 holds a lock at nodes 1 and 2 of three, node 2 loses it in the demonstration's
- * way, and nodes 2 and 3 might make a second quorum for w2.
+ * The common part of two demonstrations: w1 holds a lock at nodes 1 and 2 of three, node 2 loses it in the
+ * demonstration's way, and nodes 2 and 3 might form a second quorum for w2.
  */
 final class SecondQuorum {
 
     private final Play play;
     private final Nodes nodes;
 
-    /** @param nodes three, that were started just now */
+    /** @param nodes three freshly started nodes */
     SecondQuorum(Play play, Nodes nodes) {
         this.play = play;
         this.nodes = nodes;
     }
 
-    /** @param ttl for our lock; the published one is not renewed, and must outlive the demonstration */
+    /** @param ttl of Leasehold's lock; the published one is not renewed, and must outlive the demonstration */
     void firstHoldsAtOneAndTwo(Duration ttl) throws DemoFailure, IOException, InterruptedException {
         Scheme scheme = play.naive() ? Scheme.REDLOCK_AS_PUBLISHED : Scheme.LEASEHOLD;
         if (!play.naive()) {
@@ -44,7 +44,7 @@ final class SecondQuorum {
         play.line(Ink.DIM, "node 3 has memory again");
     }
 
-    /** The published protocol, now that node 2 has lost the lock. */
+    /** Plays the published protocol, now that node 2 has lost the lock. */
     void bothHold() throws DemoFailure, IOException, InterruptedException {
         play.acquire("w2", Play.PATIENT);
         play.line(Ink.RED, "at nodes 2 and 3, while w1 holds the lock");
@@ -58,7 +58,7 @@ final class SecondQuorum {
         play.release("w1");
     }
 
-    /** @param why the explanation if it held */
+    /** @param why the explanation in case the promise was kept */
     boolean judge(String demo, String why) throws DemoFailure, IOException, InterruptedException {
         boolean held = play.judge(HistoryVerdict.ALL, "", "w1", "w2");
         if (held) {

@@ -61,7 +61,7 @@ final class Stage implements AutoCloseable {
     /**
      * Starts this number of servers, each with its own clock.
      *
-     * @throws ServerUnavailableException if this machine cannot do that
+     * @throws ServerUnavailableException if this machine does not support that
      */
     synchronized List<RedisServer> startRedisesWithClocks(int count) {
         requireOpen();
@@ -114,7 +114,7 @@ final class Stage implements AutoCloseable {
         }
     }
 
-    /** Whether everything is removed, because the process is being ended. */
+    /** Whether everything was removed because the process is ending. */
     synchronized boolean isCleared() {
         return cleared;
     }
@@ -146,7 +146,7 @@ final class Stage implements AutoCloseable {
                 Files.deleteIfExists(file);
             }
         } catch (IOException leftToTheSystem) {
-            // A few small temporary files remain; that is no reason to fail.
+            // A few small temporary files may remain; that is no reason to fail.
         }
     }
 

@@ -70,7 +70,7 @@ final class Timeline {
         states.put(worker, State.DEAD);
     }
 
-    /** The workers that wait now. */
+    /** The workers that are waiting now. */
     List<String> waiting() {
         return states.entrySet().stream()
                 .filter(entry -> entry.getValue() == State.WAITS)
@@ -92,7 +92,7 @@ final class Timeline {
         print(line.toString());
     }
 
-    /** Prints a text that the next one replaces, on a terminal only. */
+    /** Prints a text that the next one replaces; only on a terminal. */
     void passing(String text) {
         if (colourful) {
             terminal.printText(WIPE + Ink.YELLOW.paint(text, true));
@@ -105,7 +105,7 @@ final class Timeline {
         passing = false;
     }
 
-    /** Prints a line of text alone. */
+    /** Prints a line with text only. */
     void text(Ink ink, String text) {
         print(text.isEmpty() ? "" : ink.paint(text, colourful));
     }

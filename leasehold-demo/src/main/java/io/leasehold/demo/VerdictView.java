@@ -21,7 +21,7 @@ final class VerdictView {
      * Shows it.
      *
      * @param promises the promises that had to be kept; the others are shown, too
-     * @param whyNotAll why the others need not be kept; unused if there are none
+     * @param whyNotAll the reason why the others need not be kept; unused if there are none
      * @param writers the number of processes that wrote a file
      */
     void show(HistoryVerdict verdict, Set<Promise> promises, String whyNotAll, int writers) {

@@ -8,8 +8,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The demonstration's commands to a worker, one word per line on its standard input. When that ends, the worker ends at once,
- * since the demonstration is gone. Safe for use by any thread.
+ * The demonstration's commands to a worker, one word per line on its standard input. When its input ends, the worker
+ * ends at once, since the demonstration is gone. Safe for use by any thread.
  */
 final class WorkerControl {
 
@@ -35,7 +35,7 @@ final class WorkerControl {
                 obey(line);
             }
         } catch (IOException gone) {
-            // As if it had ended.
+            // Treated like its end.
         }
         Runtime.getRuntime().halt(0);
     }
@@ -57,7 +57,7 @@ final class WorkerControl {
         going.join();
     }
 
-    /** Whether a holder must keep the lock until it is told otherwise. */
+    /** Whether a holder must keep the lock until it receives another command. */
     boolean isKeeping() {
         return keeping;
     }

@@ -101,7 +101,7 @@ final class WorkerProcess {
         return history;
     }
 
-    /** Sends one of the words of {@link WorkerControl}; has no effect if the process is gone. */
+    /** Sends one of the words of {@link WorkerControl}; does nothing if the process is gone. */
     void tell(String word) {
         try {
             process.getOutputStream().write((word + "\n").getBytes(StandardCharsets.US_ASCII));
@@ -153,12 +153,12 @@ final class WorkerProcess {
                 .orElse(said.isEmpty() ? "it did not say why" : said.get(said.size() - 1));
     }
 
-    /** Ends it at once. */
+    /** Kills it at once. */
     void end() {
         process.destroyForcibly();
     }
 
-    /** Waits until it is gone after {@link #end()}; an interrupt is kept for the caller. */
+    /** Waits until it is gone after {@link #end()}; an interrupt is preserved for the caller. */
     void awaitGone() {
         process.onExit().join();
     }

@@ -1,8 +1,8 @@
--- Moves the end of each key that has one by so much, as a jump of the server's clock does: Redis keeps ends in wall-clock
--- time. For demonstrations on a server of one's own: it looks at every key.
+-- Moves the expiry of each key that has one by this much, like a jump of the server's clock: Redis keeps expiries in
+-- wall-clock time. Only for a server of the demonstration itself: the script reads every key.
 --
 -- ARGV  1  how far the clock jumps forwards, in milliseconds
--- Returns how many keys were moved.
+-- Returns the number of moved keys.
 local moved = 0
 for _, key in ipairs(redis.call('KEYS', '*')) do
   local left = redis.call('PTTL', key)

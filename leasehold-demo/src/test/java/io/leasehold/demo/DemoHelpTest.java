@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
 
-/** Where this module is, the command line has the command {@code demo}, and hides those of its processes. */
+/** With this module, the command line has the command {@code demo}, and hides the commands of its processes. */
 @Tag("quick")
 class DemoHelpTest {
 

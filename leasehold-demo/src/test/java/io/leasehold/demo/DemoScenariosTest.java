@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Each hazard as people start it: with what protects nothing is lost, without it the verdict names what is. */
+/** Runs each hazard as a user starts it: with protection nothing is lost, and without it the verdict names the loss. */
 @Tag("full")
 class DemoScenariosTest {
 
@@ -44,7 +44,7 @@ class DemoScenariosTest {
         cli = new StartedCli.Setup(directory).with("JAVA_TOOL_OPTIONS", "-Djava.io.tmpdir=" + temporary);
     }
 
-    /** Both at the same time: much of each is waiting. Returns what they printed: with what protects, and without. */
+    /** Runs both at the same time, since each mostly waits. Returns the outputs with and without protection. */
     private List<String> play(String scenario) {
         try (StartedCli naive = cli.start("demo", scenario, "--quick", "--naive");
                 StartedCli ours = cli.start("demo", scenario, "--quick")) {

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The demonstration as people start it: a process that starts a Redis and processes of its own, and cleans up. */
+/** Runs the demonstration as a user starts it: a process that starts a Redis and other processes, and cleans up. */
 @Tag("full")
 class DemoTest {
 

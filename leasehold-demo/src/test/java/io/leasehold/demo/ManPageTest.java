@@ -33,14 +33,14 @@ import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 
-/** The manual page and the contract of the command line name what the program has: all of it, and nothing else. */
+/** The manual page and the contract of the command line name exactly what the program has. */
 @Tag("quick")
 class ManPageTest {
 
     private static final Path MANUAL = Path.of("../docs/man/leasehold.1");
     private static final Path CONTRACT = Path.of("../docs/cli.md");
 
-    /** The key under which the options stand that every command has. */
+    /** The key of the options that every command has. */
     private static final String GLOBAL = "";
 
     private static final Pattern OPTION = Pattern.compile("(?<![\\w-])(?:--[a-z][a-z-]*|-[A-Za-z])(?![\\w-])");
@@ -155,7 +155,7 @@ class ManPageTest {
         Set<String> real =
                 optionsOfTheProgram().values().stream().flatMap(Set::stream).collect(Collectors.toSet());
         for (Path document : new Path[] {CONTRACT, MANUAL}) {
-            // The scripts beside the program have options of their own.
+            // The scripts next to the program have options of their own.
             String text = Files.readString(document).replace("\\-", "-").replaceAll("(?m)^leasehold-cli/.*$", "");
             assertThat(real).as("options mentioned in " + document).containsAll(all(LONG_OPTION, text));
         }

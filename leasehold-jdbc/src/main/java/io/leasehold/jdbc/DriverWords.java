@@ -8,20 +8,23 @@ import java.util.IdentityHashMap;
 import java.util.Locale;
 import java.util.Set;
 
-/** Errors of drivers and pools while a connection is opened: one that quotes a JDBC URL may quote a password with it. */
+/**
+ * Errors of drivers and pools while a connection is opened: an error that quotes a JDBC URL may quote a password with
+ * it.
+ */
 final class DriverWords {
 
     private static final String HIDDEN =
-            "the driver's words are not repeated, since they quote the URL of the connection";
+            "the driver's message is not repeated, since it quotes the URL of the connection";
 
     private DriverWords() {}
 
-    /** The same error; without all that it said, if that quotes a URL anywhere. */
+    /** Returns the error, or one without its text if that text quotes a URL anywhere. */
     static SQLException withoutUrl(SQLException e) {
         return quotesUrl(e) ? new SQLException(HIDDEN, e.getSQLState(), e.getErrorCode()) : e;
     }
 
-    /** The same for pools, which wrap what a driver says. */
+    /** As {@link #withoutUrl(SQLException)}, for pools, which wrap the errors of drivers. */
     static RuntimeException withoutUrl(RuntimeException e) {
         return quotesUrl(e) ? new IllegalStateException(e.getClass().getName() + ": " + HIDDEN) : e;
     }

@@ -185,7 +185,7 @@ public final class JdbcStores {
             } catch (SQLException e) {
                 throw DriverWords.withoutUrl(e);
             } catch (RuntimeException e) {
-                // Our own words name the store without secrets.
+                // Leasehold's own errors name the store without secrets.
                 throw e instanceof LockStoreException ? e : DriverWords.withoutUrl(e);
             }
         };
@@ -240,7 +240,7 @@ public final class JdbcStores {
                 }
                 return new LeaseTable(loan, dialect, found);
             } catch (Throwable e) {
-                // Of any kind: a wrapper of a driver may throw what no interface declares.
+                // Any exception: a wrapper of a driver may throw undeclared ones.
                 loan.giveBack();
                 throw e;
             }
@@ -308,9 +308,9 @@ public final class JdbcStores {
         String product = String.valueOf(connection.getMetaData().getDatabaseProductName());
         if (!dialect.fits(product)) {
             throw new IllegalArgumentException(where + " is a database of " + product
-                    + ", and the dialect that was chosen"
+                    + ", but the chosen dialect"
                     + " is that of " + dialect.database() + "; locks can be kept in PostgreSQL, MariaDB, MySQL, H2 and"
-                    + " SQLite, each by its own dialect, and in others by one of your own");
+                    + " SQLite, each with its own dialect, and in others with a dialect of your own");
         }
     }
 
@@ -318,7 +318,7 @@ public final class JdbcStores {
         try {
             DriverManager.getDriver(url);
         } catch (SQLException e) {
-            // Its message has the URL, and no more than that in it.
+            // The message contains the URL and nothing else.
             throw new StoreUnavailableException(
                     where + " cannot be opened: no JDBC driver for " + dialect.database()
                             + " is present; add the artefact " + dialect.driver()

@@ -15,7 +15,7 @@ public final class RowLockException extends IllegalStateException {
                     case BUSY -> "the row is locked by another transaction";
                     case MISSING -> "there is no such row to lock";
                     case ABORTED ->
-                        "the database gave up this transaction (deadlock, serialization or a costly wait): roll back and"
+                        "the database aborted this transaction (deadlock, serialization or a costly wait): roll back and"
                                 + " repeat it";
                 });
         this.outcome = outcome;

@@ -6,7 +6,7 @@ import io.leasehold.jdbc.dialect.MariaDbDialect;
 import io.leasehold.jdbc.dialect.PostgresDialect;
 import io.leasehold.jdbc.dialect.SchemaFile;
 
-/** The databases in which {@link JdbcStores} can keep locks. The list will grow; handle unknown values. */
+/** The databases in which {@link JdbcStores} can keep locks. More databases may be added; handle unknown values. */
 public enum SqlDialect {
     /** H2 2.x, in memory, as a file or as a server. */
     H2,

@@ -62,12 +62,12 @@ public final class SqlFencingGuard {
         return new SqlFencingGuard(column, Objects.requireNonNull(newObserver, "newObserver"));
     }
 
-    /** The table, as it was given. */
+    /** The table, as the caller named it. */
     public String table() {
         return column.table();
     }
 
-    /** The column of the tokens, as it was given. */
+    /** The column of the tokens, as the caller named it. */
     public String tokenColumn() {
         return column.name();
     }
@@ -137,7 +137,7 @@ public final class SqlFencingGuard {
         }
     }
 
-    /** Null if there is no row. */
+    /** Returns the row's token, or null if there is no such row. */
     private @Nullable Long newest(Connection connection, Object key, String how) throws SQLException {
         String sql = "SELECT " + column.name() + " FROM " + column.table() + " WHERE " + column.key() + " = ?" + how;
         try (PreparedStatement statement = connection.prepareStatement(sql)) {

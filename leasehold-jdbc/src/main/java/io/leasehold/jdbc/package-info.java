@@ -16,7 +16,7 @@
  * }
  * }</pre>
  *
- * <p>The lock is given back after the commit, never before: the next holder must see what was written.
+ * <p>Release the lock after the commit, never before: the next holder must see what was written.
  */
 @NullMarked
 package io.leasehold.jdbc;

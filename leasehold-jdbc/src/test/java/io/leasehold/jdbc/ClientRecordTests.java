@@ -25,7 +25,7 @@ import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What clients tell operators of themselves at a database, and what operators tell them. */
+/** The records that clients keep for operators at a database, and the notes that operators leave for clients. */
 @Timeout(180)
 interface ClientRecordTests {
 

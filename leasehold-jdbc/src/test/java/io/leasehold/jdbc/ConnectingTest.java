@@ -12,7 +12,7 @@ import java.util.Properties;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** How long each database may say nothing, and what of a driver's words is repeated. */
+/** How long each database may stay silent, and which parts of a driver's message are repeated. */
 @Tag("quick")
 class ConnectingTest {
 

@@ -20,25 +20,25 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Other transactions in the way of ours, at a real server: rows that are kept, deadlocks. */
+/** Other transactions in the way, at a real server: rows that stay locked, deadlocks. */
 @Timeout(180)
 interface ContentionTests {
 
-    /** A connection of an administrator, who is no user of Leasehold. */
+    /** A connection of an administrator, who does not use Leasehold. */
     Connection administrator() throws SQLException;
 
-    /** The URL for a client of which the database knows at once that it is part of a deadlock. */
+    /** The URL for a client whose deadlocks the database detects at once. */
     String urlOfVictim();
 
     /** The dialect. */
     SqlDialect dialect();
 
-    /** A store whose errors are seen. */
+    /** Opens a store whose errors are observed. */
     default LeaseClient open(SqlWitness witness) {
         return LeaseClient.open(runtime -> JdbcStores.over(witness.over(urlOfVictim()), dialect(), runtime));
     }
 
-    /** The row is there, and free. */
+    /** Creates the row, which is free. */
     static void makeRow(LeaseClient client, String name) {
         OwnerToken owner = client.owner();
         client.granted(name, owner);

@@ -4,7 +4,7 @@ import io.leasehold.spi.LockRuntime;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A runtime that counts the timers that are set. */
+/** A runtime that counts its timers. */
 record CountingRuntime(LockRuntime real, AtomicInteger timers) implements LockRuntime {
 
     @Override

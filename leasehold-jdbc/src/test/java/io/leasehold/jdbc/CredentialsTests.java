@@ -22,7 +22,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 
-/** The password of a database user changes while leases are held: nothing is lost, and waiters go on. */
+/** The password of a database user changes while leases are held: no lease is lost, and waiters continue. */
 interface CredentialsTests {
 
     String OLD = "s3cret-old";
@@ -33,10 +33,10 @@ interface CredentialsTests {
 
     SqlDialect dialect();
 
-    /** Makes the user app, if need be, with a password, and ends the sessions that it has. */
+    /** Sets the password of the user app, creating it if necessary, and ends its sessions. */
     void setPassword(String password) throws SQLException;
 
-    /** Gives what a test says, and remembers where it was asked. */
+    /** Returns the credentials that the test sets, and remembers the calling thread. */
     final class Vault implements CredentialsProvider {
         private final AtomicInteger asked = new AtomicInteger();
         private final Set<String> threads = ConcurrentHashMap.newKeySet();
@@ -118,14 +118,14 @@ interface CredentialsTests {
         try (LockClient locks =
                 Leasehold.builder().store(uri()).credentials(vault).connect()) {
             setPassword(NEW);
-            // The first finds the end of the connection, and may have been sent over it.
+            // The first attempt detects the broken connection, and may have been sent over it.
             assertThatThrownBy(() -> locks.named("order:3").tryAcquire(Duration.ofSeconds(2)))
                     .isInstanceOf(LockStoreException.class);
             assertThatThrownBy(() -> locks.named("order:4").tryAcquire(Duration.ofSeconds(2)))
                     .isInstanceOf(StoreAccessException.class)
                     .hasMessageNotContaining("s3cret");
         }
-        // At the start there is no reason to wait.
+        // At the start, waiting is pointless.
         assertThatThrownBy(() ->
                         Leasehold.builder().store(uri()).credentials(vault).connect())
                 .isInstanceOf(StoreAccessException.class)

@@ -15,12 +15,15 @@ final class DataDirectory {
 
     private DataDirectory() {}
 
-    /** Makes what is to be copied. */
+    /** Creates the directory that is copied. */
     interface Making {
         void make(Path directory) throws IOException;
     }
 
-    /** A directory that is made once and then copied; two processes that make it at once do not see each other's half. */
+    /**
+     * Creates a directory once, to be copied; two processes that create it at once do not see each other's unfinished
+     * work.
+     */
     static synchronized Path template(Path template, Making making) throws IOException {
         if (Files.isDirectory(template)) {
             return template;

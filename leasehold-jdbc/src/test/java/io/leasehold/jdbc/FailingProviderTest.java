@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What callers are told when the credentials provider has none for a connection to a database. */
+/** The messages for callers when the credentials provider has none for a connection to a database. */
 @Tag("quick")
 @Timeout(120)
 class FailingProviderTest {

@@ -29,7 +29,7 @@ class H2FaultsTckTest implements FaultsTck, KilledWaiterTck {
 
     @BeforeAll
     static void startServer(@TempDir Path directory) throws SQLException {
-        // H2 would listen on all interfaces.
+        // By default, H2 would listen on all interfaces.
         System.setProperty("h2.bindAddress", "127.0.0.1");
         server = Server.createTcpServer("-tcpPort", "0", "-ifNotExists", "-baseDir", directory.toString())
                 .start();

@@ -37,7 +37,7 @@ class H2TckTest implements BackendTck {
     }
 
     private static void start() throws SQLException {
-        // H2 would listen on all interfaces.
+        // By default, H2 would listen on all interfaces.
         System.setProperty("h2.bindAddress", "127.0.0.1");
         server = Server.createTcpServer(
                         "-tcpPort", String.valueOf(port), "-ifNotExists", "-baseDir", directory.toString())

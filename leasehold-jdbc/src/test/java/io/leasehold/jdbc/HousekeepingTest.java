@@ -17,12 +17,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Rows that nobody uses any more are deleted, whatever came between. */
+/** Unused rows are deleted, despite any failures. */
 @Tag("quick")
 @Timeout(180)
 class HousekeepingTest {
 
-    /** As many rows are made between two looks for what is to be deleted. */
+    /** The number of rows that are created between two searches for rows to delete. */
     private static final int ROWS_BETWEEN_LOOKS = 64;
 
     private static final AtomicInteger DATABASES = new AtomicInteger();
@@ -79,7 +79,7 @@ class HousekeepingTest {
         made++;
     }
 
-    /** So that exactly one look begins. */
+    /** Creates enough rows to start exactly one search. */
     private void lookOnce() {
         do {
             use("young-" + made);
@@ -90,7 +90,7 @@ class HousekeepingTest {
         execute("UPDATE leasehold_lock SET fence = fence - 90000000000");
     }
 
-    /** Looks that fail are followed by others: nothing is left for ever because a database once had a bad moment. */
+    /** A failed search is followed by others, so one failure of the database leaves no row forever. */
     @Test
     void goesOnAfterItHasFailed() throws SQLException {
         lookFails();
@@ -125,7 +125,10 @@ class HousekeepingTest {
         }
     }
 
-    /** More rows than one look reads are old, and still held: what is behind them goes with the same look, and they with another. */
+    /**
+     * More old rows than one search reads are still held: the same search deletes the rows behind them, and a later one
+     * deletes them.
+     */
     @Test
     void whatIsHeldHidesNothing() throws SQLException {
         int held = 40;

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Whoever interrupts a thread that opens a file which another process keeps locked is heard, and hears so. */
+/** A thread that opens a file locked by another process reacts to an interrupt, and stays interrupted. */
 @Tag("quick")
 @Timeout(60)
 class InterruptedFileTest {

@@ -33,7 +33,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** From the URI to the store, and every URI that leads nowhere. */
+/** From the URI to the store, and every URI that is refused. */
 @Tag("quick")
 class JdbcStoreProviderTest {
 
@@ -56,13 +56,16 @@ class JdbcStoreProviderTest {
         assertThat(file).isNotEmptyFile();
     }
 
-    /** In a locale without a character set beyond ASCII no file can be named so. */
+    /** In a locale whose character set is ASCII, no file can have such a name. */
     private static boolean canNameFiles(String name) {
         String encoding = System.getProperty("sun.jnu.encoding", "UTF-8");
         return Charset.forName(encoding).newEncoder().canEncode(name);
     }
 
-    /** That the store uses it is seen by a process with a {@code HOME} of its own: {@code SmallFaultsTest} of the command line. */
+    /**
+     * A process with its own {@code HOME} shows that the store uses it: see {@code SmallFaultsTest} of the command
+     * line.
+     */
     @Test
     void theDefaultFileIsInTheHomeOfTheUser() {
         assertThat(SqliteStore.home("/home/app", "/root")).isEqualTo(Path.of("/home/app"));
@@ -93,7 +96,9 @@ class JdbcStoreProviderTest {
         assertLocks("jdbc:h2:file:" + directory.resolve("h2"), Guarantee.Scope.PROCESS);
     }
 
-    /** What a loss of power may take is covered by a horizon, and where each commit is on the disk none is needed. */
+    /**
+     * A horizon covers the commits that a loss of power may lose; if each commit is on the disk, no horizon is needed.
+     */
     @Test
     void aFileHasATokenHorizonUnlessEachCommitWaitsForTheDisk() throws Exception {
         for (String synchronous : List.of("normal", "full")) {
@@ -140,7 +145,7 @@ class JdbcStoreProviderTest {
                 .hasMessageNotContaining("\n");
     }
 
-    /** Not a form that the drivers take, so it is easily written by mistake; that of PostgreSQL would log the password. */
+    /** No driver accepts this form, so it is an easy mistake; PostgreSQL's driver would log the password. */
     @ParameterizedTest
     @ValueSource(strings = {"jdbc:postgresql://joe:pssst@db/x", "jdbc:mariadb://joe:pssst@db:3306/x?password=pssst"})
     void aUserBeforeTheHostIsRefusedBeforeADriverSeesIt(String uri) {

@@ -34,7 +34,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** From a data source or a URL to a store that works, and what is refused on the way: in virtual time, over a real database. */
+/**
+ * From a data source or a URL to a working store, and the refusals on the way: in virtual time, over a real database.
+ */
 @Tag("quick")
 @Timeout(60)
 class JdbcStoresTest {
@@ -104,7 +106,7 @@ class JdbcStoresTest {
         }
     }
 
-    /** A provider may give another one the next time; a URL says the same for ever. */
+    /** A provider may return other credentials next time; a URL always has the same. */
     @Test
     void aLogInThatIsRefusedLaterMayPassWithAProviderAlone() throws Exception {
         for (boolean provided : new boolean[] {true, false}) {
@@ -127,7 +129,7 @@ class JdbcStoresTest {
         }
     }
 
-    /** A pool may lend a connection whose server has gone, and opening it would wait for ever. */
+    /** A pool may lend a connection whose server has gone, and opening the store would wait forever. */
     @Test
     void aConnectionIsBoundBeforeAnythingIsAskedOverIt() throws Exception {
         List<String> calls = new ArrayList<>();

@@ -7,7 +7,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What a lease table has about a lock: an owner and a waiter, or neither. */
+/** What a lease table records about a lock: an owner and a waiter, or neither. */
 final class KeptRows {
 
     private KeptRows() {}

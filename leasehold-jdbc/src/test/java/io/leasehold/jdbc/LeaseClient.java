@@ -15,7 +15,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.function.Function;
 
-/** A store and its runtime, spoken to in whole requests with ordinary values. */
+/** A store and its runtime, called with whole requests that have ordinary values. */
 final class LeaseClient implements AutoCloseable {
 
     static final Duration TTL = Duration.ofSeconds(30);

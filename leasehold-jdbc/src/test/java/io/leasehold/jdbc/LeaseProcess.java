@@ -20,8 +20,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * A process of its own with an SQLite store, which does what it is told line by line; it may see other mounts than this one. Its
- * leases last for an hour.
+ * A separate process with an SQLite store, which executes commands line by line; it may see other mounts than this one.
+ * Its leases last for an hour.
  */
 final class LeaseProcess implements AutoCloseable {
 
@@ -36,7 +36,7 @@ final class LeaseProcess implements AutoCloseable {
         this.opened = child.awaitLine("store ", PATIENCE);
     }
 
-    /** The other side. */
+    /** The code of the separate process. */
     static final class Shell {
         private Shell() {}
 
@@ -72,7 +72,7 @@ final class LeaseProcess implements AutoCloseable {
         }
     }
 
-    /** As long as those of the processes. */
+    /** The ttl equals that of the processes. */
     static AcquireRequest request(String name, OwnerToken owner) {
         return AcquireRequest.exclusive(
                 List.of(LockName.exactly(name)), owner, "test", TTL.toNanos(), LeaseClient.LIMIT.toNanos());
@@ -84,10 +84,10 @@ final class LeaseProcess implements AutoCloseable {
     }
 
     /**
-     * In mounts of its own.
+     * Opens the store in a mount namespace of its own.
      *
-     * @param scratch a directory for what this needs
-     * @param mounts shell commands that are run there first; their end is the process's, too
+     * @param scratch a directory for temporary files
+     * @param mounts shell commands that run there first; if they fail, the process ends, too
      */
     static LeaseProcess openAmongOtherMounts(Path file, Path scratch, String mounts)
             throws IOException, InterruptedException {
@@ -118,12 +118,12 @@ final class LeaseProcess implements AutoCloseable {
         }
     }
 
-    /** {@code store open}, or why not. */
+    /** {@code store open}, or the reason why not. */
     String opened() {
         return opened;
     }
 
-    /** What became of a verb: the simple name of its reply. */
+    /** Executes a verb; returns the simple name of its reply. */
     String tell(String verb, String name) throws InterruptedException {
         child.send(verb + " " + name);
         return child.awaitLine("did ", PATIENCE).substring("did ".length());

@@ -36,7 +36,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What the backend contract does not ask: the store's own bounds, several names, forgetting, and shutting down. */
+/**
+ * What the backend contract leaves open: the store's own bounds, several names, the deletion of rows, and shutting
+ * down.
+ */
 @Tag("quick")
 class LeaseTableStoreTest {
 
@@ -135,7 +138,7 @@ class LeaseTableStoreTest {
         }
     }
 
-    /** Rows of locks that nobody uses any more go, and their tokens go on increasing even if the clock goes back. */
+    /** Rows of unused locks are deleted, and their tokens keep increasing even if the clock goes back. */
     @ParameterizedTest
     @EnumSource
     void unusedRowsAreForgottenButTheirTokensAreNot(Database database) throws SQLException {
@@ -193,7 +196,7 @@ class LeaseTableStoreTest {
         }
     }
 
-    /** Keeps the worker waiting for the write lock. */
+    /** Makes the worker wait for the write lock. */
     private static final class Blocker implements AutoCloseable {
         private final Connection connection;
 
@@ -280,7 +283,7 @@ class LeaseTableStoreTest {
         store.close();
     }
 
-    /** A file that stays would be swept by others, and until then say that this process is dead. */
+    /** A remaining file would be swept by others, and until then say that this process is dead. */
     @Test
     void theCloseEndsTheProofOfLife() throws IOException {
         LeaseClient client = open(Database.SQLITE);
@@ -296,7 +299,7 @@ class LeaseTableStoreTest {
         }
     }
 
-    /** Whoever interrupted the thread that closes wants it back, and it has to hear so. */
+    /** The code that interrupted the closing thread relies on its interrupt status. */
     @ParameterizedTest
     @EnumSource
     void anInterruptAtTheCloseIsKept(Database database) {

@@ -30,13 +30,13 @@ interface LockedRowsTests {
     /** A connection of an administrator. */
     Connection administrator() throws SQLException;
 
-    /** The database. */
+    /** The URI of the database. */
     String storeUri();
 
     /** The dialects to be tested with it. */
     List<SqlDialect> dialects();
 
-    /** Locks what other rows do not: gaps between rows. */
+    /** The statements that lock the gaps between rows. */
     default List<String> gaps() {
         return List.of();
     }
@@ -45,7 +45,7 @@ interface LockedRowsTests {
         return JdbcStores.connect(storeUri(), "locked rows", dialect.statements(), null, runtime, Duration.ZERO);
     }
 
-    /** As by {@code SELECT … FOR UPDATE} in a console that nobody closes. */
+    /** For example by {@code SELECT … FOR UPDATE} in a console that stays open. */
     private static boolean lock(Connection connection, String query) throws SQLException {
         connection.setAutoCommit(false);
         try (Statement statement = connection.createStatement();
@@ -54,11 +54,11 @@ interface LockedRowsTests {
         }
     }
 
-    /** An unused row. Housekeeping may have deleted the first: it is done once for many rows that are made. */
+    /** Locks an unused row. Housekeeping may have deleted the first one: it runs once for many new rows. */
     private static void lockUnused(LeaseClient client, String name, Connection keeper) throws SQLException {
         keeper.setAutoCommit(false);
         do {
-            // Also what was locked of the gap in which the row would be.
+            // Also releases the lock on the gap in which the row would be.
             keeper.rollback();
             cycle(client, name);
         } while (!lock(keeper, "SELECT fence FROM leasehold_lock WHERE name = '" + name + "'"));
@@ -70,7 +70,7 @@ interface LockedRowsTests {
         client.release(name, owner);
     }
 
-    /** Each in turn; the client goes on with all others, however many rows it makes and deletes. */
+    /** Each row in turn; the client continues with all others, however many rows it creates and deletes. */
     @Test
     default void anUnusedRowThatIsKeptLockedCostsNobodyAnything() throws Exception {
         for (SqlDialect dialect : dialects()) {
@@ -87,7 +87,7 @@ interface LockedRowsTests {
         }
     }
 
-    /** An attempt that stands aside is never carried out behind the end of its owner token. */
+    /** An attempt that stands aside is never carried out after the end of its owner token. */
     @Test
     default void whatIsWithdrawnWhileItsRowIsLockedIsNeverGranted() throws Exception {
         for (SqlDialect dialect : dialects()) {
@@ -95,12 +95,12 @@ interface LockedRowsTests {
                     Connection keeper = administrator()) {
                 String name = "withdrawn " + dialect;
                 lockUnused(client, name, keeper);
-                // While it is queued, is being carried out, and stands aside.
+                // While it is queued, in progress, and standing aside.
                 for (long delayMillis : new long[] {0, 50, 120, 500, 1_000}) {
                     OwnerToken owner = client.owner();
                     CompletableFuture<AcquireReply> asked = client.store.acquire(LeaseClient.request(name, owner));
                     LockSupport.parkNanos(delayMillis * 1_000_000);
-                    // It is not answered before the row is free.
+                    // The release is not answered before the row is free.
                     assertThat(client.store.release(LeaseClient.releaseRequest(name, owner, 0)))
                             .isNotNull();
                     // Long before its time limit.
@@ -115,7 +115,7 @@ interface LockedRowsTests {
         }
     }
 
-    /** Somebody who wants a lock, and asks again when the database was too busy, until it has had it. */
+    /** Starts a thread that acquires the lock, and retries as long as the database is too busy. */
     private static Thread asking(LockClient locks, String name) {
         Thread thread = new Thread(
                 () -> {
@@ -139,9 +139,9 @@ interface LockedRowsTests {
     }
 
     /**
-     * One row of each kind is kept locked at the same time, for two ttls: the row of the store, the client's own record and
-     * one that has expired, a lock that is waited for, one that is held, one that is unused, and gaps. What it costs is the
-     * locks whose rows these are.
+     * One row of each kind stays locked for two ttls at the same time: the row of the store, the client's own record
+     * and an expired one, a lock with a waiter, a held one, an unused one, and gaps. Only the locks of these rows are
+     * affected.
      */
     @Test
     default void rowsThatAreKeptLockedCostTheirOwnLocksAlone() throws Exception {

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Connections to a real MariaDB: silent ones, and ones that stayed at a server that is the primary no more. */
+/** Connections to a real MariaDB: silent ones, and ones to a server that is no longer the primary. */
 @Tag("full")
 @Timeout(180)
 class MariaDbConnectionTest implements SilenceTests {
@@ -67,7 +67,7 @@ class MariaDbConnectionTest implements SilenceTests {
         }
     }
 
-    /** The name leads to the new primary, and the old one goes on answering: only that it may not be written any more. */
+    /** The name leads to the new primary, and the old one keeps answering: it only refuses writes. */
     @Test
     void aSwitchoverIsFollowedByAConnectionOfOnesOwn() throws Exception {
         try (MariaDbServer next = MariaDbServer.start(directory.resolve("second"));
@@ -83,7 +83,7 @@ class MariaDbConnectionTest implements SilenceTests {
                 name.retarget(new InetSocketAddress(InetAddress.getLoopbackAddress(), next.port()));
                 execute(server, "SET GLOBAL read_only = ON");
                 assertThat(client.acquire("switched too", client.owner())).isInstanceOf(AcquireReply.Granted.class);
-                // It stands at the new primary.
+                // The row is at the new primary.
                 try (Connection connection = next.connect();
                         Statement statement = connection.createStatement();
                         var rows = statement.executeQuery("SELECT COUNT(*) FROM leasehold_lock")) {

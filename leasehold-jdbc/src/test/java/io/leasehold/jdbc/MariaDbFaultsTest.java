@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What goes wrong with a real MariaDB: restarts, sessions killed, rows kept, deadlocks, read-only, rights, clocks. */
+/** Faults of a real MariaDB: restarts, killed sessions, locked rows, deadlocks, read-only mode, rights, clocks. */
 @Timeout(180)
 @Tag("full")
 class MariaDbFaultsTest implements ContentionTests, ClientRecordTests {
@@ -90,7 +90,7 @@ class MariaDbFaultsTest implements ContentionTests, ClientRecordTests {
         return SqlDialect.MARIADB;
     }
 
-    /** All sessions but the one that asks. */
+    /** Kills all sessions except this one. */
     private static void killSessions() throws SQLException {
         try (Connection connection = server.connect();
                 Statement statement = connection.createStatement()) {

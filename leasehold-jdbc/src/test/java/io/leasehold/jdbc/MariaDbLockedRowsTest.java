@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Rows and gaps that are kept locked, and pauses between statements, at a real MariaDB; by MySQL's dialect, too. */
+/** Rows and gaps that stay locked, and pauses between statements, at a real MariaDB; also with MySQL's dialect. */
 @Tag("full")
 class MariaDbLockedRowsTest implements LockedRowsTests, PauseTests {
 
@@ -71,13 +71,13 @@ class MariaDbLockedRowsTest implements LockedRowsTests, PauseTests {
         return List.of("SELECT name FROM leasehold_lock WHERE name BETWEEN 'gap a' AND 'gap z'");
     }
 
-    /** The limit ends the statement that waits: the connection is as good as before, and the request goes on. */
+    /** The limit ends the statement that waits: the connection remains usable, and the request continues. */
     @Test
     void aLimitOnStatementsIsNotTakenForAnUnreachableServer() throws Exception {
         try (Connection keeper = server.connect();
                 Connection administrator = server.connect();
                 Statement statement = administrator.createStatement()) {
-            // By this dialect a row that is to be inserted is waited for, for a second.
+            // With this dialect, an insert waits a second for a locked row.
             try (LeaseClient client = LeaseClient.open(runtime -> JdbcStores.connect(
                     limited(), "x", SqlDialect.MYSQL.statements(), null, runtime, Duration.ofDays(1)))) {
                 client.granted("limited a", client.owner());
@@ -97,7 +97,7 @@ class MariaDbLockedRowsTest implements LockedRowsTests, PauseTests {
         }
     }
 
-    /** Statements of its connections may take a fifth of a second. */
+    /** A URL whose connections limit each statement to a fifth of a second. */
     private static String limited() {
         return server.url() + "&sessionVariables=max_statement_time=0.2";
     }
@@ -118,7 +118,7 @@ class MariaDbLockedRowsTest implements LockedRowsTests, PauseTests {
         }
     }
 
-    /** What never waits for a row is never part of a deadlock, whoever takes rows in whatever order. */
+    /** Transactions that never wait for a row never cause a deadlock, in whatever order they and others lock rows. */
     @Test
     void noDeadlockArises() throws Exception {
         try (LeaseClient client = LeaseClient.open(runtime -> JdbcStores.connect(

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Row locks and guards on a MariaDB whose settings are not the default ones, and by the dialect of MySQL. */
+/** Row locks and guards on a MariaDB with changed settings, and with the dialect of MySQL. */
 @Tag("full")
 @Timeout(120)
 class MariaDbRowTest {
@@ -88,7 +88,7 @@ class MariaDbRowTest {
         return connection;
     }
 
-    /** With this setting the server rolls the whole transaction back, and says only that the row was busy. */
+    /** With this setting the server rolls back the whole transaction, but only reports a busy row. */
     @ParameterizedTest
     @ValueSource(longs = {0, 20})
     void aBusyRowThatCostTheTransactionIsNotCalledBusy(long waitMillis) throws SQLException {
@@ -106,7 +106,7 @@ class MariaDbRowTest {
         }
     }
 
-    /** The default from MariaDB 11.6 on: what has changed since the transaction first read cannot be locked by it. */
+    /** The default from MariaDB 11.6 on: a transaction cannot lock a row that has changed since its first read. */
     @Test
     void aRowThatChangedSinceTheSnapshotEndsTheTransaction() throws SQLException {
         try (Connection one = withSnapshotIsolation();
@@ -149,7 +149,7 @@ class MariaDbRowTest {
         }
     }
 
-    /** Such a connection counts the rows that an update changed, and not those that it found. */
+    /** Such a connection counts the rows that an update has changed, and not those that it has found. */
     @Test
     void anEqualTokenIsAdmittedWhateverTheDriverCounts() throws SQLException {
         SqlFencingGuard guard = SqlFencingGuard.of("orders", "id", "fencing_token");
@@ -171,7 +171,7 @@ class MariaDbRowTest {
         }
     }
 
-    // --- MySQL's statements, which MariaDB understands, too
+    // --- MySQL's statements, which MariaDB also understands
 
     private static RowLocks asMySql(Connection connection) {
         return RowLocks.speaking(connection, RowDialect.ofProduct("MySQL"));
@@ -209,7 +209,7 @@ class MariaDbRowTest {
         try (Connection mine = transaction();
                 Connection theirs = transaction()) {
             run(theirs, "SET SESSION innodb_lock_wait_timeout = 37");
-            // The server gives up the one that has written less.
+            // The server aborts the transaction that has written less.
             run(mine, "UPDATE orders SET version = 5 WHERE id = 1");
             run(mine, "INSERT INTO order_event VALUES ('a'), ('b'), ('c')");
             assertThat(asMySql(theirs).lock("orders", "id", 2L)).isEqualTo(RowLock.LOCKED);

@@ -13,12 +13,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** A real MariaDB server of this machine for the tests; where there is none they are skipped, and say so. */
+/** A real MariaDB server of this machine for the tests; without one the tests are skipped visibly. */
 final class MariaDbServer implements AutoCloseable {
 
     private static final String PACKAGE = "mariadb-server";
 
-    /** A data directory as it is when it has just been made, shared by the classes of this build. */
+    /** A freshly created data directory, shared by the classes of this build. */
     private static final Path SHARED = Path.of("target", "servers", "mariadb").toAbsolutePath();
 
     private final Path directory;
@@ -101,7 +101,7 @@ final class MariaDbServer implements AutoCloseable {
         return ServerProcess.start(directory.resolve("server.log"), command);
     }
 
-    /** As its superuser, without a password. */
+    /** The URL for its superuser, without a password. */
     String url() {
         return url("app");
     }

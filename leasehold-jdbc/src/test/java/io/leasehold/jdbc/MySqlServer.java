@@ -15,10 +15,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** A real MySQL server: the one in LEASEHOLD_MYSQL_SERVER, else one that was fetched; without one the tests are skipped. */
+/**
+ * A real MySQL server: the one in LEASEHOLD_MYSQL_SERVER, or one that was downloaded; without one the tests are
+ * skipped.
+ */
 final class MySqlServer implements AutoCloseable {
 
-    /** A data directory as it is when it has just been made, shared by the classes of this build. */
+    /** A freshly created data directory, shared by the classes of this build. */
     private static final Path SHARED = Path.of("target", "servers", "mysql").toAbsolutePath();
 
     private final Path program;
@@ -104,7 +107,7 @@ final class MySqlServer implements AutoCloseable {
         return ServerProcess.start(directory.resolve("server.log"), command);
     }
 
-    /** As its superuser, without a password. */
+    /** The URL for its superuser, without a password. */
     String url() {
         return "jdbc:mysql://127.0.0.1:" + port + "/app?user=root";
     }

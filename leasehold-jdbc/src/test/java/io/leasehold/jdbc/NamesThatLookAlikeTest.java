@@ -18,7 +18,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A database that takes two texts for one does not take two locks for one: its tables are exact, or it is refused. */
+/**
+ * A database that treats two texts as equal must not treat two locks as one: its tables distinguish them, or it is
+ * refused.
+ */
 @Tag("full")
 class NamesThatLookAlikeTest {
 

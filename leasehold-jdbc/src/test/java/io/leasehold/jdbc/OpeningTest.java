@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a store makes of a database whose first statements fail, in virtual time over a real one. */
+/** The reaction of a store to a database whose first statements fail, in virtual time over a real one. */
 @Tag("quick")
 @Timeout(60)
 class OpeningTest {
@@ -58,7 +58,7 @@ class OpeningTest {
         kept.close();
     }
 
-    /** A connection whose statements fail as planned, and then no more. */
+    /** A connection whose statements fail as planned, and then succeed. */
     private Connection connect() throws SQLException {
         Connection real = DriverManager.getConnection(url);
         opened++;
@@ -106,7 +106,7 @@ class OpeningTest {
         assertThat(closed).as("what was opened is closed").isEqualTo(opened);
     }
 
-    /** Two clients that make the tables at the same time get into each other's way, and may do so again. */
+    /** Two clients that create the tables at the same time disturb each other, even repeatedly. */
     @Test
     void theTablesAreLookedForAgainWhileOthersMakeThemTwentyTimes() throws SQLException {
         SQLException locked = new SQLException("locked by another", "HYT00", 50200);
@@ -143,7 +143,7 @@ class OpeningTest {
                 "cannot be opened (no message, SQL state HY000, code 1)");
     }
 
-    /** The system has no thread to give for the store, or none to end a connection later. */
+    /** The system cannot start a thread for the store, or a later thread to end a connection. */
     @Test
     void aStoreThatCannotBeStartedLeavesNothingOpen(@TempDir Path directory) throws Exception {
         for (String refused : new String[] {"startThread leasehold-jdbc", "schedule"}) {
@@ -162,7 +162,7 @@ class OpeningTest {
         }
     }
 
-    /** The runtime of the test, which has no memory left for these calls. */
+    /** The runtime of the test, which has no memory for these calls. */
     private LockRuntime refusing(String call) {
         return (LockRuntime) Proxy.newProxyInstance(
                 getClass().getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
@@ -221,7 +221,10 @@ class OpeningTest {
         }
     }
 
-    /** For people alone: a client works without it, and does not take a database that is away for one that has none. */
+    /**
+     * The table serves only operators: a client works without it, and does not mistake an unreachable database for one
+     * without the table.
+     */
     @Test
     void theTableOfClientsMayBeMissingWhereItMayNotBeMade() throws SQLException {
         open().close();

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What is asked of rows of one's own, and made of the answers, where a database says of them what others do not. */
+/** The statements for the caller's own rows, and the meaning of their results, on databases with special behaviour. */
 @Tag("quick")
 class OwnRowsTest {
 
@@ -99,7 +99,7 @@ class OwnRowsTest {
                 .isInstanceOf(Admission.Admitted.class);
     }
 
-    /** MySQL's driver may count the rows that were changed, and a row that has this very token is not. */
+    /** MySQL's driver may count only changed rows, and not a row that already has this token. */
     @Test
     void whereSnapshotsHideThePresentTheRowIsLockedAndLookedAtTheSecondTime() throws SQLException {
         for (String product : List.of("MySQL", "MariaDB")) {

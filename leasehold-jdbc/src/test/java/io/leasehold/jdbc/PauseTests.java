@@ -18,14 +18,14 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A client that pauses between any two statements harms nobody. */
+/** A client that pauses between any two statements does no harm. */
 @Timeout(180)
 interface PauseTests {
 
     /** A connection of an administrator. */
     Connection administrator() throws SQLException;
 
-    /** The database. */
+    /** The URI of the database. */
     String storeUri();
 
     /** Its dialect. */
@@ -56,7 +56,10 @@ interface PauseTests {
                 .join();
     }
 
-    /** Whoever waits, gives up, or raises the fence pauses before it has the row, and the holder renews meanwhile. */
+    /**
+     * A client that waits, withdraws, or raises the fence pauses before it locks the row, and the holder renews
+     * meanwhile.
+     */
     @Test
     default void aPauseOfAnotherClientDoesNotShortenALease() throws Exception {
         SqlHook hook = new SqlHook();
@@ -66,7 +69,7 @@ interface PauseTests {
                         runtime -> JdbcStores.over(hook.over(SqlHook.driver(storeUri())), dialect(), runtime))) {
             OwnerToken held = holder.owner();
             long token = holder.granted("pause", held).ballot();
-            // From now on waiters are noted in the row, where the database can wake them.
+            // From now on waiters are noted in the row, if the database can wake them.
             OwnerToken first = other.owner();
             long patience = System.nanoTime() + Duration.ofSeconds(10).toNanos();
             while (dialect() == SqlDialect.POSTGRESQL
@@ -99,7 +102,7 @@ interface PauseTests {
         }
     }
 
-    /** What a client grants, renews or frees after a pause counts from after it. */
+    /** A grant, renewal or release after a pause counts from after the pause. */
     @Test
     default void aPauseDoesNotEndAHoldBeforeItBegins() throws Exception {
         SqlHook hook = new SqlHook();

@@ -9,7 +9,7 @@ import java.sql.DriverManager;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A real PgBouncer in transaction mode before a PostgreSQL server; where there is none, tests are skipped and say so. */
+/** A real PgBouncer in transaction mode in front of a PostgreSQL server; without one, tests are skipped visibly. */
 final class PgBouncer implements AutoCloseable {
 
     private final ServerProcess process;
@@ -25,7 +25,7 @@ final class PgBouncer implements AutoCloseable {
         int port = PortReservation.forThisJvm();
         Files.createDirectories(directory);
         Path configuration = directory.resolve("pgbouncer.ini");
-        // Few sessions for many clients, so that transactions of one client really are in several.
+        // Few sessions for many clients, so that the transactions of one client really use several.
         Files.writeString(configuration, """
                 [databases]
                 postgres = host=127.0.0.1 port=%d dbname=postgres user=postgres
@@ -41,7 +41,7 @@ final class PgBouncer implements AutoCloseable {
                 """.formatted(serverPort, port));
         List<String> command = new ArrayList<>(List.of(program.toString()));
         if (System.getProperty("user.name").equals("root")) {
-            // It refuses to be root, and has to read its configuration.
+            // It refuses to run as root, and must be able to read its configuration.
             for (Path part = directory; part != null && !part.equals(Path.of("/tmp")); part = part.getParent()) {
                 Files.setPosixFilePermissions(part, PosixFilePermissions.fromString("rwxr-xr-x"));
             }

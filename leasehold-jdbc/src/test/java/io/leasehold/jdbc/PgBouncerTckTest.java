@@ -80,7 +80,7 @@ class PgBouncerTckTest implements BackendTck {
         };
     }
 
-    /** What makes the other tests here mean something. */
+    /** The premise of the other tests here. */
     @Test
     void transactionsOfOneConnectionAreInDifferentSessions() throws SQLException {
         Set<Integer> sessions = new HashSet<>();
@@ -109,7 +109,7 @@ class PgBouncerTckTest implements BackendTck {
         }
     }
 
-    /** Notifications do not arrive here, so nobody is told that it will be woken. */
+    /** Notifications do not arrive here, so the store promises no wake-up. */
     @Test
     void waitersPollBecauseNotificationsDoNotArrive() throws InterruptedException {
         try (LeaseClient holder = open();

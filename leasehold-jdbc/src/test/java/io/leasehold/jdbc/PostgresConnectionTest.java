@@ -42,7 +42,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Connections to a real PostgreSQL: silent ones, pools that are empty, and what borrowed ones look like afterwards. */
+/** Connections to a real PostgreSQL: silent ones, exhausted pools, and the state of borrowed ones afterwards. */
 @Tag("full")
 @Timeout(180)
 class PostgresConnectionTest implements SilenceTests {
@@ -85,7 +85,10 @@ class PostgresConnectionTest implements SilenceTests {
         return new HikariDataSource(defaults);
     }
 
-    /** The first thing that goes wrong in an application: whoever has a connection waits for a lock, which waits for one. */
+    /**
+     * A common first mistake in an application: callers that have a connection wait for a lock, which waits for a
+     * connection.
+     */
     @Test
     void aPoolWhoseConnectionsAllWaitForALockCostsNothing() throws Exception {
         try (HikariDataSource pool = pool(server.url());
@@ -133,7 +136,7 @@ class PostgresConnectionTest implements SilenceTests {
         }
     }
 
-    /** A lease is renewed and released while the pool has nothing for anybody. */
+    /** A lease is renewed and released while the pool is exhausted. */
     @Test
     void anEmptyPoolHoldsUpNeitherRenewalNorRelease() throws SQLException {
         try (HikariDataSource pool = pool(server.url());
@@ -157,7 +160,7 @@ class PostgresConnectionTest implements SilenceTests {
         }
     }
 
-    /** Takes the last one as well, if it can be had. */
+    /** Takes also the last connection, if it is available. */
     private static void awaitNothingIdle(HikariDataSource pool, List<Connection> all) throws SQLException {
         if (pool.getHikariPoolMXBean().getActiveConnections() < pool.getMaximumPoolSize()) {
             all.add(pool.getConnection());
@@ -165,7 +168,7 @@ class PostgresConnectionTest implements SilenceTests {
         assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isEqualTo(pool.getMaximumPoolSize());
     }
 
-    /** A silent connection of a pool is ended, not given back: the next borrower would only find out the same. */
+    /** A silent connection of a pool is closed, not returned: the next borrower would find it silent again. */
     @Test
     void aSilentConnectionDoesNotGoBackToItsPool() throws SQLException {
         try (TcpProxy proxy = TcpProxy.to(port());
@@ -185,7 +188,7 @@ class PostgresConnectionTest implements SilenceTests {
         }
     }
 
-    /** One connection, lent to one borrower after another as the last one left it. */
+    /** One connection, lent to each borrower as the last one left it. */
     private static final class Careless {
         private final Connection real;
 
@@ -225,7 +228,10 @@ class PostgresConnectionTest implements SilenceTests {
         }
     }
 
-    /** As frameworks bind a connection to the thread that is in a transaction: its work is neither ours to commit nor to undo. */
+    /**
+     * Frameworks bind a connection to the thread of a transaction: the store must neither commit nor roll back its
+     * work.
+     */
     @Test
     void openingAStoreInsideATransactionLeavesItAlone() throws SQLException {
         try (Connection bound = DriverManager.getConnection(server.url());
@@ -247,7 +253,9 @@ class PostgresConnectionTest implements SilenceTests {
         }
     }
 
-    /** The answer to the one statement is lost, and there is no second connection to ask it again: the row may be held. */
+    /**
+     * The reply to the one statement is lost, and there is no second connection for a repetition: the row may be held.
+     */
     @Test
     void anAcquireWhoseAnswerIsLostIsNotSaidToHaveHadNoEffect() throws Exception {
         try (TcpProxy proxy = TcpProxy.to(server.port());
@@ -256,7 +264,7 @@ class PostgresConnectionTest implements SilenceTests {
                 Connection witness = DriverManager.getConnection(server.url());
                 Statement statement = witness.createStatement()) {
             client.granted("lost before", client.owner());
-            // Housekeeping gets its turn among so many, and is not what meets the stall.
+            // Housekeeping has its turn among so many tasks, and does not meet the stall.
             for (int i = 0; i < 20; i++) {
                 client.release("lost before", client.owner());
             }

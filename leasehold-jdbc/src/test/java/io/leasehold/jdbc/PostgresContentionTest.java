@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Other transactions in the way, at a real PostgreSQL; and what clients tell of themselves there. */
+/** Other transactions in the way, at a real PostgreSQL; and the records of clients there. */
 @Timeout(180)
 @Tag("full")
 class PostgresContentionTest implements ContentionTests, ClientRecordTests {
@@ -53,13 +53,13 @@ class PostgresContentionTest implements ContentionTests, ClientRecordTests {
 
     @Override
     public Connection administrator() throws SQLException {
-        // Never the first to look for a deadlock.
+        // Never the first session to check for a deadlock.
         return DriverManager.getConnection(server.url() + "&options=-c%20deadlock_timeout=1h");
     }
 
     @Override
     public String urlOfVictim() {
-        // Before the limit on waiting for a row, and long enough for the rival to come.
+        // Before the limit on the wait for a row, and long enough for the rival to arrive.
         return server.url() + "&options=-c%20deadlock_timeout=150ms";
     }
 
@@ -73,7 +73,7 @@ class PostgresContentionTest implements ContentionTests, ClientRecordTests {
         return SqlDialect.POSTGRESQL;
     }
 
-    /** This server is fast and forgetful; {@link PostgresDoctorTest} has one that is not. */
+    /** This server does not wait for the disk; {@link PostgresDoctorTest} has one that does. */
     @Test
     void doctorSaysThatTheServerDoesNotWaitForTheDisk() {
         try (LockClient locks = Leasehold.connect(server.url())) {
@@ -87,7 +87,7 @@ class PostgresContentionTest implements ContentionTests, ClientRecordTests {
         }
     }
 
-    /** The row is written by another transaction while ours, which is serializable, waits for it. */
+    /** Another transaction writes the row while this serializable one waits for it. */
     @Test
     void aSerializationFailureIsTriedAgainAndNothingIsLost() throws Exception {
         SqlWitness witness = new SqlWitness();
@@ -128,7 +128,7 @@ class PostgresContentionTest implements ContentionTests, ClientRecordTests {
         }
     }
 
-    /** A request for two locks against a transaction that takes their rows in the other order. */
+    /** A request for two locks against a transaction that locks their rows in the other order. */
     @Test
     void aDeadlockIsTriedAgainAndNothingIsLost() throws Exception {
         SqlWitness witness = new SqlWitness();

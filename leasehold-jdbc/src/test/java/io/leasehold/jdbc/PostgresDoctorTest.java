@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the doctor says of a real PostgreSQL, before and after it was set up badly; and of SQLite. */
+/** The report of the doctor on a real PostgreSQL, before and after a bad configuration; and on SQLite. */
 @Tag("full")
 class PostgresDoctorTest {
 
@@ -115,7 +115,7 @@ class PostgresDoctorTest {
         assertThat(powerless.get("rights").grade()).as(powerless.toString()).isEqualTo(Grade.UNSAFE);
     }
 
-    /** Far away: each round trip takes 80 ms. */
+    /** Simulates a distant server: each round trip takes 80 ms. */
     private static void gradesLatency(int port) throws IOException {
         try (TcpProxy proxy = TcpProxy.to(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))) {
             proxy.delay(Duration.ofMillis(40));

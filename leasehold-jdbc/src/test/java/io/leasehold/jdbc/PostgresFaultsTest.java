@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What goes wrong with a real PostgreSQL: sessions killed, rows kept, backups restored, standbys, rights, clocks. */
+/** Faults of a real PostgreSQL: killed sessions, locked rows, restored backups, standbys, rights, clocks. */
 @Timeout(180)
 @Tag("full")
 class PostgresFaultsTest {
@@ -105,7 +105,7 @@ class PostgresFaultsTest {
         }
     }
 
-    /** Somebody (a client that is stopped inside its transaction) keeps a row; the others lose no more than that lock. */
+    /** A client that is stopped inside its transaction keeps a row locked; the others lose only that lock. */
     @Test
     void aRowThatIsKeptLockedDelaysAndIsTriedAgain() throws Exception {
         try (LeaseClient client = open();
@@ -119,7 +119,7 @@ class PostgresFaultsTest {
             }
             OwnerToken owner = client.owner();
             CompletableFuture<AcquireReply> waiting = client.store.acquire(LeaseClient.request("kept", owner));
-            // Longer than the limit on waiting for a row, so that it has been tried again.
+            // Longer than the limit on the wait for a row, so that it has been retried.
             long startAtNanos = System.nanoTime();
             while (System.nanoTime() - startAtNanos < Duration.ofSeconds(1).toNanos()) {
                 assertThat(waiting).isNotDone();
@@ -130,7 +130,7 @@ class PostgresFaultsTest {
         }
     }
 
-    /** The session is left with the limits that it had. */
+    /** The session keeps its previous limits. */
     @Test
     void theLimitsOfATransactionEndWithIt() throws SQLException {
         try (Connection connection = DriverManager.getConnection(server.url());
@@ -145,7 +145,7 @@ class PostgresFaultsTest {
         }
     }
 
-    /** Every transaction is serializable, as some pools are set: what cannot be put into an order is done again. */
+    /** Every transaction is serializable, as in some pools: a transaction that cannot be serialized is repeated. */
     @Test
     void serializationFailuresAreRetried() throws Exception {
         String url = server.url() + "&options=-c%20default_transaction_isolation=serializable";
@@ -181,7 +181,7 @@ class PostgresFaultsTest {
             writer.granted("there", writer.owner());
         }
         String url = server.url() + "&options=-c%20default_transaction_read_only=on";
-        // The tables are there, so it opens, and says so when it is to write.
+        // The tables exist, so it opens, and reports the error at the first write.
         try (LeaseClient client = open(url)) {
             assertThat(client.store
                             .admin()
@@ -287,7 +287,7 @@ class PostgresFaultsTest {
         }
     }
 
-    /** The largest fence of deleted rows is kept, also if two clients delete at the same time. */
+    /** The largest fence of deleted rows is kept, even if two clients delete at the same time. */
     @Test
     void theFloorOfTokensIsNeverLowered() throws Exception {
         try (LeaseClient client = open()) {
@@ -305,7 +305,7 @@ class PostgresFaultsTest {
         assertThat(number("SELECT fence_floor FROM leasehold_store")).isGreaterThanOrEqualTo(100);
     }
 
-    /** The data directory of an hour ago is put back: tokens go on above those that were given out since. */
+    /** The data directory is restored from an hour ago: tokens continue above those that were granted since. */
     @Test
     void tokensIncreaseOverARestoredBackup() throws Exception {
         execute(
@@ -328,7 +328,7 @@ class PostgresFaultsTest {
                 client.release("backup", owner);
             }
         }
-        // The resource is elsewhere, and keeps what it has seen.
+        // The resource is elsewhere, and keeps the largest token it has seen.
         Admission seenByResource = new Admission.Admitted("account", since);
         server = server.restartedAfter(() -> {
             DataDirectory.delete(server.data());

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Rows that are kept locked, and pauses between statements, at a real PostgreSQL. */
+/** Rows that stay locked, and pauses between statements, at a real PostgreSQL. */
 @Tag("full")
 class PostgresLockedRowsTest implements LockedRowsTests, PauseTests {
 

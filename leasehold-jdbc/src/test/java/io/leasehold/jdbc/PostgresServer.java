@@ -10,10 +10,10 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 
-/** A real PostgreSQL server for the tests; where its binaries do not run, the tests are skipped and say so. */
+/** A real PostgreSQL server for the tests; if its binaries do not run, the tests are skipped visibly. */
 final class PostgresServer implements AutoCloseable {
 
-    /** What the classes of this build share: unpacked programs, and a database as it is when it has just been made. */
+    /** Shared by the classes of this build: unpacked programs, and a freshly created database. */
     private static final Path SHARED = Path.of("target", "servers").toAbsolutePath();
 
     private final EmbeddedPostgres postgres;
@@ -37,7 +37,9 @@ final class PostgresServer implements AutoCloseable {
         return new PostgresServer(launch(directory, PortReservation.forThisJvm()), directory);
     }
 
-    /** A hot standby of this server, from a copy of its data: both run then, and what is written here is streamed there. */
+    /**
+     * Starts a hot standby of this server from a copy of its data; both run then, and changes here are streamed there.
+     */
     PostgresServer standby(Path at) throws IOException {
         Path copy = Files.createDirectories(at).resolve("data");
         int primary = postgres.getPort();
@@ -61,7 +63,7 @@ final class PostgresServer implements AutoCloseable {
                 .start();
     }
 
-    /** As its superuser, without a password. */
+    /** The URL for its superuser, without a password. */
     String url() {
         return postgres.getJdbcUrl("postgres", "postgres");
     }
@@ -70,12 +72,12 @@ final class PostgresServer implements AutoCloseable {
         return postgres.getPort();
     }
 
-    /** Where its data is; to be copied while it is stopped. */
+    /** The data directory; copy it only while the server is stopped. */
     Path data() {
         return directory.resolve("data");
     }
 
-    /** Stops it, lets its data be replaced, and starts it again at the same port. */
+    /** Stops the server, lets its data be replaced, and restarts it at the same port. */
     PostgresServer restartedAfter(Restoring restoring) throws IOException {
         int port = postgres.getPort();
         postgres.close();

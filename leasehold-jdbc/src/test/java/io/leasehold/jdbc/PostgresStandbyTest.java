@@ -22,7 +22,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A real hot standby of PostgreSQL, which streams from its primary: it can be read, and says one clear thing else. */
+/**
+ * A real hot standby of PostgreSQL, which streams from its primary: reads work, and writes fail with one clear error.
+ */
 @Timeout(180)
 @Tag("full")
 class PostgresStandbyTest {

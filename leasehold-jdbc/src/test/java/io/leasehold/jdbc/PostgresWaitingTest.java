@@ -38,7 +38,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Waiting at PostgreSQL: by notifications, which nothing depends on. */
+/** Waiting at PostgreSQL by notifications, on which nothing depends. */
 @Timeout(120)
 @Tag("full")
 class PostgresWaitingTest {
@@ -87,7 +87,7 @@ class PostgresWaitingTest {
         }
     }
 
-    /** Counts what is borrowed, and lends at most so many connections at once. */
+    /** Counts borrowed connections, and lends at most this many at once. */
     private static final class Lending {
         private final AtomicInteger borrowed = new AtomicInteger();
         private final Semaphore connections;
@@ -139,7 +139,7 @@ class PostgresWaitingTest {
         return LeaseClient.request(name, owner).waiting(RECHECK_NANOS);
     }
 
-    /** Polls until it is promised to be woken. */
+    /** Polls until the store promises a wake-up. */
     private static void queue(LeaseClient waiter, AcquireRequest request) throws InterruptedException {
         long startAtNanos = System.nanoTime();
         while (waiter.acquire(request) instanceof AcquireReply.Busy) {
@@ -149,7 +149,7 @@ class PostgresWaitingTest {
         }
     }
 
-    /** It tells of itself once, and would not for the rest of the test: what it hears comes by a notification. */
+    /** The client writes its record once, and not again during the test: it learns of the release by a notification. */
     @Test
     void aHolderThatListensIsToldAtOnceThatItsLockWasTaken() throws Exception {
         try (LeaseClient holder = open(new Lending(10));
@@ -200,7 +200,7 @@ class PostgresWaitingTest {
         }
     }
 
-    /** When each session that does not listen was used last. */
+    /** The time at which each session that does not listen was used last. */
     private static String lastAsked() {
         try (Connection connection = DriverManager.getConnection(server.url());
                 Statement statement = connection.createStatement();
@@ -214,7 +214,7 @@ class PostgresWaitingTest {
         }
     }
 
-    /** The first waiter leaves without a word to the second, which was not noted: it is woken all the same. */
+    /** The first waiter leaves without notifying the second, which was not noted: the second is woken all the same. */
     @Test
     void whoIsBehindAWaiterThatLeftIsWoken() throws InterruptedException {
         try (LeaseClient holder = open(new Lending(10));
@@ -246,7 +246,7 @@ class PostgresWaitingTest {
             holder.granted("ends", holder.owner());
             queue(waiter, waiting("ends", owner));
             shorten("ends");
-            // Whoever asks is told the new end, and woken at it.
+            // A waiter that retries receives the new end, and is woken at it.
             AcquireReply reply = waiter.acquire(waiting("ends", owner));
             while (!(reply instanceof AcquireReply.Granted)) {
                 ear.awaitWake();
@@ -287,7 +287,7 @@ class PostgresWaitingTest {
         }
     }
 
-    /** The session that listens is ended; the waiter is woken to ask for itself, and gets the lock. */
+    /** The session that listens is killed; the waiter is woken, retries, and acquires the lock. */
     @Test
     void aListenerThatDiesWakesItsWaiters() throws InterruptedException {
         try (LeaseClient holder = open(new Lending(10));
@@ -307,7 +307,7 @@ class PostgresWaitingTest {
         }
     }
 
-    /** A firewall forgets the connections: nothing is told any more, and nobody says so. */
+    /** A firewall drops the connections: no notification arrives, and no error is reported. */
     @Test
     void aListenerThatFellSilentIsReplaced() throws InterruptedException {
         try (TcpProxy proxy = TcpProxy.to(server.port());
@@ -334,8 +334,8 @@ class PostgresWaitingTest {
     }
 
     /**
-     * The row changes hands while the statement that acquires at once waits for it: before, a waiter was noted, and now none is.
-     * Whoever queues by what was before is told of no release.
+     * The row changes hands while the statement that acquires at once waits for it: before, a waiter was noted, and now
+     * none is. A waiter that queues by the earlier state would not be notified of a release.
      */
     @Test
     void whoQueuesAfterWaitingForTheRowIsNoted() throws Exception {
@@ -348,7 +348,7 @@ class PostgresWaitingTest {
             holder.granted("elsewhere", holder.owner());
             queue(second, waiting("elsewhere", second.owner()));
             OwnerToken held = holder.owner();
-            // Its end, at which waiters ask again, must not come before the release.
+            // The end of the hold, at which waiters retry, must not come before the release.
             assertThat(holder.acquire(AcquireRequest.exclusive(
                             List.of(LockName.exactly("changes")),
                             held,
@@ -359,7 +359,7 @@ class PostgresWaitingTest {
             queue(first, waiting("changes", first.owner()));
             OwnerToken owner = second.owner();
             rival.setAutoCommit(false);
-            // As the first waiter acquires: it is noted no more.
+            // As if the first waiter acquired: it is no longer noted.
             statement.execute("UPDATE leasehold_lock SET waiter = NULL, waiting_since = 0 WHERE name = 'changes'");
             CompletableFuture<AcquireReply> queued = second.store.acquire(waiting("changes", owner));
             while (!someoneWaitsForARow() && !queued.isDone()) {
@@ -383,7 +383,7 @@ class PostgresWaitingTest {
         }
     }
 
-    /** A pool of one: to listen would leave nothing to work with, so the connection is given back and waiters poll. */
+    /** A pool of one: a listening connection would leave none for work, so it is returned and waiters poll. */
     @Test
     void aPoolOfOneConnectionIsEnough() throws InterruptedException {
         Lending lending = new Lending(1);

@@ -25,7 +25,10 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What each database is told where a row is locked, and what its errors cost: the statements; that they do so is shown at real servers. */
+/**
+ * The statements that lock a row on each database, and the cost of its errors; the tests at real servers show their
+ * effect.
+ */
 @Tag("quick")
 class RowLocksStatementsTest {
 

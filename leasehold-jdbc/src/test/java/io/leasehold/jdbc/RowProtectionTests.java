@@ -96,7 +96,7 @@ interface RowProtectionTests {
         }
     }
 
-    /** Some locales have digits of their own, which no database reads. */
+    /** Some locales have digits of their own, which no database accepts. */
     @Test
     default void aBoundedWaitIsAskedForInEveryLocale() throws SQLException {
         Locale before = Locale.getDefault();
@@ -202,8 +202,8 @@ interface RowProtectionTests {
     }
 
     /**
-     * The order that is paid once, in the form in which it is usually published: status under the row's lock, then the
-     * update and an event, in one transaction.
+     * The usual example of an order that is paid once: status under the row's lock, then the update and an event, in
+     * one transaction.
      */
     @Test
     default void anOrderIsPaidOnceHoweverManyTry() throws Exception {
@@ -270,7 +270,7 @@ interface RowProtectionTests {
         assertThat(seen).hasSize(6);
     }
 
-    /** Some databases show a transaction that has read before what was there then; a rejection is told all the same. */
+    /** Some databases show a transaction the state at its first read; a rejection is reported all the same. */
     @Test
     default void aRejectionIsToldToWhoHasReadBefore() throws SQLException {
         SqlFencingGuard guard = SqlFencingGuard.of("orders", "id", "fencing_token");
@@ -295,7 +295,9 @@ interface RowProtectionTests {
         }
     }
 
-    /** Holders whose leases end at any moment read, and write later, in two transactions: no admitted update is lost. */
+    /**
+     * Holders whose leases end at any moment read, and write later, in two transactions: no admitted update is lost.
+     */
     @Test
     default void pausedHoldersAreRejectedAndNoUpdateIsLost() throws Exception {
         SqlFencingGuard guard = SqlFencingGuard.of("orders", "id", "fencing_token");

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** A server program of this machine that runs for a test, and ends with it and with this JVM. */
+/** A server program of this machine that runs for a test, and ends with the test and with this JVM. */
 final class ServerProcess implements AutoCloseable {
 
     private static final Duration START_PATIENCE = Duration.ofMinutes(2);
@@ -30,7 +30,7 @@ final class ServerProcess implements AutoCloseable {
         this.log = log;
     }
 
-    /** Where the program is; where it is not, the test is skipped, and says so. */
+    /** The path of the program; without it the test is skipped visibly. */
     static Path find(String program, String debianPackage) {
         List<String> folders =
                 new ArrayList<>(List.of(System.getenv().getOrDefault("PATH", "").split(File.pathSeparator, -1)));
@@ -49,7 +49,7 @@ final class ServerProcess implements AutoCloseable {
                 .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()))
                 .redirectInput(new File("/dev/null"))
                 .start();
-        // Its standard input ends with this JVM, however that ends.
+        // Its standard input closes when this JVM ends, in any way.
         Process guardian = new ProcessBuilder(
                         "/bin/sh", "-c", "trap '' INT TERM HUP; read -r ended || kill -KILL " + process.pid())
                 .redirectErrorStream(true)
@@ -78,7 +78,7 @@ final class ServerProcess implements AutoCloseable {
         }
     }
 
-    /** SIGTERM, and SIGKILL if that is not enough. */
+    /** Sends SIGTERM, and SIGKILL if necessary. */
     void stop() {
         process.destroy();
         end();

@@ -29,11 +29,11 @@ import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Connections to a real server that die without a word: a firewall forgot them, or a host vanished. */
+/** Connections to a real server that die silently: a firewall has dropped them, or a host has vanished. */
 @Timeout(180)
 interface SilenceTests {
 
-    /** The port at which the server is. */
+    /** The port of the server. */
     int port();
 
     /** The server's URL, at this port. */
@@ -51,7 +51,10 @@ interface SilenceTests {
                 new SimpleDataSource(() -> DriverManager.getConnection(urlAt(proxy.port()))), dialect(), runtime));
     }
 
-    /** The server does not know that its client has vanished in the middle of a renewal, and keeps the row of the lease locked. */
+    /**
+     * The server does not know that its client has vanished in the middle of a renewal, and keeps the row of the lease
+     * locked.
+     */
     @Test
     default void aRowThatAVanishedConnectionOfOursKeepsIsFreeInTime() throws Exception {
         try (TcpProxy proxy = TcpProxy.to(port());
@@ -68,7 +71,7 @@ interface SilenceTests {
             proxy.halfOpenForServer();
             proxy.toClient().delay(Duration.ZERO);
             RenewReply.Item reply = renewal.get(60, TimeUnit.SECONDS);
-            // As the engine does, for as long as the lease lasts.
+            // Like the engine, as long as the lease lasts.
             long startAtNanos = System.nanoTime();
             while (reply instanceof RenewReply.Failed
                     && System.nanoTime() - startAtNanos
@@ -146,7 +149,7 @@ interface SilenceTests {
         }
     }
 
-    /** Nothing answers, new connections included; when they do, the store works at once. */
+    /** No connection is answered, not even a new one; when connections are answered again, the store works at once. */
     @Test
     default void silenceIsSaidAndEndsWithTheSilence() {
         try (TcpProxy proxy = TcpProxy.to(port());
@@ -154,7 +157,7 @@ interface SilenceTests {
             client.granted("silent said", client.owner());
             proxy.drop();
             assertFails(client, Duration.ofMillis(1_500), "the database has not answered for");
-            // By now it tries to connect.
+            // By now it is trying to connect.
             awaitFailing(client, "no connection");
             proxy.heal();
             long startAtNanos = System.nanoTime();
@@ -198,7 +201,7 @@ interface SilenceTests {
         }
     }
 
-    /** A pool that has no time limits of its own must not be asked by ever more threads, nor be given up. */
+    /** A pool without time limits must not be called by ever more threads, nor be given up. */
     @Test
     default void aDataSourceThatHangsIsAskedAgainOnceItDoesNot() throws Exception {
         CompletableFuture<Void> hangs = new CompletableFuture<>();

@@ -25,12 +25,12 @@ final class SimpleDataSource implements DataSource {
         this.source = source;
     }
 
-    /** Done from now on before each connection is opened. */
+    /** Runs the action before each connection that is opened from now on. */
     void before(Runnable action) {
         before = action;
     }
 
-    /** How often a connection was asked for. */
+    /** The number of connections that were requested. */
     int asked() {
         return asked.get();
     }

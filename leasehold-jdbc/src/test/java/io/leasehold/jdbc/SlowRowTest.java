@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** A row that is made anew by a transaction that stood still, while another of its name came and went. */
+/** A transaction creates a row again after a long pause, in which another row of its name was created and deleted. */
 @Tag("quick")
 @Timeout(60)
 final class SlowRowTest {
@@ -31,7 +31,7 @@ final class SlowRowTest {
             hook.before("INSERT INTO leasehold_lock", () -> {
                 gone.set(other.granted("slow", other.owner()).ballot());
                 LockSupport.parkNanos(retention.toNanos());
-                // What housekeeping does when nobody has used the row for the retention.
+                // Housekeeping does this if the row was not used for the retention.
                 try (Connection connection = DriverManager.getConnection(URL);
                         Statement statement = connection.createStatement()) {
                     connection.setAutoCommit(false);

@@ -10,10 +10,10 @@ import java.sql.SQLException;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
 
-/** Does something, once, just before a store carries out a statement: a pause of the client, an error of its driver. */
+/** Runs an action once, just before a store executes a statement: a pause of the client, or an error of its driver. */
 final class SqlHook {
 
-    /** What is done; may throw. */
+    /** The action; may throw. */
     interface Deed {
         void run() throws Exception;
     }
@@ -22,12 +22,12 @@ final class SqlHook {
 
     private final AtomicReference<Armed> armed = new AtomicReference<>();
 
-    /** Before the next prepared statement that has this in its text. */
+    /** Runs it before the next prepared statement that contains this text. */
     void before(String part, Deed deed) {
         armed.set(new Armed(part, deed));
     }
 
-    /** Whether it has been done. */
+    /** Whether it has run. */
     boolean isDone() {
         return armed.get() == null;
     }

@@ -11,12 +11,12 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import javax.sql.DataSource;
 
-/** Notes the SQL states of all errors that a store is told, so that a test can show that its fault did happen. */
+/** Records the SQL states of all errors that a store receives, so that a test can show that its fault happened. */
 final class SqlWitness {
 
     private final Set<String> states = ConcurrentHashMap.newKeySet();
 
-    /** Whether the store was told an error of this state. */
+    /** Whether the store received an error of this state. */
     boolean saw(String state) {
         return states.contains(state);
     }

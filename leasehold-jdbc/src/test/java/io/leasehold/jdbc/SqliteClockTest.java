@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** By what clock the leases of an SQLite store end. */
+/** The clock by which the leases of an SQLite store end. */
 @Tag("full")
 class SqliteClockTest {
 
@@ -51,7 +51,7 @@ class SqliteClockTest {
                 .holder();
     }
 
-    /** What the disk may have lost of the last commits is below the horizon, and what was deleted below the floor. */
+    /** Commits that the disk may have lost are below the horizon, and deleted rows are below the floor. */
     @ParameterizedTest
     @ValueSource(strings = {"fence_floor", "token_horizon"})
     void afterABootTokensGoOnAboveWhateverWasGranted(String bound) throws SQLException {
@@ -111,7 +111,7 @@ class SqliteClockTest {
         }
     }
 
-    /** Prints a time each time it is asked. */
+    /** Prints the time on each request. */
     static final class Ticker {
         private Ticker() {}
 
@@ -124,7 +124,7 @@ class SqliteClockTest {
         }
     }
 
-    /** What the whole clock rests on. */
+    /** The premise of the machine's clock. */
     @Test
     void nanoTimeIsOneClockForAllProcesses() throws InterruptedException {
         try (ChildJvm child = ChildJvm.of(Ticker.class).start()) {
@@ -169,12 +169,12 @@ class SqliteClockTest {
             client.granted("x", client.owner());
             execute("UPDATE leasehold_lock SET expires_at = expires_at + 86400000000000");
             assertThat(client.acquire("x", client.owner())).isInstanceOf(AcquireReply.Busy.class);
-            // The acquire has written the end that it found.
+            // The acquire has written the end that it read.
             assertThat(holder(client, "x").remainingTtl()).isBetween(Duration.ofSeconds(1), LeaseClient.TTL);
         }
     }
 
-    /** What a loss of power can do: the last commits are gone, and the machine boots with a clock that is behind. */
+    /** A possible loss of power: the last commits are gone, and the machine boots with a clock that is behind. */
     @ParameterizedTest
     @ValueSource(
             strings = {

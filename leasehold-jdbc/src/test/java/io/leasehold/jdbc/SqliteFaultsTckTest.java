@@ -16,8 +16,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The faults of the TCK over a real SQLite file: its thread stands still between two statements, and its disk fails once. What a
- * process leaves that is killed ends with its life ({@link SqliteLifeTest}), so that is not a part here.
+ * The faults of the TCK over a real SQLite file: its thread pauses between two statements, and its disk fails once. The
+ * holds of a killed process end with its life ({@link SqliteLifeTest}), so that part of the TCK is not here.
  */
 @Tag("full")
 class SqliteFaultsTckTest implements SendingTck, DutiesTck, LeavingTck {

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A lock file of yesterday that is put back, and processes that fight for the disk. */
+/** A lock file that is restored from yesterday, and processes that compete for the disk. */
 @Timeout(240)
 @Tag("full")
 class SqliteFaultsTest {
@@ -35,7 +35,7 @@ class SqliteFaultsTest {
         return directory.resolve("locks.db");
     }
 
-    /** Acquires and releases as often as it can until it is told to end. */
+    /** Acquires and releases as often as possible until it is told to end. */
     static final class Contender {
         private Contender() {}
 
@@ -93,19 +93,21 @@ class SqliteFaultsTest {
         assertThat(shares).allSatisfy(share -> assertThat(share.times()).isGreaterThan(most / 8));
     }
 
-    /** Whoever waits for the lock has its turn, although each commit waits for the disk. */
+    /** A waiter for the lock has its turn, although each commit waits for the disk. */
     @Test
     void noProcessStarvesAtOneLockUnderFullSynchronous() throws Exception {
         assertNobodyStarved(contend(true));
     }
 
-    /** Nor at SQLite's own write lock, which all locks of a file share. */
+    /** No process starves at SQLite's own write lock either, which all locks of a file share. */
     @Test
     void noProcessStarvesAtTheFileUnderFullSynchronous() throws Exception {
         assertNobodyStarved(contend(false));
     }
 
-    /** The resource keeps what it has seen, and the lock file has forgotten it: tokens go on above it all the same. */
+    /**
+     * The resource keeps the largest token, and the restored lock file lacks it: tokens continue above it all the same.
+     */
     @Test
     void tokensIncreaseOverARestoredBackup() throws Exception {
         long before = acquireTimes(1);

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What needs no row locks works on SQLite as well. */
+/** Tools that need no row locks also work on SQLite. */
 @Tag("quick")
 class SqliteFencingTest {
 

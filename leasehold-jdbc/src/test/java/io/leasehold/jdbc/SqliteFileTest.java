@@ -43,7 +43,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The file of an SQLite store: how it is made, what is refused, and what happens when it changes under a store. */
+/**
+ * The file of an SQLite store: its creation, the files that are refused, and changes of the file while a store uses it.
+ */
 @Tag("quick")
 class SqliteFileTest {
 
@@ -95,7 +97,7 @@ class SqliteFileTest {
         }
     }
 
-    /** Between two questions to a file that is just being made, another process may have made it. */
+    /** Between two steps of creating the file, another process may have created it. */
     @Test
     void manyWhoMakeTheFileAtOnceAllTakeIt() throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(4);
@@ -265,7 +267,7 @@ class SqliteFileTest {
         assertThat(FileSystems.mayBeASecondView(type)).isFalse();
     }
 
-    /** The directory of the link says nothing of where the file is. */
+    /** The directory of the link does not show where the file is. */
     @Test
     void aLinkToARefusedFileSystemIsRefused() throws IOException {
         Path elsewhere = Files.createDirectory(directory.resolve("elsewhere"));
@@ -316,7 +318,7 @@ class SqliteFileTest {
         }
     }
 
-    /** A small file system of its own, which only root can mount. */
+    /** A separate small file system, which only root can mount. */
     @Test
     void aFullDiskFailsRequestsWithoutEffectAndPassesWhenThereIsRoom() throws Exception {
         Path mount = Files.createDirectory(directory.resolve("small"));

@@ -11,7 +11,7 @@ import io.leasehold.jdbc.store.MachineClock;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a file promises depends on the clock and on what a loss of power may take. */
+/** The guarantees of a file depend on the clock and on the effect of a loss of power. */
 @Tag("quick")
 class SqliteGuaranteesTest {
 

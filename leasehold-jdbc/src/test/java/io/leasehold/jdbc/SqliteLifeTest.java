@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Proof of life: what a dead process held is free at once, and what a living one holds is not. */
+/** Proof of life: the locks of a dead process are free at once, and those of a living one are not. */
 @Timeout(180)
 @Tag("full")
 class SqliteLifeTest {
@@ -50,7 +50,7 @@ class SqliteLifeTest {
                 hold(one, "a");
                 hold(two, "b");
                 if (args.length > 1 && args[1].equals("close one")) {
-                    // A store of the same process that ends must not take the life of another one with it.
+                    // A store that ends must not end the life of another one of the same process.
                     two.close();
                 }
                 System.out.println("holding");
@@ -112,7 +112,7 @@ class SqliteLifeTest {
         }
     }
 
-    /** What a command uses that ends a moment after who ran it. */
+    /** A command that ends a moment after the process that ran it. */
     @Test
     void whatChildrenUseIsTakenOverAtOnceWhenTheyHaveEndedToo() throws Exception {
         try (LeaseClient client = open(file());
@@ -164,13 +164,13 @@ class SqliteLifeTest {
         }
     }
 
-    /** What closing a descriptor does to POSIX locks must not happen to a store whose neighbour is closed. */
+    /** Closing a descriptor releases POSIX locks; that must not happen to a store when its neighbour is closed. */
     @Test
     void aStoreThatIsClosedLeavesTheOthersOfItsProcessAlive() throws Exception {
         try (LeaseClient client = open(file());
                 ChildJvm child = holder("close one")) {
             assertThat(client.acquire("a", client.owner())).isInstanceOf(AcquireReply.Busy.class);
-            // The store is closed and says nothing about death: what it left ends with its ttl.
+            // The closed store does not report its end: its holds end with their ttl.
             assertThat(client.acquire("b", client.owner())).isInstanceOf(AcquireReply.Busy.class);
             child.kill();
             client.granted("a", client.owner());
@@ -189,7 +189,7 @@ class SqliteLifeTest {
                 open(file()).close();
             }
             try (ChildJvm other = holder()) {
-                // Another process looks, and sees that this one lives.
+                // Another process checks, and sees that this one lives.
                 assertThat(other.isAlive()).isTrue();
                 assertThat(three.acquire("x", three.owner())).isInstanceOf(AcquireReply.Busy.class);
             }
@@ -227,7 +227,7 @@ class SqliteLifeTest {
         assertThat(lives()).isEmpty();
     }
 
-    /** A waiter that is noted and dead itself costs its claim once, and not again at each look. */
+    /** A noted waiter that is dead costs its claim once, and not again at each check. */
     @Test
     void aDeadHolderWithADeadWaiterIsTakenOverFrom() throws Exception {
         try (LeaseClient client = open(file());

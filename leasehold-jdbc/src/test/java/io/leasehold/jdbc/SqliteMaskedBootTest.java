@@ -24,7 +24,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Containers whose manager gives them a boot id of their own share the kernel all the same, and with it the clock and the locks. */
+/**
+ * Containers whose manager gives them a boot id of their own still share the kernel, and with it the clock and the
+ * locks.
+ */
 @Tag("full")
 @Timeout(180)
 class SqliteMaskedBootTest {
@@ -43,7 +46,7 @@ class SqliteMaskedBootTest {
         return LeaseClient.open(runtime -> SqliteStore.open(file(), runtime));
     }
 
-    /** What LXC and systemd-nspawn do. */
+    /** Masks the boot id, as LXC and systemd-nspawn do. */
     private LeaseProcess masked() throws IOException, InterruptedException {
         Path boot = Files.writeString(scratch.resolve("boot_id"), "11111111-2222-3333-4444-555555555555\n");
         return LeaseProcess.openAmongOtherMounts(
@@ -62,7 +65,7 @@ class SqliteMaskedBootTest {
             assertThat(here.store.admin().describe(LockName.exactly("x")).join())
                     .isPresent();
             assertThat(here.store.admin().list("*", 10).join()).hasSize(1);
-            // A waiter is written into the row, and the holder finds its own hold all the same.
+            // A waiter is written into the row, and the holder still finds its own hold.
             assertThat(here.acquire(LeaseProcess.request("x", owner).waiting(1_000_000_000L)))
                     .isInstanceOf(AcquireReply.Queued.class);
             assertThat(there.tell("renew", "x")).isEqualTo("Renewed");
@@ -128,7 +131,7 @@ class SqliteMaskedBootTest {
         }
     }
 
-    /** Else `leasehold leaks` would call it gone. */
+    /** Otherwise `leasehold leaks` would report the client as gone. */
     @Test
     void whatItTellsOfItselfIsFound() throws Exception {
         LockOptions options = LockOptions.defaults().ttl(Duration.ofHours(1));
@@ -150,7 +153,7 @@ class SqliteMaskedBootTest {
                 statement.execute("UPDATE leasehold_client SET origin = 'boot:other'");
                 assertThat(here.admin().client(there.holderId())).isPresent();
                 try (Lease own = here.named("y").acquire()) {
-                    // Whoever tells of itself for the first time deletes what has expired.
+                    // A client's first record deletes the expired ones.
                     while (here.admin().client(here.holderId()).isEmpty()) {
                         assertThat(System.nanoTime() - startAtNanos).isLessThan(60_000_000_000L);
                     }

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is asked for of a file reaches it, however it is opened. */
+/** The options of a file take effect, however the file is opened. */
 @Tag("quick")
 @Timeout(60)
 class SqliteOptionsTest {
@@ -50,7 +50,7 @@ class SqliteOptionsTest {
         }
     }
 
-    /** Where each commit waits for the disk no bound of the tokens has to. */
+    /** If each commit waits for the disk, no bound of the tokens must. */
     @Test
     void eachCommitWaitsForTheDiskAlsoInAFileThatIsThere() throws Exception {
         for (String options : new String[] {"synchronous=full", "create=false&synchronous=full"}) {

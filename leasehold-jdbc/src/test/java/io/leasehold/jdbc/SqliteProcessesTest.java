@@ -34,7 +34,7 @@ class SqliteProcessesTest {
     @TempDir
     private Path directory;
 
-    /** Increments the number in a plain file so many times, each time under the lock. */
+    /** Increments the number in a plain file this many times, each time under the lock. */
     static final class Counter {
         private Counter() {}
 
@@ -88,7 +88,7 @@ class SqliteProcessesTest {
         assertThat(Files.readString(number)).isEqualTo(String.valueOf(JVMS * INCREMENTS));
     }
 
-    /** Acquires, renews and releases as fast as it can, for ever. */
+    /** Acquires, renews and releases as fast as possible, forever. */
     static final class Churner {
         private Churner() {}
 
@@ -128,7 +128,7 @@ class SqliteProcessesTest {
                 survivor.release("after-" + i, owner);
             }
         }
-        // With nobody left the file is opened, and its log replayed, by a newcomer.
+        // With no process left, a newcomer opens the file and replays its log.
         try (LeaseClient newcomer = LeaseClient.open(runtime -> SqliteStore.open(file, runtime))) {
             newcomer.granted("newcomer", newcomer.owner());
         }

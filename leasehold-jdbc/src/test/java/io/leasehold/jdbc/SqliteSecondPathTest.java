@@ -37,7 +37,7 @@ class SqliteSecondPathTest {
         LeaseProcess open() throws IOException, InterruptedException;
     }
 
-    /** What another process gets that asks by the other path for a lock that is held by the first. */
+    /** The reply to another process that requests, by the other path, a lock that the first process holds. */
     private String answer(Opener opener) throws IOException, InterruptedException {
         try (LeaseClient here = LeaseClient.open(runtime -> SqliteStore.open(file, runtime))) {
             assertThat(here.acquire(LeaseProcess.request("x", here.owner()))).isInstanceOf(AcquireReply.Granted.class);
@@ -70,7 +70,7 @@ class SqliteSecondPathTest {
                 .contains("refused UnsafeStoreException", second.toString(), "mounted as a single file", "directory");
     }
 
-    /** A name that mountinfo has to escape, and that is no text in every locale. */
+    /** A name that mountinfo must escape, and that is not text in every locale. */
     @Test
     void soIsOneWithAStrangeName() throws Exception {
         second = Files.createDirectory(directory.resolve("a b\\c")).resolve("locks.db");
@@ -104,7 +104,7 @@ class SqliteSecondPathTest {
         }
     }
 
-    /** As bindfs is often used; the JDK then names the file system below. */
+    /** A frequent use of bindfs; the JDK then reports the file system below. */
     @Test
     void bindfsOverAnotherMountIsRefused() throws Exception {
         Path mount = second.getParent();
@@ -117,7 +117,7 @@ class SqliteSecondPathTest {
                     "needs bindfs: apt install bindfs");
             assertThat(answer(() -> LeaseProcess.open(second))).contains("refused", "of type fuse");
         } finally {
-            // Both of them.
+            // Both mounts.
             LeaseProcess.run("umount", "-l", mount.toString());
             LeaseProcess.run("umount", "-l", mount.toString());
         }

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A JVM that gets a SIGTERM gives back what it holds, after its holders were told. */
+/** A JVM that receives a SIGTERM releases its locks after it has notified their holders. */
 @Tag("full")
 class SqliteShutdownTest {
 
@@ -27,7 +27,7 @@ class SqliteShutdownTest {
         return "sqlite:" + directory.resolve("locks.db");
     }
 
-    /** Holds a lock in a thread that works until it is told, and another one for good. */
+    /** Holds a lock in a thread that works until it is notified, and another one permanently. */
     static final class HolderMain {
         private HolderMain() {}
 
@@ -46,7 +46,7 @@ class SqliteShutdownTest {
             while (lease.isValid()) {
                 Thread.sleep(5);
             }
-            // What it is in the middle of takes a while.
+            // The current work takes a while.
             Thread.sleep(300);
             System.out.println("DONE");
             lease.close();

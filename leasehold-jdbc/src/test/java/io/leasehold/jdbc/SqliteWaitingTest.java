@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Waiting at an SQLite store: who is woken when, and whose turn it is. */
+/** Waiting at an SQLite store: wake-ups and turns. */
 @Tag("full")
 class SqliteWaitingTest {
 
@@ -36,7 +36,7 @@ class SqliteWaitingTest {
     @TempDir
     private Path directory;
 
-    /** Collects what a store pushes. */
+    /** Collects the signals of a store. */
     private static final class Ear implements StoreSignals {
         private final BlockingQueue<LockName> woken = new LinkedBlockingQueue<>();
         private final BlockingQueue<LossCause> lost = new LinkedBlockingQueue<>();
@@ -152,7 +152,7 @@ class SqliteWaitingTest {
             holder.granted("x", held);
             OwnerToken owner = waiter.owner();
             waiter.acquire(waiting("x", owner));
-            // The holder comes back at once, again and again; the waiter asks only when it is woken.
+            // The holder acquires again at once, repeatedly; the waiter retries only when it is woken.
             CompletableFuture<Void> done = new CompletableFuture<>();
             Thread greedy = new Thread(
                     () -> {
@@ -194,7 +194,7 @@ class SqliteWaitingTest {
         }
     }
 
-    /** The file is away for a moment, and the waiter's connection was just lost. */
+    /** The file is missing for a moment, and the waiter's connection was just lost. */
     @Test
     void aFileThatCannotBeOpenedOnceCostsTheWaiterNothing() throws Exception {
         try (LeaseClient holder = open();
@@ -210,7 +210,7 @@ class SqliteWaitingTest {
             assertThat(waiter.acquire("y", waiter.owner()))
                     .as("its connection leads elsewhere, and another cannot be opened")
                     .isInstanceOf(AcquireReply.Failed.class);
-            // Time for a look to fail; were it too short, nothing would be tested, and nothing fail.
+            // Time for a poll to fail; if it were too short, the test would pass without testing anything.
             LockSupport.parkNanos(500_000_000);
             Files.delete(file);
             Files.move(aside, file);
@@ -220,7 +220,7 @@ class SqliteWaitingTest {
         }
     }
 
-    /** Whichever reading of it: those of the worker between two tasks included. */
+    /** Any reading of it, including those of the worker between two tasks. */
     @Test
     void aClockThatCannotBeReadOnceCostsTheWaiterNothing() throws Exception {
         for (int reading = 0; reading < 6; reading++) {
@@ -240,7 +240,7 @@ class SqliteWaitingTest {
         }
     }
 
-    /** Fails once, on the thread that talks to the database. */
+    /** Fails once, on the thread that uses the database. */
     private static final class UnreadableClock {
         private final LockRuntime real = new SystemLockRuntime();
         private final CountDownLatch failed = new CountDownLatch(1);
@@ -292,7 +292,7 @@ class SqliteWaitingTest {
                 Thread.onSpinWait();
             }
             client.release("x", waiter);
-            // One look may have been under way; after it there is no other.
+            // One poll may have been in progress; after it there is no other.
             client.store.admin().describe(LockName.exactly("x")).join();
             CompletableFuture<Void> later = new CompletableFuture<>();
             counting.runtime.schedule(200_000_000, () -> later.complete(null));

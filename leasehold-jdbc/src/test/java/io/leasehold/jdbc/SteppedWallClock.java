@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The real world, but for a wall clock that an administrator sets. */
+/** The real world, except for a wall clock that an administrator sets. */
 final class SteppedWallClock implements LockRuntime {
 
     private final LockRuntime real = new SystemLockRuntime();

@@ -24,7 +24,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The time limit of each verb is that of its request, and no timer outlives the store. In virtual time, over a real database. */
+/**
+ * The time limit of each verb is that of its request, and no timer outlives the store. In virtual time, over a real
+ * database.
+ */
 @Tag("quick")
 @Timeout(60)
 class StoreLimitsTest {
@@ -53,7 +56,7 @@ class StoreLimitsTest {
         return AcquireRequest.exclusive(List.of(NAME), owner, "test", TTL, limitNanos);
     }
 
-    /** The next statement that locks a row takes a second. */
+    /** Makes the next statement that locks a row take a second. */
     private void isSlow() {
         hook.before("FOR UPDATE", () -> {
             CompletableFuture<Void> over = new CompletableFuture<>();
@@ -87,7 +90,7 @@ class StoreLimitsTest {
         assertThat(answer(store.release(release), 300)).isInstanceOf(ReleaseReply.Failed.class);
     }
 
-    /** Such questions have no limit of their own. */
+    /** Such requests have no limit of their own. */
     @Test
     void whatAnOperatorAsksIsAnsweredWithinTenSeconds() throws SQLException {
         hook.before("leasehold_lock WHERE name", () -> {
@@ -105,7 +108,7 @@ class StoreLimitsTest {
         runtime.runFor(Duration.ofSeconds(30));
     }
 
-    /** It comes again with the next rows that are made. */
+    /** Housekeeping comes again with the next rows that are created. */
     @Test
     void housekeepingThatAnotherTransactionIsInTheWayOfIsNotRepeated() throws SQLException {
         countLooksForOldRows();

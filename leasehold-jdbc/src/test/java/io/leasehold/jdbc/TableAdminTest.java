@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What administrators see of a table and do to it, and its close, in virtual time over a real database. */
+/** Administrative views and actions on a table, and its close, in virtual time over a real database. */
 @Tag("quick")
 @Timeout(60)
 class TableAdminTest {
@@ -126,13 +126,13 @@ class TableAdminTest {
         assertThat(get(client.store.admin().forceRelease(LockName.exactly("x"), null)))
                 .isFalse();
         hold("x");
-        // Whether the word to the holder could be left does not matter.
+        // Whether the note for the holder could be left does not matter.
         execute("DROP TABLE leasehold_client");
         assertThat(get(client.store.admin().forceRelease(LockName.exactly("x"), null)))
                 .isTrue();
     }
 
-    /** A database that says nothing must not hold up the exit of a process. */
+    /** A silent database must not delay the exit of a process. */
     @Test
     void theCloseWaitsForWhatIsUnderWayButNotForEver() {
         hook.before("FOR UPDATE", () -> {

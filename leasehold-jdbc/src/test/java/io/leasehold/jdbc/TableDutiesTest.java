@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a store does again and again beside its verbs, in virtual time over a real database whose statements fail when told to. */
+/** The periodic work of a store, in virtual time over a real database whose statements fail on demand. */
 @Tag("quick")
 @Timeout(120)
 class TableDutiesTest {
@@ -51,7 +51,7 @@ class TableDutiesTest {
     private final Heard heard = new Heard();
     private LeaseClient client;
 
-    /** What the engine would hear. */
+    /** The signals that the engine would receive. */
     private static final class Heard implements StoreSignals {
         private final List<String> signals = new ArrayList<>();
 
@@ -88,7 +88,7 @@ class TableDutiesTest {
         execute("SHUTDOWN");
     }
 
-    /** A connection that loses the answer to a commit, once, when told to. */
+    /** A connection that loses the reply to a commit, once, on demand. */
     private Connection losing(Connection real) {
         return (Connection) Proxy.newProxyInstance(
                 TableDutiesTest.class.getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, args) -> {
@@ -100,7 +100,7 @@ class TableDutiesTest {
                 });
     }
 
-    /** It may have been granted: who is told that it surely was not would ask for it again, and not end it. */
+    /** The acquire may have been granted: a caller that is told the opposite would repeat it, and not release it. */
     @Test
     void aCommitWhoseAnswerIsLostIsNotSaidToHaveHadNoEffect() throws Exception {
         for (int i = 0; i < 2; i++) {
@@ -139,7 +139,7 @@ class TableDutiesTest {
         }
     }
 
-    /** So often, from now on, the connection breaks with the next statement that has this in its text. */
+    /** Breaks the connection this many times from now on, at the next statement that contains this text. */
     private void breaks(String part, int times) {
         if (times > 0) {
             hook.before(part, () -> {
@@ -149,7 +149,7 @@ class TableDutiesTest {
         }
     }
 
-    /** A connection of a pool stays here as long as a hold may need it, whose release must not wait for others. */
+    /** The store keeps a pool's connection as long as a hold may need it: the release must not wait for others. */
     @Test
     void theConnectionIsKeptWhileAHoldMayLast() throws Exception {
         OwnerToken owner = client.owner();
@@ -174,7 +174,9 @@ class TableDutiesTest {
         assertThat(source.last().isClosed()).as("given back again").isTrue();
     }
 
-    /** One connection that is broken costs a request nothing; when the database is back the engine is told, once each time. */
+    /**
+     * One broken connection costs a request nothing; when the database is back, the engine is notified once each time.
+     */
     @Test
     void whenTheDatabaseIsBackTheEngineIsToldOnce() throws Exception {
         breaks("FOR UPDATE", 1);
@@ -207,7 +209,7 @@ class TableDutiesTest {
         assertThat(acquire("x", client.owner(), KEPT)).isInstanceOf(AcquireReply.Granted.class);
     }
 
-    /** A renewal that fails says so, and the next finds the hold as it is. */
+    /** A failed renewal reports that, and the next one finds the hold unchanged. */
     @Test
     void renewalsGoOnWhateverHasFailed() throws Exception {
         OwnerToken owner = client.owner();

@@ -18,14 +18,14 @@ import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Errors of a driver that are none of SQL, in the middle of a transaction. */
+/** Errors of a driver that are not SQL exceptions, in the middle of a transaction. */
 @Tag("quick")
 class UnexpectedErrorsTest {
 
     private final String url = "jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1";
     private final List<Connection> closed = new CopyOnWriteArrayList<>();
 
-    /** A pool that looks at nothing: what is closed is lent again as it is. */
+    /** A pool without checks: it lends a closed connection again. */
     private DataSource pool() {
         return (DataSource) Proxy.newProxyInstance(
                 getClass().getClassLoader(),

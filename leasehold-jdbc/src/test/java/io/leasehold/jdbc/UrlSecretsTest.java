@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Drivers repeat the URL that they were given, in the data about a connection and in errors; nothing here does. */
+/** Drivers repeat their URL in the metadata of a connection and in errors; Leasehold never does. */
 @Tag("quick")
 class UrlSecretsTest {
 
@@ -31,7 +31,7 @@ class UrlSecretsTest {
         return DriverManager.getConnection(database);
     }
 
-    /** A real connection whose driver says that it leads there. */
+    /** A real connection whose driver reports this URL. */
     private static Connection named(String url, Connection real) {
         return proxy(
                 Connection.class,
@@ -95,7 +95,7 @@ class UrlSecretsTest {
         }
     }
 
-    /** As pools do: the URL stands in what the error was caused by. */
+    /** As pools do: the cause of the error contains the URL. */
     private static SQLException quoting() {
         SQLException e = new SQLException("pool is exhausted", "08001", 90020);
         e.initCause(new SQLException("cannot connect to JDBC:mysql://joe:pssst@db/app"));

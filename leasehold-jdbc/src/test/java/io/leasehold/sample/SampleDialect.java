@@ -9,7 +9,7 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Set;
 
-/** A dialect as another project would write it, by public types alone; its database is an H2 under another name. */
+/** A dialect as another project would write it, with public types only; its database is an H2 under another name. */
 public final class SampleDialect implements DialectProvider {
 
     private static final List<String> TABLES = List.of(

@@ -11,7 +11,7 @@ import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The contract over a dialect that comes from outside, found by its URL, or given over a data source. */
+/** The contract over an external dialect, found by its URL, or passed with a data source. */
 @Tag("full")
 class SampleDialectTckTest implements DialectTck {
 

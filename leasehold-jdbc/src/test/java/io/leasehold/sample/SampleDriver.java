@@ -9,7 +9,7 @@ import java.util.Properties;
 import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
-/** Leads from {@code jdbc:sample:} to H2. */
+/** Maps {@code jdbc:sample:} to H2. */
 public final class SampleDriver implements Driver {
 
     private static final String PREFIX = "jdbc:sample:";

@@ -20,8 +20,8 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.Pool;
 
 /**
- * Connections as a client of the user makes them for its pools, beside those pools: with the same credentials, TLS and time limits, and
- * whether a pool has anything left or not.
+ * Makes connections as the user's client makes them for its pools, but outside those pools: with the same credentials,
+ * TLS settings and time limits, even if a pool is exhausted.
  */
 final class ClientSettings implements JedisDriver.Ways {
 
@@ -31,7 +31,7 @@ final class ClientSettings implements JedisDriver.Ways {
     private final Function<String, Pool<Connection>> pools;
     private final boolean ofCluster;
 
-    /** By the address of a server. */
+    /** Creates settings that find the pool by the address of a server. */
     private ClientSettings(Function<String, Pool<Connection>> pools, boolean ofCluster) {
         this.pools = pools;
         this.ofCluster = ofCluster;
@@ -41,7 +41,7 @@ final class ClientSettings implements JedisDriver.Ways {
         return new ClientSettings(address -> client.getPool(), false);
     }
 
-    /** Jedis has one pool at a time, to whom it takes for the master. */
+    /** Uses the one pool that Jedis has at a time, to the server that Jedis takes for the master. */
     static ClientSettings of(RedisSentinelClient client) {
         return new ClientSettings(
                 address -> {
@@ -88,14 +88,17 @@ final class ClientSettings implements JedisDriver.Ways {
                 forMasters(made);
             }
         } catch (RuntimeException | Error e) {
-            // Also where the client has a socket factory of its own, of which Jedis cannot say where it leads.
+            // Also if the client has a socket factory of its own: Jedis cannot tell where that leads.
             JedisWire.disconnect(made);
             throw e;
         }
         return made;
     }
 
-    /** A client that reads from replicas makes all connections so, and a master that was demoted would answer in place of a redirect. */
+    /**
+     * Makes the connection read from masters only. A client that reads from replicas makes all its connections for
+     * replicas, and there a demoted master would answer instead of redirecting.
+     */
     private static void forMasters(Connection made) {
         try {
             made.executeCommand(READWRITE);
@@ -104,7 +107,7 @@ final class ClientSettings implements JedisDriver.Ways {
         }
     }
 
-    /** Where the one server of a client is, which tells only once it has connected. */
+    /** The address of the client's only server, which the client reveals only once it has connected. */
     static HostAndPort address(RedisClient client) {
         Connection made = connect(client.getPool());
         try {

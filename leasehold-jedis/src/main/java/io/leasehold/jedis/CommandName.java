@@ -3,8 +3,8 @@ package io.leasehold.jedis;
 import java.nio.charset.StandardCharsets;
 import redis.clients.jedis.commands.ProtocolCommand;
 
-/** A command by its name, whether Jedis knows it or not. */
-@SuppressWarnings("ArrayRecordComponent") // compared by none
+/** A command by its name, whether or not Jedis knows it. */
+@SuppressWarnings("ArrayRecordComponent") // never compared
 record CommandName(String word, byte[] bytes) implements ProtocolCommand {
 
     CommandName(String word) {

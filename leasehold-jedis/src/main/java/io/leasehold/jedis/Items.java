@@ -6,12 +6,15 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.util.KeyValue;
 
-/** The items of an answer, in RESP2 or RESP3: texts, numbers, lists and nulls. Pure. */
+/** The items of a reply, in RESP2 or RESP3: texts, numbers, lists and nulls. Pure. */
 final class Items {
 
     private Items() {}
 
-    /** Of an answer as a whole; one that is no array has one item, and a map has its keys and values in turn. */
+    /**
+     * Returns the items of a whole reply. A reply that is not an array has one item; a map has its keys and values in
+     * turn.
+     */
     static List<Object> of(@Nullable Object answer) {
         List<@Nullable Object> items = new ArrayList<>();
         if (answer instanceof List<?> several) {
@@ -31,7 +34,7 @@ final class Items {
         } else if (item instanceof List<?> nested) {
             items.add(of(nested));
         } else if (item instanceof Throwable error) {
-            // What a script passes on, as the item of a list.
+            // A script can return an error as an item of a list.
             items.add(String.valueOf(error.getMessage()));
         } else {
             items.add(item);

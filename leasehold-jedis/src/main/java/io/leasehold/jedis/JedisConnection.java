@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 
-/** A connection of Jedis for commands. Each leaves alone. */
+/** A Jedis connection for commands. Each command is sent alone. */
 final class JedisConnection implements RedisConnection, JedisWire.Reader {
 
     private static final Logger LOG = LoggerFactory.getLogger(JedisConnection.class);
@@ -25,7 +25,7 @@ final class JedisConnection implements RedisConnection, JedisWire.Reader {
 
     private final JedisWire wire;
     private final JedisThreads threads;
-    /** In the order in which they left. */
+    /** In the order of sending. */
     private final Queue<Request> unanswered = new ConcurrentLinkedQueue<>();
 
     JedisConnection(Connection connection, JedisThreads threads) {
@@ -34,7 +34,7 @@ final class JedisConnection implements RedisConnection, JedisWire.Reader {
         wire.start(threads);
     }
 
-    /** A command on its way, after an {@code ASKING}, whose own answer says nothing, if it has to be. */
+    /** A command in flight. If required, an {@code ASKING} precedes it, whose own reply is ignored. */
     private final class Request implements JedisWire.Outbound {
         private final boolean asking;
         private final CommandArguments command;
@@ -71,7 +71,7 @@ final class JedisConnection implements RedisConnection, JedisWire.Reader {
             try {
                 then.accept(reply, error);
             } catch (RuntimeException | Error e) {
-                // Others are still to be told.
+                // Others must still be notified.
                 LOG.error("an answer could not be taken in", e);
             }
         }
@@ -104,7 +104,7 @@ final class JedisConnection implements RedisConnection, JedisWire.Reader {
         return command;
     }
 
-    /** Its exceptions are ours already. */
+    /** Its exceptions are Leasehold's already. */
     @Override
     public @Nullable Throwable plain(@Nullable Throwable thrown) {
         return thrown;

@@ -17,7 +17,10 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisDataException;
 
-/** Jedis, set up so that it sends everything at most once: of it only the connections are used, and neither pools nor executors. */
+/**
+ * Jedis, configured to send everything at most once: only its connections are used, and neither its pools nor its
+ * executors.
+ */
 final class JedisDriver implements Driver {
 
     private final Ways ways;
@@ -26,13 +29,13 @@ final class JedisDriver implements Driver {
     private volatile boolean closing;
     private volatile @Nullable CredentialsDesk credentials;
 
-    /** How a connection that is logged in is made. */
+    /** Makes connections that are logged in. */
     interface Ways {
         /**
-         * Blocks until there is one.
+         * Blocks until there is a connection.
          *
-         * @param login in place of what the server's own settings name, unless null
-         * @throws RuntimeException if there is none
+         * @param login used instead of the login in the server's own settings, unless null
+         * @throws RuntimeException if no connection could be made
          */
         Connection connect(RedisUri server, @Nullable Credentials login);
     }
@@ -65,7 +68,7 @@ final class JedisDriver implements Driver {
         });
     }
 
-    /** Until it ends; a close that has come meanwhile ends it too. */
+    /** Keeps the connection until it ends; a close in the meantime ends it, too. */
     private void keep(Runnable end, Consumer<Runnable> onEnd) {
         ends.add(end);
         onEnd.accept(() -> ends.remove(end));
@@ -93,7 +96,7 @@ final class JedisDriver implements Driver {
                     } catch (RuntimeException e) {
                         made.completeExceptionally(meaning(e));
                     } catch (Error e) {
-                        // As where the system has no more threads: who waits is told.
+                        // For example if the system has no more threads: the waiting caller is notified.
                         made.completeExceptionally(e);
                     }
                 },
@@ -114,8 +117,8 @@ final class JedisDriver implements Driver {
     }
 
     /**
-     * The refusal of a login may stand below other exceptions. The deepest has the server's own words: by them it is seen whether the
-     * chain repeats a password, as the arguments of a command that the server does not know.
+     * The refusal of a login may be the cause of other exceptions. The deepest one has the server's own message. It
+     * shows whether the chain repeats a password, as an argument of a command that the server does not know.
      */
     static Throwable meaning(RuntimeException thrown) {
         Throwable refusal = null;

@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 
-/** A connection of Jedis for subscriptions. */
+/** A Jedis connection for subscriptions. */
 final class JedisPushes implements PushConnection, JedisWire.Reader {
 
     private static final Logger LOG = LoggerFactory.getLogger(JedisPushes.class);
@@ -24,7 +24,7 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
 
     private final JedisWire wire;
     private final JedisThreads threads;
-    /** The commands that the server has neither confirmed nor refused yet, in the order in which they left. */
+    /** The commands that the server has neither confirmed nor refused yet, in the order of sending. */
     private final Queue<PendingCommand> unconfirmed = new ConcurrentLinkedQueue<>();
 
     private volatile Listener listener = message -> {};
@@ -47,9 +47,9 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
         private final CompletableFuture<Void> done = new CompletableFuture<>();
 
         /**
-         * A command that has not left.
+         * Creates a command that has not been sent.
          *
-         * @param left the channel whose subscription it ends, if it ends one
+         * @param left the channel whose subscription the command ends, if any
          */
         PendingCommand(CommandArguments command, @Nullable String left) {
             this.command = command;
@@ -93,7 +93,10 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
         return confirmed(new CommandArguments(PING));
     }
 
-    /** Ends each subscription by itself: a server confirms each, and ends subscriptions unasked in the same words. */
+    /**
+     * Ends each subscription separately: a server confirms each, and uses the same reply when it ends a subscription
+     * unasked.
+     */
     @Override
     public void unsubscribeSharded(List<String> channels) {
         for (String channel : channels) {
@@ -117,7 +120,10 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
         }
     }
 
-    /** A subscription has ended, as it was told to, or unasked: then another command may be the first, and still be unconfirmed. */
+    /**
+     * Processes the end of a subscription, requested or unasked. If it was unasked, the first command in the queue may
+     * be another one, and is still unconfirmed.
+     */
     private void left(String channel) {
         PendingCommand first = unconfirmed.peek();
         if (first != null && channel.equals(first.left)) {

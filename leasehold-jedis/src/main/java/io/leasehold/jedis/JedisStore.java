@@ -23,20 +23,20 @@ import redis.clients.jedis.UnifiedJedis;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Locks in one Redis or Valkey deployment, over Jedis 8: for those who have no Lettuce. The same keys, scripts and guarantees as
- * {@code RedisStore}; clients of both exclude each other. Immutable.
+ * Keeps locks in one Redis or Valkey deployment over Jedis 8, for applications without Lettuce. The keys, scripts and
+ * guarantees are those of {@code RedisStore}; clients of both exclude each other. Immutable.
  *
  * <pre>{@code
  * JedisStore redis = JedisStore.at("redis://localhost:6379");
  * LockClient locks = Leasehold.builder().store(redis::open).connect();
  * }</pre>
  *
- * <p>A {@link RedisClient}, {@link RedisClusterClient} or {@link RedisSentinelClient} that is brought along lends its settings, and
- * nothing else: connections are made as it makes its own, outside of its pools, and closed here. They do not reconnect by themselves and
- * send nothing twice, whatever {@code maxAttempts} of the client says. It is never closed here, and has to live longer than the lock
- * client.
+ * <p>A {@link RedisClient}, {@link RedisClusterClient} or {@link RedisSentinelClient} of the caller only lends its
+ * settings. The store makes connections as that client makes its own, but outside its pools, and closes them. They do
+ * not reconnect by themselves and send nothing twice, whatever the client's {@code maxAttempts}. The store never closes
+ * the caller's client, which has to live longer than the lock client.
  *
- * <p><b>Threads.</b> Two for each connection, and at most 32 that connect; callers never wait for a socket.
+ * <p><b>Threads.</b> Each connection has two; at most 32 more open connections. Callers never wait for a socket.
  */
 public final class JedisStore {
 
@@ -49,10 +49,11 @@ public final class JedisStore {
     }
 
     /**
-     * The deployment of a {@code redis://}, {@code redis-replicated://}, {@code redis-sentinel://} or {@code redis-cluster://} URI.
+     * Uses the deployment of a {@code redis://}, {@code redis-replicated://}, {@code redis-sentinel://} or {@code
+     * redis-cluster://} URI.
      *
-     * @throws IllegalArgumentException if the URI is malformed, or has {@code waitReplicas} or {@code toldAtOnce}, which need Lettuce;
-     *     secrets are not repeated
+     * @throws IllegalArgumentException if the URI is malformed, or has {@code waitReplicas} or {@code toldAtOnce},
+     *     which need Lettuce; secrets are not repeated
      */
     public static JedisStore at(String uri) {
         Deployment named = Deployment.parse(StoreUri.parse(uri));
@@ -71,9 +72,9 @@ public final class JedisStore {
     }
 
     /**
-     * The server of a client.
+     * Uses the server of a client.
      *
-     * @throws IllegalArgumentException if the client has a client-side cache, whose pushes stand between answers
+     * @throws IllegalArgumentException if the client has a client-side cache, whose pushes come between replies
      */
     public static JedisStore over(RedisClient client) {
         refuseCache(client);
@@ -82,8 +83,8 @@ public final class JedisStore {
     }
 
     /**
-     * The Cluster of a client. Leasehold itself follows {@code MOVED} and {@code ASK}, and only ever to masters; the client is asked for
-     * the connections alone.
+     * Uses the Cluster of a client. Leasehold itself follows {@code MOVED} and {@code ASK}, and only to masters; the
+     * client only supplies the settings of connections.
      *
      * @throws IllegalArgumentException as {@link #over(RedisClient)}
      */
@@ -96,9 +97,10 @@ public final class JedisStore {
     }
 
     /**
-     * The master that a client hears of from its Sentinels. Leasehold follows it, once it answers as a master.
+     * Uses the master that the client's Sentinels announce to it. Leasehold follows a new master once it answers as a
+     * master.
      *
-     * <p>A {@code redis-sentinel://} URI goes further: it asks all Sentinels, and takes the latest of their answers.
+     * <p>A {@code redis-sentinel://} URI does more: it asks all Sentinels, and uses the newest of their answers.
      *
      * @throws IllegalArgumentException as {@link #over(RedisClient)}
      */
@@ -110,7 +112,7 @@ public final class JedisStore {
     private static void refuseCache(UnifiedJedis client) {
         if (Objects.requireNonNull(client, "client").getCache() != null) {
             throw new IllegalArgumentException(
-                    "the Jedis client has a client-side cache, whose pushes stand between answers: bring one without");
+                    "the Jedis client has a client-side cache, whose pushes come between replies: pass one without");
         }
     }
 
@@ -137,10 +139,10 @@ public final class JedisStore {
     }
 
     /**
-     * Where the locks are: a template in which {@code *} stands for the name, {@code lock:{*}} unless set, down to {@code *}, the name
-     * itself. All clients of a lock must agree.
+     * Sets the keys of the locks: a template in which {@code *} stands for the name. The default is {@code lock:{*}};
+     * the shortest is {@code *}, the name itself. All clients of a lock must agree.
      *
-     * @throws IllegalArgumentException if it is no template; the message says why
+     * @throws IllegalArgumentException if the template is invalid; the message says why
      */
     public JedisStore keys(String template) {
         KeyLayout layout = KeyLayout.of(template);
@@ -148,11 +150,11 @@ public final class JedisStore {
     }
 
     /**
-     * With credentials that the provider is asked for at every connection, so that they may change while leases are held. For a store URI
-     * without a password; a client of one's own has a credentials provider of its own.
+     * Sets a provider that supplies the credentials of every connection, so that they may change while leases are held.
+     * Only for a store URI without a password: the caller's own client has a credentials provider of its own.
      *
-     * @throws IllegalArgumentException if the store URI names a password itself
-     * @throws IllegalStateException if a client was brought along
+     * @throws IllegalArgumentException if the store URI has a password
+     * @throws IllegalStateException if the store uses a client of the caller
      */
     public JedisStore credentials(CredentialsProvider provider) {
         Objects.requireNonNull(provider, "provider");
@@ -164,9 +166,9 @@ public final class JedisStore {
     }
 
     /**
-     * Opens the store, and makes sure that the server answers. Blocks.
+     * Opens the store, and verifies that the server answers. Blocks.
      *
-     * @throws io.leasehold.LockStoreException if it cannot be reached, refuses, or is none that keeps locks
+     * @throws io.leasehold.LockStoreException if the server cannot be reached, refuses, or cannot keep locks
      */
     public LockStore open(LockRuntime runtime) {
         return new SingleNodeStore(openNode(runtime), runtime);

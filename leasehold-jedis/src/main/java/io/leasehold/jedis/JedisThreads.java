@@ -11,8 +11,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The threads of one store over Jedis, whose calls block: two for each connection, which end with it, and at most {@value
- * #MAX_CONNECTING} for connections that are being made; one more is refused, and waits for nothing. Safe for all threads.
+ * The threads of one store over Jedis, whose calls block. Each connection has two threads, which end with it. At most
+ * {@value #MAX_CONNECTING} more threads make connections; a further connection is refused at once. Safe for all
+ * threads.
  */
 final class JedisThreads {
 
@@ -43,7 +44,7 @@ final class JedisThreads {
         return thread;
     }
 
-    /** A thread of its own for a connection. */
+    /** Starts a separate thread for a connection. */
     void start(String verb, Runnable work) {
         Thread thread = named(verb, () -> {
             try {
@@ -65,9 +66,10 @@ final class JedisThreads {
     }
 
     /**
-     * Runs what connects; never throws.
+     * Runs a task that connects; never throws.
      *
-     * @param refused fails at once if too much connects already, after the close, or without a thread for it
+     * @param refused fails at once if too many connections are being made, after the close, or if no thread can be
+     *     started
      */
     void connect(Runnable work, CompletableFuture<?> refused) {
         try {
@@ -76,15 +78,18 @@ final class JedisThreads {
             refused.completeExceptionally(new IllegalStateException(
                     connecting.isShutdown()
                             ? "the store is closed"
-                            : MAX_CONNECTING + " connections are being made already, and none of them gets on",
+                            : MAX_CONNECTING + " connections are being made already, and none of them makes progress",
                     e));
         } catch (Error e) {
-            // As where the system has no more threads.
+            // For example if the system has no more threads.
             refused.completeExceptionally(e);
         }
     }
 
-    /** Waits for the ends of those that were told to end, also on a thread that is interrupted, which it stays. */
+    /**
+     * Waits until the connections that were told to end have ended. An interrupt does not end the wait; the thread
+     * stays interrupted.
+     */
     void close() {
         connecting.shutdown();
         boolean interrupted = false;

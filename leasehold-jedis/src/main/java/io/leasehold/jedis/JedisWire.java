@@ -15,12 +15,12 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /**
- * One connection of Jedis for one life of it, with two threads: one writes what is asked, in the order in which it was asked, the other
- * reads what comes. Nobody else waits for the server.
+ * One Jedis connection during its life, with two threads: one writes the requests in their order, the other reads the
+ * replies. No other thread waits for the server.
  *
- * <p>Answers belong to requests by their order, so one that is late is still the answer to its own request and to no other. It is told
- * of on the reading thread, and so is the end. What has not been written by then was never sent; of the rest nothing is known.
- * State is guarded by {@code this}.
+ * <p>Replies belong to requests by their order, so a late reply still belongs to its own request. The reading thread
+ * reports replies, and the end. A request that has not been written by then was never sent; the outcome of the others
+ * is unknown. State is guarded by {@code this}.
  */
 final class JedisWire {
 
@@ -31,9 +31,9 @@ final class JedisWire {
     private final Deque<Outbound> unwritten = new ArrayDeque<>();
     private final List<Runnable> listeners = new ArrayList<>();
     private boolean writing;
-    /** No more is taken on, and the socket is closed or about to be. */
+    /** Accepts no more requests; the socket is closed, or about to be. */
     private boolean ending;
-    /** The requests in flight have been told of the end. */
+    /** The requests in flight have been notified of the end. */
     private boolean ended;
 
     /** Commands that are sent together. */
@@ -41,40 +41,40 @@ final class JedisWire {
         /** The commands. */
         List<CommandArguments> commands();
 
-        /** The next thing that is done is to write it; what is answered from now on may belong to it. */
+        /** Called directly before the commands are written; replies from now on may belong to them. */
         void leaves();
 
-        /** It was never sent. */
+        /** Called if the commands were never sent. */
         void staysUnsent(NotSentException why);
     }
 
-    /** The owner of a connection, who hears on the reading thread. */
+    /** The owner of a connection, called on the reading thread. */
     interface Reader {
-        /** The server has answered, or pushed, this. */
+        /** Called with a reply or a push of the server. */
         void came(@Nullable Object item);
 
-        /** The server has answered with an error. */
+        /** Called if the server has replied with an error. */
         void refused(ServerRefusal refusal);
 
-        /** Nothing comes any more; what was written and is not answered is lost. */
+        /** Called when nothing will arrive any more: requests that were written and not answered are lost. */
         void ended(@Nullable RuntimeException why);
     }
 
-    /** Over a connection that is logged in, and has no other use from now on. */
+    /** Uses a connection that is logged in, and has no other use from now on. */
     JedisWire(Connection connection, Reader reader) {
         this.connection = connection;
         this.reader = reader;
     }
 
-    /** Begins to write and to read. */
+    /** Starts writing and reading. */
     void start(JedisThreads threads) {
-        // Silence is judged by those who wait, and not by the socket.
+        // The waiting callers judge silence, not the socket.
         connection.setSoTimeout(0);
         threads.start("reads", this::read);
         threads.start("writes", this::write);
     }
 
-    /** Sends commands, or tells that they stay unsent. */
+    /** Sends commands, or reports that they stay unsent. */
     void send(Outbound outbound) {
         synchronized (this) {
             if (!ending) {
@@ -96,7 +96,7 @@ final class JedisWire {
         }
     }
 
-    /** Tells of the end, on the reading thread; at once if it has come. */
+    /** Calls the listener at the end, on the reading thread; at once if the connection has ended. */
     void onEnd(Runnable listener) {
         synchronized (this) {
             if (!ended) {
@@ -107,7 +107,7 @@ final class JedisWire {
         listener.run();
     }
 
-    /** Ends it; also where the writing thread stands still, since the server takes nothing. */
+    /** Ends the connection, even if the writing thread is blocked because the server reads nothing. */
     void close(JedisThreads threads) {
         boolean stuck;
         synchronized (this) {
@@ -119,13 +119,12 @@ final class JedisWire {
             notifyAll();
         }
         if (stuck) {
-            // Closing a TLS socket may wait for the write that is under way, so it is nothing for the thread that asks
-            // for it.
+            // Closing a TLS socket may wait for the write in progress, so the calling thread does not do it.
             try {
                 threads.start("ends", this::disconnect);
             } catch (Error e) {
                 // The system has no more threads.
-                LOG.debug("a connection is ended by the caller that asked for it", e);
+                LOG.debug("a connection is closed by the calling thread", e);
                 disconnect();
             }
         }
@@ -152,7 +151,7 @@ final class JedisWire {
                     next.commands().forEach(connection::sendCommand);
                     buffered = true;
                 } else {
-                    // It writes out what is buffered, and reads nothing.
+                    // This flushes the buffer, and reads nothing.
                     connection.getMany(0);
                     buffered = false;
                 }
@@ -164,20 +163,20 @@ final class JedisWire {
                 ending = true;
                 writing = false;
             }
-            // Again, should it have been ended in the middle of a write: Jedis connects anew to send over a socket that
-            // is closed. What was sent like that was sent once, and counts as lost.
+            // Closed again, in case it was ended in the middle of a write: Jedis connects anew in order to send over a
+            // closed socket. A command sent that way was sent once, and counts as lost.
             disconnect();
         }
     }
 
-    /** Waits for something to send, or to write out; false at the end. */
+    /** Waits for something to send or to flush; returns false at the end. */
     private synchronized boolean awaitWork(boolean buffered) {
         writing = false;
         while (unwritten.isEmpty() && !buffered && !ending) {
             try {
                 wait();
             } catch (InterruptedException e) {
-                // Nobody has a reason to; the thread ends with its connection.
+                // No code interrupts this thread; it ends with its connection.
                 ending = true;
             }
         }
@@ -220,8 +219,9 @@ final class JedisWire {
     }
 
     /**
-     * Where a write has failed, Jedis marks the connection as broken, and then looks for an error of the server in what is read, on the
-     * writing thread. What is read from then on may lack a part, and would be taken for the answer to another request.
+     * After a failed write, Jedis marks the connection as broken, and then reads on the writing thread, to find an
+     * error of the server. Anything that is read from then on may be incomplete, and would be taken for the reply to
+     * another request.
      */
     private void refuseIfBroken() {
         if (connection.isBroken()) {
@@ -248,7 +248,7 @@ final class JedisWire {
         told.forEach(JedisWire::safely);
     }
 
-    /** One listener that fails keeps nobody else from hearing. */
+    /** Calls a listener; its failure does not keep the others from being notified. */
     private static void safely(Runnable telling) {
         try {
             telling.run();

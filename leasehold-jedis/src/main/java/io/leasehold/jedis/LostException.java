@@ -2,12 +2,12 @@ package io.leasehold.jedis;
 
 import org.jspecify.annotations.Nullable;
 
-/** A connection ended after a request had left, and before it was answered. */
+/** Thrown if a connection ended after a request had been sent, and before its reply. */
 final class LostException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
 
-    /** Where it was noticed tells nothing, so there is no trace. */
+    /** Has no stack trace: the place where the end was noticed says nothing. */
     LostException(@Nullable RuntimeException why) {
         super("the connection ended" + (why == null ? "" : ": " + why.getMessage()), why, false, false);
     }

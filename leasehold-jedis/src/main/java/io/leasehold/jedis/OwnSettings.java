@@ -20,18 +20,20 @@ import redis.clients.jedis.SslOptions;
 import redis.clients.jedis.SslVerifyMode;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
-/** Connections to the servers of a store URI: RESP2, since its handshake needs no rights and every proxy speaks it. */
+/**
+ * Connects to the servers of a store URI with RESP2, since its handshake needs no rights and every proxy supports it.
+ */
 final class OwnSettings implements JedisDriver.Ways {
 
     private static final int HANDSHAKE_MILLIS = 2_000;
     private static final String STORE_TYPE = "PKCS12";
-    /** Of certificates in memory, which are no secret. */
+    /** The password of certificates in memory, which are no secret. */
     private static final String STORE_PASSWORD = "certificates";
 
     @Override
     public Connection connect(RedisUri server, @Nullable Credentials login) {
         DefaultJedisClientConfig.Builder config = DefaultJedisClientConfig.builder()
-                // Without HELLO: RESP2 is what a server speaks that is asked for nothing else.
+                // Without HELLO: a server speaks RESP2 unless a client requests another protocol.
                 .serverDefaultProtocol()
                 .connectionTimeoutMillis(HANDSHAKE_MILLIS)
                 .socketTimeoutMillis(HANDSHAKE_MILLIS)
@@ -47,7 +49,7 @@ final class OwnSettings implements JedisDriver.Ways {
         return new Connection(new HostAndPort(server.host(), server.port()), config.build());
     }
 
-    /** Trusts what these certificates vouch for, or those of the platform; and in any case only for the host that was meant. */
+    /** Trusts these certificates, or those of the platform; always verifies the host name. */
     private static SslOptions tls(@Nullable String file) {
         SslOptions.Builder options = SslOptions.builder().sslVerifyMode(SslVerifyMode.FULL);
         if (file == null) {
@@ -59,7 +61,7 @@ final class OwnSettings implements JedisDriver.Ways {
                 .build();
     }
 
-    /** The certificates of a PEM file in the form that Jedis reads. */
+    /** The certificates of a PEM file, in the form that Jedis reads. */
     private static byte[] store(String file) {
         try (InputStream in = new FileInputStream(file);
                 ByteArrayOutputStream out = new ByteArrayOutputStream()) {

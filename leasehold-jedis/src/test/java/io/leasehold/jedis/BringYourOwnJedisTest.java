@@ -26,7 +26,7 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisProtocol;
 
-/** A client that the user brings along lends its settings, and is left as it was. */
+/** A client of the user lends its settings, and stays as it was. */
 @Tag("quick")
 final class BringYourOwnJedisTest {
 
@@ -74,12 +74,12 @@ final class BringYourOwnJedisTest {
                 assertThat(theirs.ping()).isTrue();
             }
             assertThat(client.ping()).isEqualTo("PONG");
-            // What was made for the locks is gone.
+            // The connections that were made for the locks are closed.
             Servers.until("closed", () -> connections() <= before);
         }
     }
 
-    /** As after a switch of the master to another server of the same host. */
+    /** For example after the master has moved to another server of the same host. */
     @Test
     void aConnectionThatLeadsElsewhereIsRefusedAndEnded() {
         try (RedisClient client = RedisClient.builder()
@@ -89,7 +89,7 @@ final class BringYourOwnJedisTest {
                         .build())
                 .build()) {
             ClientSettings settings = ClientSettings.of(client);
-            // The client may keep a connection of its own, which it ends after a minute.
+            // The client may keep a connection of its own, which it closes after a minute.
             long ofTheClient = connectionsNamed("elsewhere");
             for (String elsewhere : new String[] {"127.0.0.1:" + (server.port() + 1), "127.0.0.2:" + server.port()}) {
                 RedisUri there = RedisUri.parse(StoreUri.parse("redis://" + elsewhere));
@@ -123,7 +123,7 @@ final class BringYourOwnJedisTest {
         }
     }
 
-    /** With their credentials, in the newer protocol. */
+    /** With the client's credentials, over RESP3. */
     @Test
     void itsCredentialsAndItsProtocolAreUsed() throws Exception {
         DefaultJedisClientConfig settings = DefaultJedisClientConfig.builder()
@@ -169,14 +169,14 @@ final class BringYourOwnJedisTest {
                 .hasMessageContaining("WRONGPASS");
     }
 
-    /** Jedis repeats commands by its own policy; none of ours goes that way. */
+    /** Jedis repeats commands by its own policy; no command of Leasehold is sent that way. */
     @Test
     void whatWasCarriedOutIsToldSoWhenItsReplyIsLost() throws Exception {
         try (TcpProxy proxy = TcpProxy.to(server.port());
                 RedisClient client = RedisClient.create(new HostAndPort("127.0.0.1", proxy.port()));
                 LockClient locks = over(JedisStore.over(client))) {
             for (int i = 0; i < 10; i++) {
-                // Of an acquire: it is undone, or asked for again under its own token.
+                // The reply to an acquire: the acquire is undone, or repeated under its own token.
                 ScheduledLoss loss = proxy.loseNextReplyTo(request -> request.contains("EVAL"));
                 Lease lease = locks.named("order:" + i).acquire();
                 loss.await(Servers.PATIENCE);
@@ -191,7 +191,7 @@ final class BringYourOwnJedisTest {
         }
     }
 
-    /** Each answer is that of its own request, however late. */
+    /** Each reply belongs to its own request, however late. */
     @Test
     void anAnswerThatIsLateIsTakenForNoOther() throws Exception {
         try (TcpProxy proxy = TcpProxy.to(server.port());

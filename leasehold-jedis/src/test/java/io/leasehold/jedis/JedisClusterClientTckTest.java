@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Tag;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisClusterClient;
 
-/** The same Cluster passes the TCK over a client that the user brings along. */
+/** The same Cluster passes the TCK over a client of the user. */
 @Tag("full")
 final class JedisClusterClientTckTest extends JedisClusterTckTest {
 

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
-/** A Cluster passes the TCK over Jedis, and its replicas are asked nothing about locks. */
+/** A Cluster passes the TCK over Jedis; its replicas receive no request about locks. */
 @Tag("full")
 class JedisClusterTckTest implements BackendTck, LockNodeTck, HandOverTck {
 
@@ -38,7 +38,7 @@ class JedisClusterTckTest implements BackendTck, LockNodeTck, HandOverTck {
         }
     };
 
-    /** How the Cluster is connected to. */
+    /** The settings with which the Cluster is connected. */
     JedisStore store() {
         return JedisStore.at(group.uri());
     }

@@ -19,7 +19,10 @@ import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 
-/** What is written for a command, whose answer an answer is, and what the end of a connection tells to whom. */
+/**
+ * Tests what is written for a command, which request a reply belongs to, and which listeners are notified when a
+ * connection ends.
+ */
 @Tag("quick")
 @Timeout(120)
 final class JedisConnectionTest {
@@ -60,7 +63,7 @@ final class JedisConnectionTest {
         return answer;
     }
 
-    /** Silence is judged by those who wait: a lock that nobody else wants is silent for long. */
+    /** The waiting callers judge silence: a lock without competitors is silent for long. */
     @Test
     void theSocketHasNoTimeLimitOfItsOwn() {
         assertThat(wire.timeouts).containsExactly(0);
@@ -94,7 +97,7 @@ final class JedisConnectionTest {
         assertThat(answer(byText)).isEqualTo(List.of(8L));
     }
 
-    /** A server that has a slot only in part answers the permission and the command, each by itself. */
+    /** A server that has only a part of a slot answers the ASKING and the command separately. */
     @Test
     void thePermissionIsWrittenBeforeItsCommandAndItsAnswerIsNobodys() throws Exception {
         CompletableFuture<List<Object>> asking = run(false, true);
@@ -122,7 +125,7 @@ final class JedisConnectionTest {
         assertThat(connection.isOpen()).isTrue();
     }
 
-    /** As an error on the way in: nobody waits for it, and it ends nothing. */
+    /** For example an error on the way in: no caller waits for it, and it ends nothing. */
     @Test
     void whatNobodyAskedForIsPassedOver() throws Exception {
         wire.comes("unasked");
@@ -157,7 +160,7 @@ final class JedisConnectionTest {
         assertThat(late.getCount()).as("told at once").isZero();
     }
 
-    /** The one that is told first may have the other thread's work in its hands. */
+    /** The listener that is notified first may hold up the work of the other thread. */
     @Test
     void aBrokenConnectionAnswersNobody() throws Exception {
         ScriptedConnection broken = new ScriptedConnection() {
@@ -193,7 +196,7 @@ final class JedisConnectionTest {
         JedisConnection over = new JedisConnection(failing, threads);
         CompletableFuture<Object> sent = over.ask(command("PING"));
         assertThat(failing.next()).isEqualTo("PING");
-        // It is written behind the first, which stands still.
+        // It is queued behind the first, whose write is blocked.
         CompletableFuture<Object> waits = over.ask(command("ECHO", "a"));
         go.countDown();
         assertThatThrownBy(() -> answer(sent)).hasCauseInstanceOf(LostException.class);
@@ -201,7 +204,7 @@ final class JedisConnectionTest {
         assertThat(over.isOpen()).isFalse();
     }
 
-    /** A thread that writes may stand still for as long as the server takes nothing: who closes does not wait for it. */
+    /** A writing thread may be blocked as long as the server reads nothing: the closing thread does not wait for it. */
     @Test
     void theCloseDisconnectsWhereAWriteStandsStillAndTellsWhatWasNotSent() throws Exception {
         CountDownLatch stands = new CountDownLatch(1);
@@ -231,7 +234,7 @@ final class JedisConnectionTest {
         assertThat(slow.written).containsExactly("PING");
     }
 
-    /** A close that finds nothing to write is carried out by the thread that writes. */
+    /** If nothing is to be written, the writing thread carries out the close. */
     @Test
     void theCloseOfAnIdleConnectionDisconnectsItToo() throws Exception {
         connection.close();

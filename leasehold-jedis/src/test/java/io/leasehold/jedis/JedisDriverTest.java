@@ -33,7 +33,7 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 
-/** The connections of Jedis: what is sent once, what ends, and what waits for nothing. */
+/** Jedis connections: what is sent once, what ends, and what does not wait. */
 @Tag("quick")
 final class JedisDriverTest {
 
@@ -81,7 +81,7 @@ final class JedisDriverTest {
             assertThatThrownBy(() -> answer(connection.ask(command("INCR", "once"))))
                     .hasCauseInstanceOf(LostException.class);
             assertThat(connection.isOpen()).isFalse();
-            // Nothing goes to a server that has not heard of the login, either.
+            // Nothing is sent to a server that does not know the login, either.
             assertThatThrownBy(() -> answer(connection.ask(command("INCR", "once"))))
                     .hasCauseInstanceOf(NotSentException.class);
             assertThat(answer(connect(proxy.port()).ask(command("GET", "once"))))
@@ -109,7 +109,10 @@ final class JedisDriverTest {
         }
     }
 
-    /** From a failed write on Jedis reads on the writing thread too, and what the other reads may be no answer to its request. */
+    /**
+     * After a failed write Jedis reads on the writing thread, too, and the reading thread may read a reply to another
+     * request.
+     */
     @Test
     void anAnswerFromAConnectionThatIsBrokenIsNotTaken() throws Exception {
         JedisDriver failing = new JedisDriver(
@@ -123,7 +126,7 @@ final class JedisDriverTest {
                                 try {
                                     return super.getUnflushedObject();
                                 } finally {
-                                    // As a write does that fails meanwhile.
+                                    // A write that fails meanwhile does the same.
                                     setBroken();
                                 }
                             }
@@ -140,7 +143,7 @@ final class JedisDriverTest {
         }
     }
 
-    /** A server that takes nothing any more: the writing thread stands still, and nobody else. */
+    /** If the server reads nothing any more, only the writing thread is blocked. */
     @Test
     void aConnectionOnWhichNothingMovesEndsAtOnce() throws Exception {
         try (RedisServer frozen = Servers.one()) {
@@ -218,7 +221,10 @@ final class JedisDriverTest {
         assertThatThrownBy(() -> slow.connect(at(1)).get(60, TimeUnit.SECONDS)).hasMessageContaining("closed");
     }
 
-    /** As where the system has no more threads: who asked for a connection is told, and not whoever happened to ask. */
+    /**
+     * For example if the system has no more threads: the caller that requested the connection is notified, and not the
+     * caller that happened to trigger it.
+     */
     @Test
     void aThreadThatCannotBeStartedIsAFailureLikeOthers() throws Exception {
         JedisThreads threads = new JedisThreads("the test");
@@ -250,7 +256,7 @@ final class JedisDriverTest {
                 .noneMatch(thread -> thread.getName().startsWith("leasehold-jedis-reads"));
     }
 
-    /** What the server says to the one is not taken for its answer to the other. */
+    /** The reply to one request is not taken for the reply to the other. */
     @Test
     void anEndOfASubscriptionThatIsRefusedRefusesNoOther() throws Exception {
         server.call("ACL", "SETUSER", "stays", "on", ">s3cret", "allkeys", "allchannels", "+@all", "-sunsubscribe");
@@ -270,7 +276,7 @@ final class JedisDriverTest {
         }
     }
 
-    /** As when a slot moves while something else is asked for, whose answer is still to come. */
+    /** For example if a slot moves while another request is in flight. */
     @Test
     void aSubscriptionThatEndsUnaskedAnswersNothingElse() throws Exception {
         String endsUnasked = "*3\r\n$12\r\nsunsubscribe\r\n$5\r\nfirst\r\n:0\r\n";

@@ -23,7 +23,7 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.RedisSentinelClient;
 
-/** Masters that are replaced and slots that move, over Jedis. */
+/** Failed-over masters and moved slots, over Jedis. */
 @Timeout(180)
 @Tag("full")
 final class JedisFailOverTest {
@@ -63,7 +63,7 @@ final class JedisFailOverTest {
         }
     }
 
-    /** A master that was demoted answers READONLY, and is left. */
+    /** A demoted master answers READONLY, and the store leaves it. */
     @Test
     void aMasterThatIsDemotedUnderUsIsLeft() throws Exception {
         try (RedisSentinelGroup group = Servers.orSkip(() -> RedisSentinelGroup.start(1));
@@ -79,7 +79,7 @@ final class JedisFailOverTest {
         }
     }
 
-    /** On a connection for replicas a master that was demoted would answer, and send nobody elsewhere. */
+    /** On a connection for replicas, a demoted master would answer, and redirect no client. */
     @Test
     void aClientThatReadsFromReplicasMakesConnectionsToMastersForLocks() throws Exception {
         try (RedisCluster cluster = Servers.orSkip(RedisCluster::start);
@@ -129,7 +129,7 @@ final class JedisFailOverTest {
                         .lines()
                         .filter(key -> !key.isEmpty())
                         .forEach(key -> from.call("MIGRATE", "127.0.0.1", "" + to.port(), key, "0", "10000"));
-                // All is there, and only an ASKING is let in.
+                // All keys are there, and only requests with ASKING are admitted.
                 held.renew();
                 to.call("CLUSTER", "SETSLOT", slot, "NODE", to.call("CLUSTER", "MYID"));
                 from.call("CLUSTER", "SETSLOT", slot, "NODE", to.call("CLUSTER", "MYID"));

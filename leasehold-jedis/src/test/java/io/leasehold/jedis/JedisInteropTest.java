@@ -68,7 +68,7 @@ final class JedisInteropTest {
         }
     }
 
-    /** Both tell the same of holders. */
+    /** Both report the same holders. */
     @Test
     void theySeeEachOthersHolders() throws Exception {
         try (LockClient jedis = overJedis();

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
-/** What is left of connections that have ended, and who is told of an end: each of several; without a server. */
+/** Remains of ended connections, and the listeners of an end: each of several is notified. Needs no server. */
 @Tag("quick")
 @Timeout(120)
 final class JedisLeftoversTest {
@@ -73,7 +73,7 @@ final class JedisLeftoversTest {
         assertThat(made).hasSize(40).allMatch(one -> one.disconnects.get() > 0);
     }
 
-    /** The close comes while it is being made. */
+    /** The close comes while the connection is being made. */
     @Test
     void aConnectionThatComesAfterTheCloseIsEnded() throws Exception {
         CountDownLatch asked = new CountDownLatch(2);
@@ -113,7 +113,7 @@ final class JedisLeftoversTest {
         threads.close();
     }
 
-    /** What throws, an {@link Error} as well, keeps the reading thread from nothing. */
+    /** An exception, even an {@link Error}, does not stop the reading thread. */
     @Test
     void anAnswerThatCannotBeTakenInKeepsTheNextFromNoOne() throws Exception {
         for (Throwable thrown :
@@ -139,7 +139,10 @@ final class JedisLeftoversTest {
         driver.close();
     }
 
-    /** Those that had left first, since of them something may have been carried out; and each of those that had not. */
+    /**
+     * Requests that had been sent are notified first, since they may have been carried out; then each that had not been
+     * sent.
+     */
     @Test
     void theEndIsToldToEachOfThoseThatWereNotSent() throws Exception {
         CountDownLatch writing = new CountDownLatch(1);

@@ -24,7 +24,7 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.KeyValue;
 
-/** The items of answers, the names of commands, what an exception means, and threads; without a server. */
+/** The items of replies, the names of commands, the meaning of exceptions, and threads. Needs no server. */
 @Tag("quick")
 @Timeout(120)
 final class JedisPartsTest {

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 
-/** What is pushed is told to the listener, and a confirmation to the command that it confirms. */
+/** A push reaches the listener, and a confirmation reaches the command that it confirms. */
 @Tag("quick")
 @Timeout(120)
 final class JedisPushesTest {
@@ -98,7 +98,7 @@ final class JedisPushesTest {
         confirmed(asked);
     }
 
-    /** A server ends subscriptions unasked, when a slot moves, in the words in which it confirms an end. */
+    /** A server that ends subscriptions unasked, because a slot moves, uses the same words as for a confirmation. */
     @Test
     void anEndIsToldAndConfirmsOnlyTheCommandThatAskedForIt() throws Exception {
         listen();
@@ -158,7 +158,7 @@ final class JedisPushesTest {
         });
         wire.comes(List.of("message", "a", "one"));
         assertThat(failed.await(60, TimeUnit.SECONDS)).isTrue();
-        // A listener that hears messages alone is told of no end.
+        // A listener for messages alone is not notified of an end.
         wire.comes(List.of("sunsubscribe", "a", 0L));
         CompletableFuture<Void> ping = pushes.ping();
         nextCommand();

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Tag;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisSentinelClient;
 
-/** The same master passes the TCK over a client that the user brings along. */
+/** The same master passes the TCK over a client of the user. */
 @Tag("full")
 final class JedisSentinelClientTckTest extends JedisSentinelTckTest {
 

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
-/** A master that Sentinels name passes the TCK over Jedis. */
+/** A master that Sentinels announce passes the TCK over Jedis. */
 @Tag("full")
 class JedisSentinelTckTest implements BackendTck, LockNodeTck, HandOverTck {
 
@@ -35,7 +35,7 @@ class JedisSentinelTckTest implements BackendTck, LockNodeTck, HandOverTck {
         }
     };
 
-    /** How the master is found. */
+    /** The settings by which the master is found. */
     JedisStore store() {
         return JedisStore.at(group.uri());
     }

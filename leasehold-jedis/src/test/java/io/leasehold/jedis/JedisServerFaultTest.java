@@ -87,7 +87,7 @@ final class JedisServerFaultTest {
         }
     }
 
-    /** As of a connection that ends too slowly. */
+    /** For example if a connection ends too slowly. */
     @Test
     void anInterruptIsKeptAlsoWhereThreadsDoNotEnd() {
         JedisThreads threads = new JedisThreads("the test");

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import redis.clients.jedis.RedisClient;
 
-/** A durable Redis server passes the TCK over a client of Jedis. */
+/** A durable Redis server passes the TCK over a Jedis client. */
 @Tag("full")
 final class JedisTckTest implements BackendTck, LockNodeTck, HandOverTck {
 

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Over TLS, and with credentials that change: by a store URI, over Jedis. */
+/** TLS, and credentials that change, by a store URI over Jedis. */
 @Tag("full")
 final class JedisTlsTest {
 
@@ -63,7 +63,7 @@ final class JedisTlsTest {
         }
     }
 
-    /** As while one authority takes the place of another. */
+    /** For example while one authority replaces another. */
     @Test
     void eachCertificateOfAFileVouches() throws Exception {
         ServerCertificate certificate = ServerCertificate.create(directory, "127.0.0.1");

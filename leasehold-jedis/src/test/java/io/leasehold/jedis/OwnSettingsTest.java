@@ -21,7 +21,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Connection;
 
-/** What a connection to a server of a store URI says before anything is asked on it: what the URI names, or the login in its place, and no more. */
+/**
+ * The commands that a connection to a server of a store URI sends first: the settings of the URI, or the login in their
+ * place, and no more.
+ */
 @Tag("quick")
 @Timeout(120)
 final class OwnSettingsTest {
@@ -64,7 +67,7 @@ final class OwnSettingsTest {
                 client.getOutputStream().write("+OK\r\n".getBytes(StandardCharsets.UTF_8));
             }
         } catch (IOException reset) {
-            // So Jedis ends a connection.
+            // Jedis ends a connection this way.
         }
         return commands;
     }
@@ -86,7 +89,7 @@ final class OwnSettingsTest {
         assertThat(said(":s3cret@", "", null)).containsExactly("AUTH s3cret");
     }
 
-    /** As of a provider of credentials. */
+    /** For example from a provider of credentials. */
     @Test
     void aLoginThatIsGivenComesInPlaceOfTheUris() throws Exception {
         assertThat(said("app:s3cret@", "", Credentials.of("other", "drawn"))).containsExactly("AUTH other drawn");

@@ -14,10 +14,10 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.args.Rawable;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
-/** A connection of Jedis without a server: a test says what comes, and sees what is written. */
+/** A Jedis connection without a server: a test scripts the replies, and sees the requests. */
 class ScriptedConnection extends Connection {
 
-    /** What stands for the end of a buffer that was written out, in {@link #written}. */
+    /** Marks in {@link #written} that the buffer was flushed. */
     static final String WRITTEN_OUT = "|";
 
     private static final Object NULL = new Object();
@@ -33,7 +33,7 @@ class ScriptedConnection extends Connection {
         super(new HostAndPort("server.test", 6379));
     }
 
-    /** An answer or a push; an exception is thrown. */
+    /** Adds a reply or a push; an exception is thrown. */
     void comes(Object item) {
         coming.add(item);
     }
@@ -42,17 +42,17 @@ class ScriptedConnection extends Connection {
         coming.add(NULL);
     }
 
-    /** The next that was written, as one text. */
+    /** The next request that was written, as text. */
     String next() throws InterruptedException {
         return String.valueOf(written.poll(60, TimeUnit.SECONDS));
     }
 
-    /** Waits until this was written: an answer that comes before is nobody's. */
+    /** Waits until this was written: an earlier reply would belong to no request. */
     void awaitWritten(String text) throws InterruptedException {
         while (!written.take().equals(text)) {}
     }
 
-    /** Waits until the reading thread has asked for its n-th item: what came before that was taken in. */
+    /** Waits until the reading thread has asked for its n-th item: it has processed the earlier ones. */
     synchronized void awaitReadOf(int n) throws InterruptedException {
         while (reads < n) {
             wait();

@@ -15,7 +15,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
-/** Real servers; a machine without the binaries skips the test that asks, visibly. */
+/** Real servers; a test is skipped visibly if the machine lacks the binaries. */
 final class Servers {
 
     static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -34,7 +34,7 @@ final class Servers {
         return orSkip(() -> RedisServer.builder().start());
     }
 
-    /** The keys of a lock at servers, beside its fence, which goes by itself. */
+    /** The keys of a lock at servers, except its fence, which expires by itself. */
     static List<String> kept(List<RedisServer> servers, LockName name) {
         String lock = "lock:{" + name.text() + "}";
         List<String> keys = List.of(lock, lock + ":queued", lock + ":behind", lock + ":wanted", lock + ":watchers");
@@ -50,7 +50,7 @@ final class Servers {
         assertThat(locks.named(name).tryAcquire(Duration.ZERO)).isNull();
     }
 
-    /** A broken connection means that it does not hold yet: servers that change roles drop their clients. */
+    /** A broken connection counts as false: servers that change roles drop their clients. */
     static void until(String what, BooleanSupplier condition) {
         long start = System.nanoTime();
         while (!holds(condition)) {

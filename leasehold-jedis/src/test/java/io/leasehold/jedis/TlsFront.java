@@ -12,7 +12,7 @@ import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLServerSocket;
 
-/** TLS in front of a plain server, since the bundled one has none. */
+/** TLS in front of a plain server, since the bundled server has none. */
 final class TlsFront implements AutoCloseable {
 
     private final SSLServerSocket socket;
@@ -42,7 +42,7 @@ final class TlsFront implements AutoCloseable {
                 daemon(() -> copy(server, client));
             }
         } catch (IOException closed) {
-            // That is how it ends.
+            // The relay ends this way.
         }
     }
 
@@ -53,7 +53,7 @@ final class TlsFront implements AutoCloseable {
                 OutputStream out = to.getOutputStream()) {
             in.transferTo(out);
         } catch (IOException ended) {
-            // One side has gone; the other is closed with it.
+            // One side has closed; the other is closed, too.
         }
     }
 

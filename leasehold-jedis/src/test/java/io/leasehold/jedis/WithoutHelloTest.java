@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.RedisClient;
 
-/** A server, or a proxy, that does not know {@code HELLO}: it repeats the arguments of what it does not know. */
+/** A server or proxy that does not know {@code HELLO}, and repeats the arguments of unknown commands. */
 @Tag("quick")
 final class WithoutHelloTest {
 

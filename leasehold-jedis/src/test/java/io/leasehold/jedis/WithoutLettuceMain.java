@@ -7,12 +7,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import redis.clients.jedis.RedisClient;
 
-/** Takes, awaits, renews, lists and gives back locks where no class of Lettuce can be found. */
+/** Acquires, awaits, renews, lists and releases locks without any class of Lettuce. */
 public final class WithoutLettuceMain {
 
     private WithoutLettuceMain() {}
 
-    /** Returns what happened. */
+    /** Runs the steps, and returns a report of them. */
     public static String run(int port) throws Exception {
         try (RedisClient client = RedisClient.create("127.0.0.1", port);
                 LockClient ours =

@@ -13,7 +13,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Locks over Jedis work where neither Lettuce nor what comes with it is on the class path. */
+/** Locks over Jedis work if neither Lettuce nor its dependencies are on the class path. */
 @Tag("quick")
 final class WithoutLettuceTest {
 

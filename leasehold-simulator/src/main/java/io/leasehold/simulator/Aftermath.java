@@ -11,8 +11,8 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * When all is calm: every future is completed, no lock is left without a holder, a free lock is granted, a released one goes
- * to who waits for it without a recheck, and a closed client leaves no timer.
+ * Checks the calm after a run: every future is completed, no lock is left without a holder, a free lock is granted, a
+ * released lock goes to a waiter without a recheck, and a closed client leaves no timer.
  */
 @SuppressWarnings("FutureReturnValueIgnored")
 final class Aftermath {
@@ -20,7 +20,7 @@ final class Aftermath {
     /** Longer than the longest hold, patience, quarantine and undo. */
     private static final Duration CALM = Duration.ofSeconds(14);
 
-    /** Longer than a quarantine that begins now and the time for which a clock that was set right is not believed, together. */
+    /** Longer than the sum of a new quarantine and the time for which a corrected clock does not count. */
     private static final Duration SETTLING = Duration.ofSeconds(15);
 
     private static final Duration TURNS = Duration.ofSeconds(60);
@@ -41,8 +41,7 @@ final class Aftermath {
                         + " futures that never completed");
             }
         }
-        // A clock that was set back may keep the key of a client that was killed for longer; one that is renewed stays
-        // all the same.
+        // A clock that was set back may keep the key of a killed client for longer; a renewed key stays all the same.
         if (simulation.nodes.stream().anyMatch(node -> !left(node).isEmpty())) {
             world.runFor(ClientOptions.TTL.multipliedBy(2));
         }
@@ -72,7 +71,10 @@ final class Aftermath {
         return node.admin().list("*", 10).join();
     }
 
-    /** A waiter without a limit has its turn after all that stand before it: each of them within the bound of a wait, or never. */
+    /**
+     * Waits until each waiter without a limit has had its turn. Each waiter before it gets the lock within its bound,
+     * or never.
+     */
     private static void awaitTurns(Simulation simulation) {
         VirtualWorld world = simulation.world;
         BooleanSupplier over = () -> simulation.clients.stream().allMatch(client -> client.pending() == 0);
@@ -85,7 +87,7 @@ final class Aftermath {
                 && world.elapsedNanos() < untilNanos);
     }
 
-    /** A caller that is gone when its grant arrives costs no other client a ttl. */
+    /** A caller that is gone when its grant arrives must cost no other client a ttl. */
     private static void givesBackUnwantedLocks(Simulation simulation) {
         VirtualWorld world = simulation.world;
         SimulatedClient first = simulation.clients.get(0);
@@ -100,7 +102,7 @@ final class Aftermath {
         CompletableFuture<Attempt<Lease>> taken =
                 second.locks.named(Simulation.lock(2)).attemptAsync(PATIENCE);
         if (!world.runUntil(taken::isDone, AT_ONCE)) {
-            simulation.log.problem("liveness: a grant that came too late for its caller was not given back");
+            simulation.log.problem("liveness: a grant that came too late for its caller was not released");
             world.runUntil(taken::isDone, PATIENCE);
         }
         Lease lease = leaseOf(taken);
@@ -111,8 +113,9 @@ final class Aftermath {
     }
 
     /**
-     * A free lock is granted. Members that have forgotten begin their quarantine only when they are asked, and a client learns only
-     * when it asks that a clock was set right, and does not count that node for a while: both are waited for.
+     * Checks that a free lock is granted. Members that have forgotten begin their quarantine only at a request. A
+     * client notices only at a request that a clock was corrected, and does not count that node for a while. The check
+     * waits for both.
      */
     private static boolean settles(Simulation simulation) {
         for (SimulatedClient client : simulation.clients) {
@@ -134,7 +137,7 @@ final class Aftermath {
         return leaseOf(taken);
     }
 
-    /** A released lock goes to who waits for it, without a recheck. */
+    /** Checks that a released lock goes to a waiter without a recheck. */
     private static void passesOn(Simulation simulation) {
         VirtualWorld world = simulation.world;
         Lease lease = take(simulation, simulation.clients.get(0), PATIENCE);
@@ -157,14 +160,17 @@ final class Aftermath {
         }
         Lease passed = leaseOf(waiting);
         if (passed == null) {
-            simulation.log.problem("liveness: a released lock is not granted to who waits for it: " + waiting);
+            simulation.log.problem("liveness: a released lock is not granted to its waiter: " + waiting);
         } else {
             passed.releaseAsync();
         }
         world.runFor(Duration.ofMillis(500));
     }
 
-    /** Some of one process and one of another wait for a lock that comes free: each is served, in time, once. */
+    /**
+     * Several waiters of one process and one of another wait for a lock that becomes free: each is served once, in
+     * time.
+     */
     private static void passesRound(Simulation simulation, long seed) {
         VirtualWorld world = simulation.world;
         SimulatedClient first = simulation.clients.get(0);

@@ -14,12 +14,12 @@ final class ClientOptions {
     static final Duration NODE_TIMEOUT = Duration.ofMillis(100);
     static final Duration RECHECK = Duration.ofSeconds(1);
     static final Duration LOCK_DELAY = Duration.ofMillis(500);
-    /** In which every store has to answer: a tenth of the ttl, or two node timeouts. */
+    /** The time within which every store must answer: a tenth of the ttl, or two node timeouts. */
     static final Duration ANSWER = Duration.ofMillis(200);
 
     private ClientOptions() {}
 
-    /** Draws the options of one client; {@code single} if it has one node. */
+    /** Draws the options of one client. ({@code single} means that it has one node.) */
     static LockOptions draw(VirtualWorld world, boolean single) {
         LockOptions options = LockOptions.defaults()
                 .ttl(TTL)

@@ -2,7 +2,7 @@ package io.leasehold.simulator;
 
 import io.leasehold.LockListener;
 
-/** Counts what the engine tells of, so that a run can insist that everything happened. */
+/** Counts the engine's events, so that a run can require that every kind has happened. */
 class Counting implements LockListener {
 
     private final Counts counts;

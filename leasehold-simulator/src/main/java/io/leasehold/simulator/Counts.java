@@ -5,7 +5,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** The numbers of faults and events. One thread. */
+/** The numbers of faults and events. For one thread. */
 final class Counts {
 
     private final Map<Fault, Long> faults = new EnumMap<>(Fault.class);

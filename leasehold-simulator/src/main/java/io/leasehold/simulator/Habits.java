@@ -3,13 +3,13 @@ package io.leasehold.simulator;
 import java.util.SplittableRandom;
 
 /**
- * How the clients of a run use their locks; follows from the seed of its plan.
+ * The usage pattern of the clients of a run; follows from the seed of its plan.
  *
- * @param several of a hundred attempts, how many want two or three locks at once
- * @param patient of a hundred attempts, how many wait without limit
- * @param quick of a hundred holds, how many are released at once, so that the process may pass them on to its own
+ * @param several the percentage of attempts that request two or three locks at once
+ * @param patient the percentage of attempts that wait without limit
+ * @param quick the percentage of holds that are released at once, so that the process may hand them over to its own
  *     waiters
- * @param thinkMillis between a hold and the next attempt, at most
+ * @param thinkMillis the maximum time between a hold and the next attempt
  */
 record Habits(int several, int patient, int quick, int thinkMillis) {
 

@@ -5,15 +5,15 @@ import java.util.Objects;
 /**
  * One fault of a plan.
  *
- * @param atMillis when, from the beginning
+ * @param atMillis the time since the beginning
  * @param fault its kind
- * @param client to which client, counted round those that live then
- * @param node to which node
- * @param millis how long it lasts, or by how much a clock is set
- * @param writes how many writes are lost
+ * @param client the client, counted round the living ones
+ * @param node the node
+ * @param millis the duration, or the step of a clock
+ * @param writes the number of lost writes
  */
 public record Harm(long atMillis, Fault fault, int client, int node, long millis, int writes) {
-    /** Refuses null. */
+    /** Refuses nulls. */
     public Harm {
         Objects.requireNonNull(fault, "fault");
     }

@@ -12,13 +12,13 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The holders of one client ask whether enough validity is left, waiting on a thread or not, and the answers are compared with what the
- * store was asked and what it has said.
+ * The holders of one client check whether enough validity is left, blocking a thread or not. The results are compared
+ * with the requests to the store and its replies.
  */
 @SuppressWarnings("FutureReturnValueIgnored")
 final class HolderChecks {
 
-    /** A wait for a renewal in flight, and one for another that follows it. */
+    /** The time for a renewal in flight, and for another one that follows it. */
     private static final long MOST_NANOS = 2 * ClientOptions.ANSWER.toNanos();
 
     private final VirtualRuntime process;
@@ -29,7 +29,7 @@ final class HolderChecks {
     private final BiConsumer<Map<LockName, Long>, Duration> passed;
 
     /**
-     * For the holds of a client.
+     * Checks the holds of a client.
      *
      * @param passed receives the tokens and the span of each check that has passed
      */
@@ -48,7 +48,7 @@ final class HolderChecks {
         this.passed = passed;
     }
 
-    /** Asks for any span that may be asked for, half of the time for more than a healthy lease has without a renewal. */
+    /** Checks any permitted span; half of the spans exceed the validity that a healthy lease has without a renewal. */
     void ask(Shown shown, Runnable done) {
         Duration most = options.longestCheckable();
         long leastNanos =

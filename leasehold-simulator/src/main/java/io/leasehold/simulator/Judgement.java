@@ -6,7 +6,7 @@ import io.leasehold.simulator.history.OverlapChecker;
 import io.leasehold.simulator.history.TokenChecker;
 import java.util.List;
 
-/** Every checker over one history; each counts only as far as its promise goes under the faults of the plan. */
+/** Runs every checker over one history; each counts only as far as its guarantee holds under the faults of the plan. */
 final class Judgement {
 
     private Judgement() {}

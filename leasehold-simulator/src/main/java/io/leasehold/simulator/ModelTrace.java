@@ -18,13 +18,14 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The node of the formal model, transcribed: every step that a simulated node takes must be a step of {@code NodeAcquire}, {@code
- * NodeRenew}, {@code NodeRelease} or {@code HandOver} in {@code verify/model/SingleNode.tla}, or one that changes nothing there.
+ * The node of the formal model, transcribed: every step of a simulated node must be a step of {@code NodeAcquire},
+ * {@code NodeRenew}, {@code NodeRelease} or {@code HandOver} in {@code verify/model/SingleNode.tla}, or one that
+ * changes nothing there.
  *
- * <p>It is written after the model by hand, action for action, with the model's names; it shares no code with the node. What
- * the model leaves open (order and dropping of waiters) is left open here. A node that comes back without its last writes is
- * followed no more, since the model knows no such step; nor is one whose clock was set back so far that a key may live again
- * which had expired: whether it was deleted meanwhile is the node's choice.
+ * <p>It is transcribed by hand, action for action, with the model's names; it shares no code with the node. It leaves
+ * open what the model leaves open (order and dropping of waiters). It stops following a node that returns without its
+ * last writes, since the model has no such step. It also stops after a clock was set back so far that an expired key
+ * may live again: whether the key was deleted meanwhile is the node's choice.
  */
 final class ModelTrace {
 
@@ -50,7 +51,7 @@ final class ModelTrace {
         private final Set<OwnerToken> finished = new HashSet<>();
         private final Map<OwnerToken, Long> high = new HashMap<>();
 
-        /** Tick: an expired key is gone. */
+        /** Tick: an expired key is deleted. */
         void tick(long nowNanos) {
             if (key != null && nowNanos - expAtNanos >= 0) {
                 key = null;
@@ -67,12 +68,12 @@ final class ModelTrace {
         }
     }
 
-    /** Steps that were compared. */
+    /** The number of compared steps. */
     long steps() {
         return steps;
     }
 
-    /** Forget, of the model of a quorum. */
+    /** Forget, in the model of a quorum. */
     void forgets() {
         states.clear();
     }
@@ -100,7 +101,7 @@ final class ModelTrace {
      * {@code acquire.lua}.
      *
      * @param pushes the wake-ups of waiters in the same step
-     * @param nt TIME at the node
+     * @param nt the TIME of the node
      */
     void acquired(Ballot ballot, NodeReply reply, List<HandOver> pushes, long nowNanos, long nt) {
         if (!following) {
@@ -198,7 +199,7 @@ final class ModelTrace {
                 nt);
     }
 
-    /** Whether the step handed the free lock to another client, which waited for it, with tokens of the node's choice. */
+    /** Whether the step handed the free lock to another client that waited for it, with tokens of the node's choice. */
     private boolean handOver(State s, LockName name, List<HandOver> pushes, long nowNanos, long nt, OwnerToken notTo) {
         for (HandOver push : pushes) {
             if (!push.name().equals(name)) {

@@ -4,7 +4,7 @@ import io.leasehold.LockOptions;
 import java.time.Duration;
 
 /**
- * When a client has to renew.
+ * The times at which a client must renew.
  *
  * @param options the options of its locks
  */
@@ -14,18 +14,18 @@ record RenewalDuty(LockOptions options) {
         return options.renewalInterval() != null;
     }
 
-    /** Whether a hold is renewed for as long as a run may last. */
+    /** Whether a hold is renewed as long as a run may last. */
     boolean mustRenew() {
         return isRenewed() && options.maxHold().compareTo(Duration.ofHours(1)) > 0;
     }
 
-    /** Between two renewals. */
+    /** The time between two renewals. */
     long intervalNanos() {
         Duration interval = options.renewalInterval();
         return interval == null ? 0 : interval.toNanos();
     }
 
-    /** After a renewal that failed: a quarter of the interval, or as many tries as the options allow. */
+    /** The time after a failed renewal: a quarter of the interval, or as many retries as the options allow. */
     long retryNanos() {
         long leftNanos = options.validity().toNanos() - intervalNanos();
         return Math.max(intervalNanos() / 4, leftNanos / options.renewalTries());

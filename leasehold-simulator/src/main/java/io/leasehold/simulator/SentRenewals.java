@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The renewals of one grant, as its store has seen them. */
+/** The renewals of one grant, as its store has received them. */
 final class SentRenewals {
 
     private static final class Sent {
@@ -47,8 +47,8 @@ final class SentRenewals {
     }
 
     /**
-     * Whether a check that was asked then may say now that less than {@code neededNanos} is left: a renewal that was sent since has
-     * failed, was not answered in time, or leaves too little; or one that was in flight has kept it from being sent.
+     * Whether a check that began then may report now that less than {@code neededNanos} is left. That is so if a
+     * renewal sent since then has failed, timed out, or left too little, or a renewal in flight has delayed it.
      */
     boolean explainRisk(long askedAtNanos, long neededNanos) {
         long nowNanos = process.nanoTime();

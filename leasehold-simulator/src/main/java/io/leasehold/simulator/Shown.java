@@ -10,7 +10,7 @@ import java.util.Objects;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** A lease, or several as one, that a holder has seen: the loss of any part is reported, and so is its end. */
+/** A lease, or several as one, that a holder has received: the loss of any part is reported, and so is its end. */
 @SuppressWarnings("FutureReturnValueIgnored")
 final class Shown {
 
@@ -43,28 +43,28 @@ final class Shown {
         return tokens;
     }
 
-    /** Its holder asks for the release. */
+    /** Records that its holder has requested the release. */
     void givenBack() {
         givenBack = true;
     }
 
-    /** Whether its holder has asked for the release. */
+    /** Whether its holder has requested the release. */
     boolean isGivenBack() {
         return givenBack;
     }
 
-    /** The engine knows that this lease is lost. */
+    /** Records that the engine knows the loss of this lease. */
     void lost(LockName name, long token) {
         lostBefore |= !givenBack && Objects.equals(tokens.get(name), token);
     }
 
-    /** When all is over. */
+    /** Judges the lease at the end of the run. */
     void judge() {
         if (lostBefore && !(toldLost && end instanceof HoldEnd.Lost)) {
-            log.problem("untold: the loss of one of " + tokens + " of " + client + " was not told: "
+            log.problem("untold: the loss of one of " + tokens + " of " + client + " was not reported: "
                     + (toldLost ? "the end is " + end : "nothing was called"));
         } else if (end == null) {
-            log.problem("untold: the end of " + tokens + " of " + client + " was not told");
+            log.problem("untold: the end of " + tokens + " of " + client + " was not reported");
         }
     }
 }

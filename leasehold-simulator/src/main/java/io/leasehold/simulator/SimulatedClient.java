@@ -25,22 +25,22 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 /**
- * A client process in which a few tasks acquire, use, lose and give up locks at random, through the real engine, and
- * write down what they believe.
+ * A client process in which a few tasks acquire, use, lose and release locks at random, through the real engine, and
+ * record their beliefs.
  */
 @SuppressWarnings("FutureReturnValueIgnored")
 final class SimulatedClient {
 
-    /** A request that has begun when the time is up is waited for; it may be a second one, whose answer is the last. */
+    /** A request that has begun when the time is up is awaited; it may be a second one, whose reply is the last. */
     private static final Duration MAX_OVERTIME = ClientOptions.ANSWER.multipliedBy(2);
 
-    /** Short, so that a grant that is passed on comes to the end of what a process may keep, and to the least validity. */
+    /** Short, so that a grant that is handed over reaches the bound of the local hand-over, and the least validity. */
     private static final long BRIEFLY_NANOS = 5_000_000L;
 
     /** Waits without limit. */
     private static final Duration FOR_EVER = ChronoUnit.FOREVER.getDuration();
 
-    /** A shorter suspension cannot be told from a slewed clock. */
+    /** A shorter suspension cannot be distinguished from a slewed clock. */
     private static final long UNNOTICED_SLEEP_NANOS = 120_000_000L;
 
     private final Simulation simulation;
@@ -59,11 +59,13 @@ final class SimulatedClient {
 
     private boolean stopped;
     private int pending;
-    /** The sum of sleeps that are too short to be noticed. */
+    /** The sum of sleeps that are too short to be detected. */
     private long unnoticedNanos;
 
     private final Map<LockName, Integer> wanted = new TreeMap<>();
-    /** When the last lease of each lock was made, and how often this process had stood still then. */
+    /**
+     * The time at which the last lease of each lock was created, and the number of pauses of this process until then.
+     */
     private final Map<LockName, Moment> made = new TreeMap<>();
 
     private final List<Shown> shown = new ArrayList<>();
@@ -71,9 +73,9 @@ final class SimulatedClient {
     private record Moment(long nanos, int mark) {}
 
     /**
-     * A process that has begun.
+     * Starts a process.
      *
-     * @param ofNodes makes a store of what it sends to each node
+     * @param ofNodes creates a store from the messages to each node
      */
     SimulatedClient(
             Simulation simulation,
@@ -136,7 +138,7 @@ final class SimulatedClient {
         process.freeze(span);
     }
 
-    /** Its machine sleeps. */
+    /** Lets its machine sleep for this time. */
     void sleep(Duration span) {
         standstills.begin();
         simulation.disturbedFor(span);
@@ -146,7 +148,7 @@ final class SimulatedClient {
         process.suspend(span);
     }
 
-    /** A pause at a yield point: the process stands still, or its machine sleeps. */
+    /** A pause at a yield point: the process pauses, or its machine sleeps. */
     long pauseNanos(YieldPoint point) {
         long pauseNanos = simulation.pauseNanos(point);
         if (pauseNanos == 0) {
@@ -156,7 +158,7 @@ final class SimulatedClient {
         if (simulation.mayPauseAsleep() && world.chance(0.4)) {
             log.saw(Fault.CLIENT_SUSPEND);
             sleep(Duration.ofNanos(pauseNanos));
-            // What comes next comes when it is awake again; a request that is about to be sent leaves before.
+            // The next step runs after the sleep; a request that is about to be sent leaves before.
             return point == YieldPoint.BEFORE_SEND ? 0 : 1;
         }
         return pauseNanos;
@@ -168,7 +170,7 @@ final class SimulatedClient {
         process.schedule(BRIEFLY_NANOS, lease::releaseAsync);
     }
 
-    /** Whether an attempt of this client waits for this lock alone. */
+    /** Whether an attempt of this client waits only for this lock. */
     boolean wants(LockName name) {
         return wanted.getOrDefault(name, 0) > 0;
     }
@@ -184,12 +186,12 @@ final class SimulatedClient {
         }
     }
 
-    /** Begins nothing new. */
+    /** Stops new attempts. */
     void stop() {
         stopped = true;
     }
 
-    /** Futures of this client that are not completed, and holds that it has not released. */
+    /** The number of incomplete futures of this client, and of holds that it has not released. */
     int pending() {
         return pending;
     }
@@ -227,7 +229,7 @@ final class SimulatedClient {
         int mark = standstills.mark();
         CompletableFuture<Attempt<H>> future = lock.attemptAsync(patience);
         if (names.size() > 1 && simulation.fallsAsleep()) {
-            // The request is on its way, and its reply finds the machine asleep.
+            // The request is in flight, and its reply arrives while the machine sleeps.
             sleep(Duration.ofNanos(UNNOTICED_SLEEP_NANOS + world.randomBelow(3_000_000_000L)));
         }
         pending++;
@@ -284,10 +286,10 @@ final class SimulatedClient {
         work.first(first.getKey().text(), first.getValue(), steps);
     }
 
-    /** Checks a lease when it is shown. */
+    /** Checks a lease when its holder receives it. */
     private void look(Hold hold, Map<LockName, Long> tokens, long until) {
-        // Several locks are shown when the last of them was made; a process that has stood still since sees less of
-        // all.
+        // Several locks reach the holder when the last lease was created; a process that has paused since then sees
+        // less validity of all.
         boolean justNow = false;
         for (Map.Entry<LockName, Long> token : tokens.entrySet()) {
             LockName name = token.getKey();
@@ -298,25 +300,27 @@ final class SimulatedClient {
         }
         mustBeKept(tokens, until);
         Duration left = hold.remainingValidity();
-        // One that was slept through begins unconfirmed.
+        // A lease that was slept through begins unconfirmed.
         if (justNow && !left.isZero() && left.compareTo(options.minimumValidity()) < 0) {
             log.problem("validity: " + tokens.keySet() + " was shown with " + left + " left, below the minimum of "
                     + options.minimumValidity() + ", at " + world.elapsed());
         }
     }
 
-    /** A holder does not believe in a lease for longer than its nodes keep it, of several locks each. */
+    /**
+     * Checks that a holder does not believe in a lease for longer than its nodes keep it, for each of several locks.
+     */
     private void mustBeKept(Map<LockName, Long> tokens, long until) {
         tokens.forEach(
                 (name, token) -> simulation.mustBeKept(name, store.ownerOf(name, token), until, world.elapsedNanos()));
     }
 
-    /** A check of the validity has passed: nodes keep the lease for so long. */
+    /** Checks that the nodes keep the lease as long as a passed check of the validity promised. */
     private void mustBeKeptFor(Map<LockName, Long> tokens, Duration span) {
         mustBeKept(tokens, believedUntil(span.toNanos()));
     }
 
-    /** When all is over: what was asked of the store was done, and every loss was told. */
+    /** Judges the client at the end: the store carried out its requests, and every loss was reported. */
     void judge() {
         watched.forEach(WatchedLink::judge);
         store.judge();
@@ -324,9 +328,9 @@ final class SimulatedClient {
     }
 
     /**
-     * Until when, in the world's time, the holder relies on the lease if it checks only its clock. If it relies on it
-     * for longer because its machine slept too briefly to be noticed, that is not promised. A sleep that begins at this
-     * moment is noticed when it ends; what the holder relies on then is checked then.
+     * The end, in the world's time, of the holder's belief in the lease if it checks only its clock. A longer belief
+     * because its machine slept too briefly to be detected is not a violation. A sleep that begins at this moment is
+     * detected when it ends, and the belief is checked then.
      */
     private long believedUntil(Hold hold) {
         return believedUntil(hold.remainingValidity().toNanos());
@@ -351,7 +355,7 @@ final class SimulatedClient {
             this.hold = shown.hold;
             this.tokens = shown.tokens;
             this.stepNanos = stepNanos;
-            // Until its end is answered: what is still in use when the calm is over is no orphan.
+            // Until the reply to its end: a lease in use after the calm is no orphan.
             pending++;
         }
 

@@ -41,36 +41,36 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server: a node that can crash, come back with all, nothing or most of what it knew, and be replaced by a replica that
- * lags. It says when something is granted or handed to an owner token that it has already ended. For the thread of its world.
+ * A server: a node that can crash, return with its whole state, none of it or most of it, and be replaced by a lagging
+ * replica. It reports grants and hand-overs to an owner token that it has already ended. For the thread of its world.
  */
 public final class SimulatedNode implements LockNode, StoreAdmin {
 
     private static final int MAX_LAG = 8;
 
-    /** A waiter that does not ask again for two rechecks and this loses its place. */
+    /** A waiter loses its place if it does not retry for two rechecks and this time. */
     private static final Duration SILENCE = Duration.ofSeconds(1);
 
     private final VirtualRuntime host;
     private final UnaryOperator<LockNode> variant;
     private final Consumer<String> problems;
     private final List<String> seen = new ArrayList<>(0);
-    /** The images on disks and replicas: the oldest first; kept only where something may be lost. */
+    /** The images on disks and replicas, oldest first; kept only if writes may be lost. */
     private final Deque<NodeImage> written = new ArrayDeque<>();
 
     private final boolean keepsImages;
     private final Map<StoreSignals, StoreSignals> listeners = new LinkedHashMap<>();
     private final Set<OwnerToken> ended = new HashSet<>();
     private final Set<OwnerToken> waited = new HashSet<>();
-    /** Of those that are ended and have waited. */
+    /** Attempts that have ended and had waited. */
     private final Set<String> endedAttempts = new HashSet<>();
 
     private final List<HandOver> pushes = new ArrayList<>(1);
-    /** Until when an attempt that waits keeps its place if it is not heard of again. */
+    /** The end of the place of a waiting attempt that does not retry. */
     private final Map<String, Long> silentFromNanos = new HashMap<>();
     /** The grants of each name: first and last token, one after the other. */
     private final Map<LockName, List<GrantedTokens>> granted = new HashMap<>();
-    /** Until when it keeps what it has granted, or would, if it forgot nothing; on its clock. */
+    /** The time, on its clock, until which it keeps each grant, or would keep it if it lost nothing. */
     private final Map<Kept, Long> keptUntilAtNanos = new HashMap<>();
 
     private record GrantedTokens(OwnerToken owner, TokenRange tokens) {}
@@ -89,9 +89,9 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     }
 
     /**
-     * A fresh, empty node that is changed, to see what comes of it.
+     * Creates a fresh, empty node with a change, to see its effect.
      *
-     * @param variant puts something before each of its lives
+     * @param variant wraps each of its lives
      */
     public SimulatedNode(VirtualRuntime host, UnaryOperator<LockNode> variant) {
         this(host, variant, true, problem -> {});
@@ -117,7 +117,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
         return host;
     }
 
-    /** The requests and replies against the rules, in words. */
+    /** The violations of the rules by requests and replies, as text. */
     public List<String> problems() {
         return List.copyOf(seen);
     }
@@ -134,7 +134,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     /** Steps its clock. */
     public void stepClock(Duration by) {
         wrong = wrong.plus(by);
-        // By the one keys expire, by the other it tells the time after a restart.
+        // Keys expire by the first; after a restart it reports the time by the second.
         host.monotonicClock(new ClockShape.Step(by));
         host.wallClock(new ClockShape.Step(by));
     }
@@ -146,18 +146,18 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
         }
     }
 
-    /** It is down for a while, and returns with its state. */
+    /** Takes the node down for a while; it returns with its state. */
     public void crash(Duration away) {
         NodeImage all = memory.image();
         goDown(away, () -> startWith(all));
     }
 
-    /** It is down for a while, and returns empty. */
+    /** Takes the node down for a while; it returns empty. */
     public void crashAndLoseAll(Duration away) {
         goDown(away, this::forget);
     }
 
-    /** An empty restart behind a proxy: it forgets everything while its connections stay. */
+    /** Simulates an empty restart behind a proxy: the state is lost, but the connections stay. */
     public void forget() {
         forgetEnded();
         written.clear();
@@ -165,7 +165,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
         startWith(null);
     }
 
-    /** It is down for a while, and returns without its last writes. */
+    /** Takes the node down for a while; it returns without its last writes. */
     public void crashAndLoseLast(int writes, Duration away) {
         NodeImage older = older(writes);
         goDown(away, () -> {
@@ -174,7 +174,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
         });
     }
 
-    /** Another node takes over that has not received the last writes. */
+    /** Replaces the node by another one that lacks the last writes. */
     public void failOver(int writes) {
         NodeImage older = older(writes);
         forgetEnded();
@@ -186,12 +186,12 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
         endedAttempts.clear();
     }
 
-    /** TIME at the node. */
+    /** TIME on the node. */
     private long micros() {
         return memory.probe(0).join() instanceof NodeReply.Answered answered ? answered.serverMicros() : 0;
     }
 
-    /** Whether it ever granted this token to this owner token, in whichever of its lives. */
+    /** Whether it ever granted this token to this owner token, in any of its lives. */
     boolean everGranted(LockName name, long token, OwnerToken owner) {
         List<GrantedTokens> all = granted.getOrDefault(name, List.of());
         for (int i = all.size() - 1; i >= 0; i--) {
@@ -205,7 +205,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
         return false;
     }
 
-    /** Whether it has said to keep this hold until then, a moment of the world. */
+    /** Whether it has promised to keep this hold until then, in the world's time. */
     boolean keepsUntil(LockName name, OwnerToken owner, long worldNanos) {
         Long endsAtNanos = keptUntilAtNanos.get(new Kept(name, owner));
         return endsAtNanos != null && host.worldNanosAfter(endsAtNanos - host.nanoTime()) - worldNanos >= 0;
@@ -215,7 +215,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
         keptUntilAtNanos.merge(new Kept(name, owner), host.nanoTime() + ttlNanos, Math::max);
     }
 
-    /** Steps that were compared with the formal model. */
+    /** The number of steps that were compared with the formal model. */
     long modelSteps() {
         return trace.steps();
     }
@@ -247,7 +247,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
         listeners.keySet().forEach(StoreSignals::reconnected);
     }
 
-    @SuppressWarnings("NullAway") // null means: not there yet
+    @SuppressWarnings("NullAway") // null means that there is no reply yet
     private <R> CompletableFuture<R> write(Supplier<CompletableFuture<R>> request) {
         if (down) {
             return new CompletableFuture<>();
@@ -255,7 +255,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
         pushes.clear();
         CompletableFuture<R> reply = request.get();
         R answer = reply.getNow(null);
-        // What was refused has written nothing that would be missed.
+        // A refused request has written nothing that could be lost.
         if (!(answer instanceof NodeReply) || answer instanceof NodeReply.Yes || answer instanceof NodeReply.Unborn) {
             remember();
         }
@@ -356,7 +356,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
 
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        // An operator's decision against S1, and no step of the model.
+        // An operator's decision that may violate S1; the model has no such step.
         trace.followsNoMore();
         return write(() -> node.admin().forceRelease(name, holderId));
     }
@@ -414,7 +414,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
                 }
                 Long silentFrom = silentFromNanos.get(handOver.attemptId());
                 if (silentFrom != null && host.nanoTime() - silentFrom > 0) {
-                    problems.accept("liveness: who was not heard of for longer than two rechecks and " + SILENCE
+                    problems.accept("liveness: a waiter that was silent for longer than two rechecks and " + SILENCE
                             + " was handed " + handOver.name() + " by " + host.name() + " at "
                             + host.world().elapsed());
                 }

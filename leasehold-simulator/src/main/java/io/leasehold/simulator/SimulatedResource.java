@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * The resource that the locks protect: two counters for each, one that registers the fencing token at first contact, reads included, and
- * refuses smaller ones, and one that takes everything.
+ * The resource that the locks protect, with two counters for each lock. One registers the fencing token at first
+ * contact, reads included, and refuses smaller ones; the other accepts everything.
  */
 final class SimulatedResource {
 
@@ -34,7 +34,7 @@ final class SimulatedResource {
     /**
      * The answer to a client.
      *
-     * @param accepted whether the checking counter took the token
+     * @param accepted whether the checking counter accepted the token
      */
     record Answer(boolean accepted, long checking, long naive) {}
 
@@ -61,7 +61,7 @@ final class SimulatedResource {
             });
         }
 
-        /** One more than what was read. */
+        /** Writes one more than the value that was read. */
         void write(String lock, long token, Answer seen, Consumer<Answer> then) {
             requests.send(() -> {
                 boolean accepted = access("checking/" + lock, Access.WRITE, token, seen.checking() + 1);

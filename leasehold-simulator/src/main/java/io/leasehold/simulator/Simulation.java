@@ -43,7 +43,7 @@ final class Simulation {
     private final boolean mayPauseAsleep;
     private final List<FaultyNode> everyLink = new ArrayList<>();
     private boolean calm;
-    /** From then on nothing stands still. */
+    /** From then on no process pauses. */
     private long disturbedUntilNanos;
 
     private int named;
@@ -57,7 +57,7 @@ final class Simulation {
             world.onTrace(trace);
         }
         this.log = new RunLog(world);
-        // Not while nodes are in quarantine, or not believed.
+        // Not while nodes are in quarantine, or excluded.
         boolean promisesProgress = plan.promisesOrder() && !(plan.nodes() > 1 && plan.forgets());
         this.waits = new Waits(world, log, this::isIdle, this::calmFromNanos, promisesProgress);
         this.resource = new SimulatedResource(world.process("resource"), log.history);
@@ -87,7 +87,7 @@ final class Simulation {
         return LockName.exactly("lock-" + number);
     }
 
-    /** {@code Win} of the model: who is shown a token has it from a quorum, each of which granted it to this owner token. */
+    /** Checks {@code Win} of the model: a quorum has granted each token that a holder receives to this owner token. */
     void mustHaveBeenWon(LockName name, long token, @Nullable OwnerToken owner) {
         if (owner == null) {
             return;
@@ -101,7 +101,7 @@ final class Simulation {
         }
     }
 
-    /** A holder that believes in a lease until then has it from a quorum that keeps it for as long. */
+    /** Checks that a quorum keeps a lease as long as its holder believes in it. */
     void mustBeKept(LockName name, @Nullable OwnerToken owner, long until, long nowNanos) {
         if (owner == null || until <= nowNanos || !plan.promisesExclusion()) {
             return;
@@ -116,7 +116,7 @@ final class Simulation {
         }
     }
 
-    /** Whether pauses at yield points may be those of a machine that sleeps. */
+    /** Whether pauses at yield points may be sleeps of the machine. */
     boolean mayPauseAsleep() {
         return mayPauseAsleep;
     }
@@ -130,17 +130,17 @@ final class Simulation {
         return true;
     }
 
-    /** A process stands still for so long. */
+    /** Records a pause of a process. */
     void disturbedFor(Duration span) {
         disturbedUntilNanos = Math.max(disturbedUntilNanos, world.elapsedNanos() + span.toNanos());
     }
 
-    /** When the last fault was over; nothing is known of that before. */
+    /** The end of the last fault; far in the future while faults continue. */
     private long calmFromNanos() {
         return calm ? disturbedUntilNanos : Long.MAX_VALUE / 2;
     }
 
-    /** Whether a client waits for this lock alone, and none has it. */
+    /** Whether a client waits only for this lock, and no client holds it. */
     private boolean isIdle(LockName name) {
         return clients.stream().anyMatch(client -> client.wants(name))
                 && clients.stream().noneMatch(client -> client.store.has(name));
@@ -154,7 +154,7 @@ final class Simulation {
         return members;
     }
 
-    /** A rate, and for some of the error a wave round it. */
+    /** Sets a wrong rate and, for a part of the error, a wave around it. */
     private void runWrong(VirtualRuntime process, Fault linear, Fault periodic) {
         long most = plan.driftPartsPerMillion();
         if (most == 0) {

@@ -5,17 +5,17 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * Everything that determines a run. Two runs of equal plans are the same, byte by byte of their histories.
+ * Determines a run. Two runs of equal plans have the same history, byte by byte.
  *
- * @param seed of everything that is drawn while it runs
- * @param nodes 1, or a quorum of so many
- * @param clients processes at the beginning; a killed one is replaced
- * @param tasks that contend in each of them, at most
- * @param chaosMillis for how long there are new attempts and faults; what follows is calm
- * @param network how bad connections are, from 0 (perfect) to 10
- * @param pauses how often a client stands still at a yield point, in parts in 10,000
- * @param driftPartsPerMillion the largest error of a clock's rate, of which periodic drift is a part
- * @param harms the faults that come at a time
+ * @param seed determines all random choices during the run
+ * @param nodes 1, or the size of a quorum
+ * @param clients the number of processes at the beginning; a killed one is replaced
+ * @param tasks the maximum number of contending tasks in each of them
+ * @param chaosMillis the time with new attempts and faults, before the calm
+ * @param network how unreliable connections are, from 0 (perfect) to 10
+ * @param pauses the frequency of pauses of a client at a yield point, in parts in 10,000
+ * @param driftPartsPerMillion the largest error of a clock's rate, including periodic drift
+ * @param harms the faults that happen at a set time
  */
 public record SimulationPlan(
         long seed,
@@ -28,7 +28,7 @@ public record SimulationPlan(
         int driftPartsPerMillion,
         List<Harm> harms) {
 
-    /** Runs last for 60 simulated seconds: so long is there chaos, and then calm. */
+    /** Runs last for 60 simulated seconds: this long chaos, and then calm. */
     static final long CHAOS_MILLIS = 40_000;
 
     /** Client and node together stay within the 1 % that a ttl allows for. */
@@ -108,24 +108,27 @@ public record SimulationPlan(
         return harms.stream().anyMatch(harm -> harm.fault() == fault);
     }
 
-    /** Whether a node loses acknowledged data. */
+    /** Whether a node loses acknowledged writes. */
     boolean forgets() {
         return harms.stream().anyMatch(harm -> harm.fault().forgets());
     }
 
-    /** Whether this node comes back, or is followed by another, without its last writes. */
+    /** Whether this node returns, or is replaced, without its last writes. */
     boolean lags(int node) {
         return harms.stream()
                 .anyMatch(harm -> harm.node() == node
                         && (harm.fault() == Fault.NODE_CRASH_LOSES_LAST || harm.fault() == Fault.NODE_FAIL_OVER));
     }
 
-    /** Whether exclusion is promised under these faults: not over a single node that forgets, nor when its clock is set. */
+    /**
+     * Whether exclusion is guaranteed under these faults: not with a single node that loses writes, nor if its clock is
+     * set.
+     */
     public boolean promisesExclusion() {
         return promisesOrder() && !has(Fault.FORCED_RELEASE);
     }
 
-    /** Whether fencing tokens that increase are promised under these faults. */
+    /** Whether increasing fencing tokens are guaranteed under these faults. */
     public boolean promisesOrder() {
         return !has(Fault.NODE_CLOCK_STEP) && (nodes > 1 || !forgets());
     }
@@ -162,7 +165,7 @@ public record SimulationPlan(
                 other, nodes, clients, tasks, chaosMillis, network, pauses, driftPartsPerMillion, harms);
     }
 
-    /** Human-readable, over several lines. */
+    /** A readable text of several lines. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder("seed " + seed + ": " + nodes + (nodes == 1 ? " node, " : " nodes, ")

@@ -11,12 +11,12 @@ import java.util.TreeMap;
 /**
  * The result of many runs.
  *
- * @param runs how many
- * @param simulated the time that passed in their worlds, together
+ * @param runs the number of runs
+ * @param simulated the total time that passed in their worlds
  * @param eventsRun the steps of their worlds
- * @param faults how often each fault really happened
- * @param events how often the engine told of what
- * @param failed the runs in which a promise was broken
+ * @param faults how often each fault happened
+ * @param events how often the engine reported each event
+ * @param failed the runs in which a guarantee was broken
  */
 public record SimulationReport(
         long runs,
@@ -26,21 +26,21 @@ public record SimulationReport(
         Map<String, Long> events,
         List<SimulationResult> failed) {
 
-    /** Copies. */
+    /** Copies the collections. */
     public SimulationReport {
         faults = Map.copyOf(faults);
         events = Map.copyOf(events);
         failed = List.copyOf(failed);
     }
 
-    /** Kinds of fault that did not happen in any run: over some hundred runs there are none. */
+    /** The kinds of fault that did not happen in any run: over some hundred runs there should be none. */
     public List<Fault> neverHappened() {
         return Arrays.stream(Fault.values())
                 .filter(fault -> !faults.containsKey(fault))
                 .toList();
     }
 
-    /** Adds up runs. */
+    /** Adds the results of runs. */
     static final class Sum {
         private long runs;
         private Duration simulated = Duration.ZERO;

@@ -9,13 +9,13 @@ import java.util.Map;
  * The result of one run.
  *
  * @param plan the plan that was run
- * @param problems what must not have happened, in words that begin with its kind; empty if nothing did
- * @param faults how often each fault really happened
- * @param events how often the engine told of what
+ * @param problems the violations as text that begins with the kind; empty if there were none
+ * @param faults how often each fault happened
+ * @param events how often the engine reported each event
  * @param history the beliefs and acts of holders
  * @param simulated the time that passed in the world
- * @param eventsRun the steps of the world
- * @param traceHash the same for the same plan
+ * @param eventsRun the number of steps of the world
+ * @param traceHash equal for equal plans
  */
 public record SimulationResult(
         SimulationPlan plan,
@@ -27,19 +27,19 @@ public record SimulationResult(
         long eventsRun,
         long traceHash) {
 
-    /** Copies. */
+    /** Copies the collections. */
     public SimulationResult {
         problems = List.copyOf(problems);
         faults = Map.copyOf(faults);
         events = Map.copyOf(events);
     }
 
-    /** Whether anything went wrong. */
+    /** Whether any guarantee was broken. */
     public boolean failed() {
         return !problems.isEmpty();
     }
 
-    /** The kind of promise that was broken first: {@code overlap}, {@code token}, {@code zombie} … */
+    /** The kind of the first broken guarantee: {@code overlap}, {@code token}, {@code zombie} … */
     public String kind() {
         String first = problems.isEmpty() ? "" : problems.get(0);
         int colon = first.indexOf(':');

@@ -15,7 +15,7 @@ import java.util.function.UnaryOperator;
  *
  * <p><b>Guarantee.</b> Equal plans over the same code give the same history, byte by byte, on every machine.
  *
- * <p><b>Threads.</b> A run belongs to the thread that calls it; several threads may run at once.
+ * <p><b>Threads.</b> A run uses the calling thread; several threads may run at once.
  */
 public final class Simulator {
 
@@ -36,7 +36,7 @@ public final class Simulator {
     /**
      * Creates a simulator with changed nodes, to test that the change is detected.
      *
-     * @param variant puts something before each life of each node
+     * @param variant wraps each life of each node
      */
     public static Simulator over(UnaryOperator<LockNode> variant) {
         return new Simulator(Objects.requireNonNull(variant, "variant"));
@@ -52,7 +52,7 @@ public final class Simulator {
         return new Simulation(plan, variant, trace).run();
     }
 
-    /** The timeline of a run, human-readable: faults, losses, what holders believed and what the resource saw, by time. */
+    /** The readable timeline of a run: faults, losses, beliefs of holders and accesses to the resource, by time. */
     public List<String> timeline(SimulationPlan plan) {
         List<Moment> moments = new ArrayList<>();
         SimulationResult result = run(plan, line -> {
@@ -73,7 +73,7 @@ public final class Simulator {
 
     private record Moment(double seconds, String what) {}
 
-    /** Runs the seeds from {@code first} on, {@code runs} of them; ends early when a few have failed. */
+    /** Runs {@code runs} seeds from {@code first} on; ends early after a few failures. */
     public SimulationReport run(long first, int runs) {
         SimulationReport.Sum sum = new SimulationReport.Sum();
         for (long seed = first; seed < first + runs && sum.failures() < ENOUGH_FAILURES; seed++) {
@@ -83,8 +83,8 @@ public final class Simulator {
     }
 
     /**
-     * Makes a failing plan smaller while the same kind of promise is broken: less time, fewer clients and tasks, fewer faults, a
-     * better network.
+     * Reduces a failing plan while it breaks the same kind of guarantee: less time, fewer clients and tasks, fewer
+     * faults, a better network.
      *
      * @throws IllegalArgumentException if the plan does not fail
      */
@@ -134,7 +134,7 @@ public final class Simulator {
             return candidates;
         }
 
-        /** The first different plan that still fails; the changed draws may need another seed. */
+        /** The first different plan that still fails; a changed plan may need another seed. */
         private SimulationPlan first(SimulationPlan plan, List<SimulationPlan> candidates) {
             for (SimulationPlan candidate : candidates) {
                 for (long seed = 0; seed < 4 && !candidate.equals(plan); seed++) {

@@ -2,7 +2,7 @@ package io.leasehold.simulator;
 
 import io.leasehold.testkit.virtual.VirtualRuntime;
 
-/** How often a process has stood still: what has to happen in time is asked only of one that has not. */
+/** Counts the pauses of a process: timeliness is required only of a process that has not paused. */
 final class Standstills {
 
     private final VirtualRuntime process;
@@ -16,17 +16,17 @@ final class Standstills {
         return count;
     }
 
-    /** One more begins. */
+    /** Begins another pause. */
     void begin() {
         count++;
     }
 
-    /** A moment from which on it may be asked whether this process has stood still. */
+    /** A mark from which pauses of this process are counted. */
     int mark() {
         return process.isFrozen() ? -1 : count;
     }
 
-    /** Whether it has not stood still since; not if it already did. */
+    /** Whether the process has not paused since the mark; false if it was paused at the mark. */
     boolean hasRunSince(int mark) {
         return count == mark;
     }

@@ -9,15 +9,15 @@ import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 
 /**
- * The time for which a free lock stays without a holder although there is a waiter. Under faults that may be long; once all is
- * calm it has a bound.
+ * The time during which a free lock has no holder although there is a waiter. Under faults that may be long; once all
+ * is calm it has a bound.
  */
 final class Waits {
 
     /**
-     * The sum of what may have to pass, one after the other: a hold that was left behind lapses (ttl, lock delay and drift), the lock is handed to
-     * a waiter that is gone (a claim, no longer than the former), and the next looks again (recheck and a fifth; an answer, which
-     * may come at the second request).
+     * The sum of the spans that may follow each other: an abandoned hold expires (ttl, lock delay and drift), the lock
+     * is handed to a waiter that is gone (a claim, no longer than the former), and the next waiter rechecks (recheck
+     * and a fifth; a reply, which may come at the second request).
      */
     static final Duration BOUND = ClientOptions.TTL
             .plus(ClientOptions.LOCK_DELAY)
@@ -31,14 +31,14 @@ final class Waits {
     private final Predicate<LockName> isIdle;
     private final LongSupplier calmFromNanos;
     private final boolean promisesProgress;
-    /** The time since each lock is wanted and free. */
+    /** The time since which each lock is free with a waiter. */
     private final Map<LockName, Long> idleSinceNanos = new TreeMap<>();
 
     /**
-     * Of one run.
+     * Judges the waits of one run.
      *
-     * @param isIdle whether a lock is wanted and free
-     * @param calmFromNanos when the last fault was over
+     * @param isIdle whether a lock is free and has a waiter
+     * @param calmFromNanos the end of the last fault
      * @param promisesProgress whether a free lock must be granted soon
      */
     Waits(
@@ -54,7 +54,7 @@ final class Waits {
         this.promisesProgress = promisesProgress;
     }
 
-    /** An attempt for this lock began or ended, or a lease of it began or ended. */
+    /** Records that an attempt for this lock, or a lease of it, began or ended. */
     void changed(LockName name) {
         if (isIdle.test(name)) {
             idleSinceNanos.putIfAbsent(name, world.elapsedNanos());
@@ -66,7 +66,7 @@ final class Waits {
         }
     }
 
-    /** Judges the waits at the end, when all should have been served. */
+    /** Judges the waits at the end, when all attempts should have been served. */
     void judgeAll() {
         idleSinceNanos.forEach(this::judge);
     }

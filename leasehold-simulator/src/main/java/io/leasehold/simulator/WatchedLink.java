@@ -22,12 +22,12 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Checks the messages of one client to one node: the ballots of an attempt strictly rise, after its end nothing else is sent, and that end is
- * sent until it is answered or what it could end has ended by itself.
+ * Checks the messages of one client to one node. The ballots of an attempt strictly increase; after its end nothing
+ * else is sent. The end is repeated until it is answered, or everything that it could end has ended by itself.
  */
 final class WatchedLink extends PassingNode {
 
-    /** Between two of them, and what a timer may be late. */
+    /** The time between two of them, and the tolerance of a timer. */
     private static final long MAX_PAUSE_NANOS = 1_050_000_000L;
 
     private final VirtualRuntime process;
@@ -49,7 +49,7 @@ final class WatchedLink extends PassingNode {
         private final ReleaseRequest.Kind kind;
         private final long begunAtNanos = process.nanoTime();
         private boolean answered;
-        /** The last one went without an answer, and none has followed. */
+        /** The last end got no reply, and none has followed. */
         private boolean failed;
 
         private long failedAtNanos;
@@ -91,7 +91,7 @@ final class WatchedLink extends PassingNode {
         }
     }
 
-    /** When all is over. */
+    /** Judges the messages at the end of the run. */
     void judge() {
         ends.values().forEach(End::judge);
     }
@@ -141,7 +141,7 @@ final class WatchedLink extends PassingNode {
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
         for (RenewBatch.Item item : batch.items()) {
-            // The parts of one atomic grant share their owner token, and are released one by one.
+            // The parts of an atomic grant share their owner token, and are released one by one.
             if (endedNames.getOrDefault(item.owner(), Set.of()).contains(item.name())) {
                 log.problem("a renewal follows the end of its owner token at "
                         + process.world().elapsed());

@@ -27,12 +27,12 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks the requests of one client's engine against the answers of its store: which tokens it may show, whether it
- * goes on renewing what it has, and whether it releases everything that it was granted.
+ * Checks the requests of one client's engine against the replies of its store: the tokens that it may report, the
+ * continued renewals, and the release of every grant.
  */
 final class WatchedStore extends PassingStore {
 
-    /** The bound of the local hand-over by the options: for so many leases, and for so long after the grant. */
+    /** The bound of the local hand-over in the options: this many leases, and this long after the grant. */
     private static final int MAX_LEASES = 64;
 
     private static final long HAND_OVER_NANOS = Duration.ofMillis(20).toNanos();
@@ -45,7 +45,7 @@ final class WatchedStore extends PassingStore {
     private final Map<LockName, List<Granted>> granted = new TreeMap<>();
 
     /**
-     * Over the store of a process.
+     * Wraps the store of a process.
      *
      * @param changed receives the locks that the process obtains, loses and releases
      */
@@ -64,10 +64,13 @@ final class WatchedStore extends PassingStore {
         this.changed = changed;
     }
 
-    /** A grant of the store: of several locks at once, each for itself. */
+    /** A grant of the store; a grant of several locks counts separately for each. */
     private final class Granted {
         private final LockName name;
-        /** By which it was asked for; a quorum may have granted it to another, with which the attempt went on. */
+        /**
+         * The owner token of the request. A quorum may have granted the lock to another one, with which the attempt
+         * continued.
+         */
         private final OwnerToken asked;
 
         private final OwnerToken owner;
@@ -76,11 +79,11 @@ final class WatchedStore extends PassingStore {
         private long validUntilAtNanos;
         private long lastShown;
         private int shown;
-        /** When the next renewal comes if nothing fails. */
+        /** The time of the next renewal if nothing fails. */
         private long renewAtNanos;
-        /** Until when a renewal, or the answer to one, has to come. */
+        /** The time limit for a renewal, or the reply to one. */
         private long dueAtNanos;
-        /** Of the moment when that was said. */
+        /** The mark of the moment at which that was determined. */
         private int mark;
 
         private boolean ended;
@@ -109,7 +112,7 @@ final class WatchedStore extends PassingStore {
             mark = standstills.mark();
         }
 
-        /** A renewal is sent, or was answered, or is needed no more: was the one that was due forgotten? */
+        /** Checks, when a renewal is sent, answered, or no longer needed, that the due one was not forgotten. */
         void judgeDuty() {
             long lateNanos = Math.min(process.nanoTime() - dueAtNanos, validUntilAtNanos - dueAtNanos);
             if (duty.mustRenew() && !lost && lateNanos > 0 && standstills.hasRunSince(mark)) {
@@ -148,13 +151,13 @@ final class WatchedStore extends PassingStore {
         return null;
     }
 
-    /** Whether this client has the lock, as far as it knows. */
+    /** Whether this client holds the lock, as far as it knows. */
     boolean has(LockName name) {
         List<Granted> all = granted.getOrDefault(name, List.of());
         return !all.isEmpty() && !all.get(all.size() - 1).ended && !all.get(all.size() - 1).lost;
     }
 
-    /** By which owner token this lease is held, if any. */
+    /** The owner token that holds this lease, if any. */
     @Nullable
     OwnerToken ownerOf(LockName name, long token) {
         Granted by = find(name, token);
@@ -162,9 +165,9 @@ final class WatchedStore extends PassingStore {
     }
 
     /**
-     * A holder is shown this token.
+     * Records that a holder receives this token.
      *
-     * @param justNow whether the lease was made at this very moment
+     * @param justNow whether the lease was created at this moment
      */
     void shown(LockName name, long token, boolean justNow) {
         Granted by = find(name, token);
@@ -174,7 +177,7 @@ final class WatchedStore extends PassingStore {
             return;
         }
         if (by.ended) {
-            by.problem("range: token " + token + " was shown of", "which was given back before");
+            by.problem("range: token " + token + " was shown of", "which had been released");
         } else if (token <= by.lastShown) {
             by.problem("range: token " + token + " was shown of", "which has shown " + by.lastShown);
         }
@@ -200,20 +203,20 @@ final class WatchedStore extends PassingStore {
         }
     }
 
-    /** The renewals of this lease that were sent, if the store has granted it and it has not ended. */
+    /** The renewals that were sent for this lease, if the store has granted it and it has not ended. */
     @Nullable
     SentRenewals renewalsOf(LockName name, long token) {
         Granted by = find(name, token);
         return by == null || by.ended || by.lost ? null : by.renewals;
     }
 
-    /** Until when, by the clock of its process, this lease is valid. */
+    /** The end of the validity of this lease, by the clock of its process. */
     long validUntilAtNanos(LockName name, long token) {
         Granted by = find(name, token);
         return by == null ? process.nanoTime() : by.validUntilAtNanos;
     }
 
-    /** The engine has told that this lease is lost. */
+    /** Records that the engine has reported the loss of this lease. */
     void lost(LockName name, long token) {
         Granted by = find(name, token);
         if (by != null) {
@@ -223,11 +226,11 @@ final class WatchedStore extends PassingStore {
         }
     }
 
-    /** At the end: everything that was granted was released, or its loss was reported. */
+    /** Judges the store at the end: every grant was released, or its loss was reported. */
     void judge() {
         granted.forEach((name, all) -> all.forEach(one -> {
             if (!one.ended && !one.lost) {
-                one.problem("orphan:", "was never given back");
+                one.problem("orphan:", "was never released");
             }
         }));
     }
@@ -235,11 +238,11 @@ final class WatchedStore extends PassingStore {
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
         if (request.reserve() > MAX_LEASES) {
-            log.problem("range: " + request.reserve() + " tokens were asked for " + request.names() + " at "
+            log.problem("range: " + request.reserve() + " tokens were requested for " + request.names() + " at "
                     + process.world().elapsed());
         }
         if (!request.isWaiting() && !askedOnce.add(request.owner())) {
-            log.problem("patience: " + process.name() + " asked again for " + request.names()
+            log.problem("patience: " + process.name() + " repeated its request for " + request.names()
                     + " though it does not wait, at " + process.world().elapsed());
         }
         return super.acquire(request).thenApply(reply -> {

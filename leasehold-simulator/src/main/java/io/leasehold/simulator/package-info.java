@@ -8,8 +8,8 @@
  * SimulationPlan small = Simulator.standard().shrink(one.plan()); // as little of it as still fails
  * }</pre>
  *
- * <p>It takes no decision of the protocol: nodes are {@link io.leasehold.memory.InMemoryNode}, clients are those of
- * {@link io.leasehold.Leasehold}, and what happens to them is a {@link io.leasehold.simulator.SimulationPlan}.
+ * <p>It makes no decision of the protocol: nodes are {@link io.leasehold.memory.InMemoryNode}, clients are those of
+ * {@link io.leasehold.Leasehold}, and a {@link io.leasehold.simulator.SimulationPlan} determines the events.
  */
 @NullMarked
 package io.leasehold.simulator;

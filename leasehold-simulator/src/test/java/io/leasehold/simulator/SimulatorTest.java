@@ -19,7 +19,10 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Plans of many seeds break no promise, every fault occurs in them, and what is broken is caught and made small. */
+/**
+ * Plans of many seeds break no guarantee, every fault occurs in them, and a broken guarantee is detected and its plan
+ * minimised.
+ */
 @Tag("full")
 final class SimulatorTest {
 
@@ -157,7 +160,7 @@ final class SimulatorTest {
                 Pattern.compile("overlap|token"));
     }
 
-    /** That some run of the variant breaks such a promise, whatever else it breaks. */
+    /** Asserts that some run of the variant breaks such a guarantee, whatever else it breaks. */
     private static void assertBreaks(UnaryOperator<LockNode> variant, Pattern promise) {
         Simulator simulator = Simulator.over(variant);
         for (long seed = 1; seed <= MAX_SEEDS; seed++) {

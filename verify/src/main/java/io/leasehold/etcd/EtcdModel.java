@@ -27,14 +27,17 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
-/** etcd, as far as the store uses it: revisions, leases, transactions and watches. One thread at a time. */
+/**
+ * A model of etcd with the parts that the store uses: revisions, leases, transactions and watches. One thread at a
+ * time.
+ */
 public final class EtcdModel implements QueueModel {
 
     private static final long NANOS_PER_SECOND = 1_000_000_000L;
     private static final EtcdUri URI = EtcdUri.parse(StoreUri.parse("etcd://model:2379/sim?electionTimeout=300ms"));
     private static final Keys KEYS = new Keys(URI.prefix());
 
-    /** A request may lie in a member that others have left behind. */
+    /** A request may be delayed in a member that lags behind. */
     private static final Duration LATEST = Duration.ofSeconds(2);
 
     private final QueueRun run;
@@ -61,7 +64,7 @@ public final class EtcdModel implements QueueModel {
 
     private record LiveWatch(QueueWire wire, ByteSequence key, Consumer<EtcdCalls.Heard> events) {}
 
-    /** An empty cluster. */
+    /** Creates an empty cluster. */
     public EtcdModel(QueueRun run) {
         this.run = run;
         this.uncertainUntilNanos = now();
@@ -103,7 +106,10 @@ public final class EtcdModel implements QueueModel {
         return found != null && found.createRevision() == createRevision;
     }
 
-    /** A key is put under this lease, which keeps no other: with the one, the other would be lost. */
+    /**
+     * Notes that a key is put under this lease, which must exist and keep no other key: the loss of one would lose the
+     * other.
+     */
     private void putUnder(long id, ByteSequence own) {
         LiveLease lease = leases.get(id);
         if (lease == null) {
@@ -148,7 +154,7 @@ public final class EtcdModel implements QueueModel {
     private void awaitEnd(long id) {
         LiveLease lease = leases.get(id);
         if (lease != null) {
-            // Looked after twice a second.
+            // Checked twice a second.
             run.host().schedule(lease.expiresAtNanos - now() + run.world().randomBelow(500_000_000L), () -> {
                 if (leases.get(id) == lease && lease.expiresAtNanos - now() <= 0) {
                     run.saw(QueueFault.EXPIRED);
@@ -160,7 +166,7 @@ public final class EtcdModel implements QueueModel {
         }
     }
 
-    // ---- what is done to it
+    // ---- faults
 
     @Override
     public OptionalLong keptUntilNanos(String lock, long token) {

@@ -8,18 +8,18 @@ import java.time.Duration;
 import java.util.function.Function;
 import javax.sql.DataSource;
 
-/** Lets chaos runs open stores as users do, but for the retention: housekeeping has to happen within a run. */
+/** Opens stores for chaos runs as applications do, except for the retention: housekeeping must happen within a run. */
 public final class StoresOfShortRetention {
 
     private StoresOfShortRetention() {}
 
-    /** A store with a connection of its own. */
+    /** Creates a store with a connection of its own. */
     public static Function<LockRuntime, LockStore> connecting(String url, Duration retention) {
         String redacted = StoreUri.parse(url).redacted();
         return runtime -> JdbcStores.connect(url, redacted, dialect(url), null, runtime, retention);
     }
 
-    /** A store over the connections of a pool to this URL. */
+    /** Creates a store over the connections of a pool to this URL. */
     public static Function<LockRuntime, LockStore> over(DataSource pool, String url, Duration retention) {
         return runtime -> JdbcStores.over(pool, dialect(url), runtime, retention);
     }

@@ -1,4 +1,4 @@
-/** Access to the stores for the simulator, which users do not get. */
+/** Access to the stores for the simulator, which applications do not have. */
 @NullMarked
 package io.leasehold.jdbc;
 

@@ -9,11 +9,10 @@ import io.leasehold.verify.variants.VariantsCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
-/** {@code verify/run}: what runs real processes against each other. */
+/** {@code verify/run}: runs real processes against each other. */
 @Command(
         name = "verify/run",
-        description =
-                "Runs simulated and real clients against simulated and real stores, does harm, and checks what came of it.",
+        description = "Runs simulated and real clients against such stores, injects faults, and checks the results.",
         mixinStandardHelpOptions = true,
         subcommands = {
             ChaosCommand.class,

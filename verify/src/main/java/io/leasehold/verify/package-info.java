@@ -1,4 +1,4 @@
-/** Real processes, real servers and real faults: the command that brings them together. */
+/** Real processes, real servers and real faults: the command that combines them. */
 @NullMarked
 package io.leasehold.verify;
 

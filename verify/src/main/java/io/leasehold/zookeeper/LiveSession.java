@@ -4,7 +4,7 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * A session as the model of an ensemble knows it.
+ * A session in the model of an ensemble.
  *
  * @param <C> its client
  */
@@ -15,9 +15,9 @@ final class LiveSession<C> {
     final C client;
     final Set<String> watched = new HashSet<>();
     long heardAtNanos;
-    /** The newest transaction that its member has shown it. */
+    /** The newest transaction that its member has shown to it. */
     long seen;
-    /** The transaction that has ended it, or none yet. */
+    /** The transaction that has ended it; this value if none has yet. */
     long endedWith = Long.MAX_VALUE;
 
     long endedAtNanos;
@@ -28,7 +28,7 @@ final class LiveSession<C> {
         this.client = client;
     }
 
-    /** How long the ensemble still keeps it without another sign of life. */
+    /** The time for which the ensemble still keeps it without another sign of life. */
     long leftNanos(long nowNanos) {
         return heardAtNanos + timeoutNanos - nowNanos;
     }

@@ -21,7 +21,7 @@ final class ZnodeTree {
     private final TreeMap<Long, View> views = new TreeMap<>();
     private long zxid = 1;
 
-    /** The nodes as of one transaction: what a member shows. */
+    /** The nodes as of one transaction: the state that a member shows. */
     record View(long zxid, Map<String, SessionCalls.Node> nodes) {
 
         SessionCalls.Node require(String path) throws KeeperException {
@@ -46,17 +46,17 @@ final class ZnodeTree {
         views.put(zxid, new View(zxid, Map.of()));
     }
 
-    /** As of now. */
+    /** The current state. */
     View now() {
         return views.lastEntry().getValue();
     }
 
-    /** As of this transaction or the last one before it. */
+    /** The state as of this transaction, or the last one before it. */
     View asOf(long transaction) {
         return views.floorEntry(transaction).getValue();
     }
 
-    /** A transaction that changes no node. */
+    /** Counts a transaction that changes no node. */
     void pass() {
         zxid++;
         keep();
@@ -69,7 +69,7 @@ final class ZnodeTree {
         }
     }
 
-    /** The oldest transaction as of which the nodes are known. */
+    /** The oldest transaction whose state is known. */
     long oldest() {
         return views.firstKey();
     }
@@ -104,7 +104,7 @@ final class ZnodeTree {
         return new SessionCalls.Created(path, zxid);
     }
 
-    /** Whether it was there. */
+    /** Removes a node; returns whether it existed. */
     boolean remove(String path) {
         boolean was = nodes.remove(path) != null;
         if (was) {
@@ -113,12 +113,12 @@ final class ZnodeTree {
         return was;
     }
 
-    /** The nodes that go with this session. */
+    /** The nodes that end with this session. */
     List<String> of(long session) {
         return paths(node -> node.session() == session);
     }
 
-    /** The nodes that go with some session. */
+    /** The nodes that end with any session. */
     List<String> ephemeral() {
         return paths(node -> node.session() != 0);
     }

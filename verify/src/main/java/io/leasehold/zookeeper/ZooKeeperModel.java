@@ -28,18 +28,18 @@ import org.apache.zookeeper.Watcher;
 import org.jspecify.annotations.Nullable;
 
 /**
- * ZooKeeper, as far as the store uses it: sessions, ephemeral nodes with sequences, and watches that tell one event. One thread at
- * a time.
+ * A model of ZooKeeper with the parts that the store uses: sessions, ephemeral nodes with sequences, and watches that
+ * report one event. For one thread at a time.
  *
- * <p>The leader hears of a session by pings alone, and by each no later than a tick after it was sent: what the store's reckoning
- * allows at worst.
+ * <p>The leader gets signs of life of a session only by pings, and each no later than a tick after its sending: the
+ * worst case of the store's reckoning.
  */
 public final class ZooKeeperModel implements QueueModel {
 
     private static final ZooKeeperUri URI = ZooKeeperUri.parse(StoreUri.parse("zk://model:2181/sim?tickTime=200ms"));
     private static final long TICK_NANOS = URI.tickTime().toNanos();
     private static final long MAX_PING_NANOS = Duration.ofSeconds(10).toNanos();
-    /** A member that lags behind for longer is cut off from its clients. */
+    /** A member that lags behind for longer loses its clients. */
     private static final long LAG_NANOS = 5 * TICK_NANOS;
 
     private static final long RECONNECT_NANOS = Duration.ofMillis(100).toNanos();
@@ -50,7 +50,7 @@ public final class ZooKeeperModel implements QueueModel {
     private final List<Client> clients = new ArrayList<>();
     private long sessionNumber;
 
-    /** An empty ensemble. */
+    /** Creates an empty ensemble. */
     public ZooKeeperModel(QueueRun run) {
         this.run = run;
     }
@@ -90,7 +90,7 @@ public final class ZooKeeperModel implements QueueModel {
         tree.pass();
     }
 
-    /** The state that the member of this session shows: perhaps an older one, and never older than it has shown. */
+    /** The state that the member of this session shows: it may be old, but never older than one that it has shown. */
     private ZnodeTree.View shownTo(LiveSession<Client> session, String path) throws KeeperException {
         boolean ended = sessions.get(session.id) != session;
         long newest = ended ? session.endedWith - 1 : tree.now().zxid();
@@ -125,7 +125,7 @@ public final class ZooKeeperModel implements QueueModel {
         });
     }
 
-    /** The leader's report of it is as old as the store takes it to be at worst. */
+    /** Records a sign of life at the leader; it is as late as the store assumes at worst. */
     private void heard(LiveSession<Client> session) {
         long lateNanos = run.world().randomBelow(TICK_NANOS / 2);
         if (run.world().chance(0.1) && !run.isCalm()) {
@@ -135,7 +135,7 @@ public final class ZooKeeperModel implements QueueModel {
         session.heardAtNanos = Math.max(session.heardAtNanos, run.host().nanoTime() - lateNanos);
     }
 
-    // ---- what is done to it
+    // ---- faults
 
     @Override
     public OptionalLong keptUntilNanos(String lock, long token) {
@@ -149,7 +149,7 @@ public final class ZooKeeperModel implements QueueModel {
                         run.host().worldNanosAfter(session.leftNanos(run.host().nanoTime())));
     }
 
-    /** It begins each session anew. */
+    /** Begins each session anew. */
     @Override
     public void newLeader() {
         sessions.values().forEach(session -> session.heardAtNanos = run.host().nanoTime());
@@ -174,7 +174,7 @@ public final class ZooKeeperModel implements QueueModel {
 
     // ---- the driver
 
-    /** One session of a client, as the driver keeps it: connections that break and are made again, pings, and watches. */
+    /** One session of a client, as the driver keeps it: connections that break and are restored, pings, and watches. */
     private final class Client implements SessionCalls {
         private final QueueWire wire;
         private final LockRuntime process;
@@ -185,7 +185,10 @@ public final class ZooKeeperModel implements QueueModel {
         private boolean connected;
         private boolean over;
         private long connections;
-        /** The number of messages sent over this connection, and of those that have arrived: nothing overtakes, and nothing is left out. */
+        /**
+         * The number of messages sent over this connection, and of those that have arrived: their order is kept, and
+         * none is skipped.
+         */
         private long sent;
 
         private long arrived;
@@ -207,7 +210,7 @@ public final class ZooKeeperModel implements QueueModel {
             return askedMillis * 1_000_000L;
         }
 
-        /** Asks until a member answers. */
+        /** Repeats the request until a member answers. */
         void connect() {
             if (over || wire.isOver()) {
                 return;
@@ -239,7 +242,7 @@ public final class ZooKeeperModel implements QueueModel {
             });
         }
 
-        /** At the ensemble: a new session, or the one that is known, whose watches are set again. */
+        /** Runs at the ensemble: creates a session, or resumes a known one and sets its watches again. */
         private boolean welcome() {
             LiveSession<Client> known = session;
             if (known == null) {
@@ -264,7 +267,7 @@ public final class ZooKeeperModel implements QueueModel {
             return true;
         }
 
-        /** Its connection breaks; what it tells is told over the next one. */
+        /** Breaks its connection; pending messages are sent over the next one. */
         void disconnect() {
             if (over || !connected || wire.isOver()) {
                 return;
@@ -329,7 +332,7 @@ public final class ZooKeeperModel implements QueueModel {
             return ZnodeTree.failure(KeeperException.Code.CONNECTIONLOSS, path);
         }
 
-        /** A request that passes through the leader. */
+        /** Sends a request that passes through the leader. */
         private <T> CompletableFuture<T> call(String path, Callable<T> work) {
             LiveSession<Client> known = session;
             return exchange(path, () -> {
@@ -353,9 +356,8 @@ public final class ZooKeeperModel implements QueueModel {
                 return refused;
             }
             if (run.world().elapsedNanos() - pingedAtNanos >= pingNanos()) {
-                // After a pause of the process it is due, and goes first. After a sleep of the machine it is not, but
-                // its member
-                // takes the request itself for a sign of life.
+                // After a pause of the process a ping is due, and is sent first. After a sleep of the machine it is not
+                // due, but its member treats the request itself as a sign of life.
                 pingNow();
             }
             long connection = connections;
@@ -425,7 +427,7 @@ public final class ZooKeeperModel implements QueueModel {
                     if (tree.find(path) != null) {
                         known.watched.add(path);
                     } else {
-                        tell(path); // As soon as the member learns it.
+                        tell(path); // as soon as the member learns it
                     }
                 }
                 return node;

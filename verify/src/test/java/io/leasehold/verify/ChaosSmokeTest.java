@@ -14,11 +14,11 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 
-/** The harness itself works: it runs, judges, catches what is broken, and refuses nonsense. */
+/** The harness itself works: it runs, judges, detects broken locks, and refuses invalid arguments. */
 @Tag("full")
 final class ChaosSmokeTest {
 
-    /** What a command left behind. */
+    /** The result of a command. */
     private record Outcome(int exitCode, List<String> lines) {}
 
     private static Outcome run(String... args) {
@@ -97,7 +97,7 @@ final class ChaosSmokeTest {
                     "500",
                     "--seed",
                     "" + seed);
-            // What the other checkers find alone counts as caught as well, and is not what is asked for here.
+            // A violation that only the other checkers find also counts, but is not the one under test here.
             if (outcome.exitCode() == 0 && !outcome.lines().get(0).contains("overlaps=0")) {
                 return;
             }

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A lock moves from one kind of store to another; the resource, a row with its fence, stays where it is. */
+/** A lock moves from one kind of store to another; the resource, a row with its fence, stays in its place. */
 @Timeout(180)
 @Tag("full")
 final class StoreMoveTest {
@@ -170,7 +170,7 @@ final class StoreMoveTest {
         }
     }
 
-    /** What is done while both locks are held. */
+    /** The action while both locks are held. */
     private interface Both {
         void held(Lease older, Lease newer) throws Exception;
     }
@@ -194,7 +194,10 @@ final class StoreMoveTest {
         }
     }
 
-    /** A holder of both excludes those who still take only the old lock, and those who already take only the new one. */
+    /**
+     * A holder of both locks excludes processes that still take only the old one, and processes that already take only
+     * the new one.
+     */
     @Test
     void bothLocksExcludeBothSides() throws Exception {
         try (LockClient old = Leasehold.connect(redisUri());
@@ -214,7 +217,7 @@ final class StoreMoveTest {
                 assertThat(holdingBoth(older, newer, Duration.ZERO, (one, other) -> {}))
                         .isFalse();
                 assertThat(busy.isValid()).isTrue();
-                // The first was given back when the second could not be had.
+                // The first lock was released when the second was not available.
                 try (Lease free = oldOnly.named("b").tryAcquire(Duration.ofSeconds(10))) {
                     assertThat(free).isNotNull();
                 }

@@ -5,12 +5,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The result of an order; of the parts, the one that was ordered is present.
+ * The result of an order; only the part that was ordered is present.
  *
- * @param load what the threads did
- * @param spans the holds one by one
- * @param bytesPerLease what a held lock takes of the heap
- * @param failure why nothing came of it, or null
+ * @param load the work of the threads
+ * @param spans the individual holds
+ * @param bytesPerLease the heap of a held lock
+ * @param failure the reason for a failure, or null
  */
 public record Answer(
         @Nullable Load load,

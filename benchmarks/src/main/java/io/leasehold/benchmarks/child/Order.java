@@ -3,30 +3,30 @@ package io.leasehold.benchmarks.child;
 import io.leasehold.benchmarks.peer.PeerKind;
 
 /**
- * The work that a child is ordered to do.
+ * The work that a child process is ordered to do.
  *
- * @param verb which kind of load
- * @param peer over which peer
+ * @param verb the kind of load
+ * @param peer the peer under test
  * @param ttlMillis the ttl of its locks
- * @param name of the lock, or how the names of the locks begin
- * @param count of threads; of locks to hold
- * @param startAtNanos when, on the monotonic clock that all processes of a machine share
- * @param lengthNanos for how long
+ * @param name the name of the lock, or the prefix of the names
+ * @param count the number of threads, or of locks to hold
+ * @param startAtNanos the start, on the monotonic clock that all processes of a machine share
+ * @param lengthNanos the duration
  */
 public record Order(
         Verb verb, PeerKind peer, long ttlMillis, String name, int count, long startAtNanos, long lengthNanos) {
 
     /** The kinds of load. */
     public enum Verb {
-        /** Locks and unlocks in as many threads as asked for. */
+        /** Locks and unlocks in the requested number of threads. */
         PAIRS,
-        /** The same, every thread with names of its own that begin with the name. */
+        /** The same, with names of its own for each thread, which begin with the name. */
         DISTINCT,
-        /** One thread: holds for some milliseconds, lets the other process take it, waits for it again. */
+        /** One thread: holds for some milliseconds, lets the other process acquire the lock, and waits for it again. */
         HAND_OVERS,
         /** Each thread locks once and unlocks at once. */
         ONCE,
-        /** Holds locks with different names, and says what that takes of the heap. */
+        /** Holds locks with different names, and reports their share of the heap. */
         HEAP
     }
 }

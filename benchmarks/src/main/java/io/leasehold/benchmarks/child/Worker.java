@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.leasehold.testkit.process.ChildJvm;
 import java.time.Duration;
 
-/** A child JVM, seen from its parent. One order at a time. */
+/** A child JVM, as its parent uses it. It processes one order at a time. */
 public final class Worker implements AutoCloseable {
 
     static final String ANSWER = "ANSWER ";
@@ -15,7 +15,7 @@ public final class Worker implements AutoCloseable {
 
     private final ChildJvm child;
 
-    /** Starts it; {@link #awaitReady} tells when it has come up. */
+    /** Starts it; {@link #awaitReady} waits until it is ready. */
     public Worker(String uri) {
         child = ChildJvm.of(WorkerMain.class)
                 .jvmArgument("-Xmx512m")
@@ -26,12 +26,12 @@ public final class Worker implements AutoCloseable {
                 .start();
     }
 
-    /** Waits until it takes orders. */
+    /** Waits until it accepts orders. */
     public void awaitReady() throws InterruptedException {
         child.awaitLine(READY, PATIENCE);
     }
 
-    /** Sends an order; the answer is to be fetched with {@link #answer}. */
+    /** Sends an order; {@link #answer} returns the answer. */
     public void send(Order order) {
         try {
             child.send(JSON.writeValueAsString(order));
@@ -40,7 +40,7 @@ public final class Worker implements AutoCloseable {
         }
     }
 
-    /** The answer to the order before. */
+    /** The answer to the last order. */
     public Answer answer() throws InterruptedException {
         String line = child.awaitLine(ANSWER, PATIENCE);
         Answer answer;

@@ -30,7 +30,7 @@ public final class WorkerMain {
     private static final int COLLECTIONS = 4;
     private static final int NAMES = 10_000;
 
-    /** A client of a peer for every ttl that was asked for. */
+    /** A client of a peer for each requested ttl. */
     private record Opened(PeerKind kind, long ttlMillis) {}
 
     private final String uri;
@@ -89,7 +89,7 @@ public final class WorkerMain {
                         order.lengthNanos());
     }
 
-    /** Steps back after each hold, so that the lock goes to the other process, which waits by then. */
+    /** Waits after each hold, so that the other process, which is waiting by then, gets the lock. */
     private static List<Span> handOvers(Peer peer, Order order) throws InterruptedException {
         SplittableRandom random = new SplittableRandom(order.startAtNanos());
         List<Span> spans = new ArrayList<>();
@@ -120,7 +120,7 @@ public final class WorkerMain {
             }
             return (double) (usedBytes() - before) / order.count();
         } finally {
-            // Not given back: this process is of no further use, and until here the list keeps them all reachable.
+            // Not released: this process is not used any more, and the list keeps all holds reachable until here.
             Reference.reachabilityFence(held);
         }
     }

@@ -1,4 +1,4 @@
-/** Load from other JVMs, by orders and answers in lines of JSON. */
+/** Load from other JVMs, with orders and answers as lines of JSON. */
 @NullMarked
 package io.leasehold.benchmarks.child;
 

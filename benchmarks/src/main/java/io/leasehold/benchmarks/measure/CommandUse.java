@@ -1,10 +1,10 @@
 package io.leasehold.benchmarks.measure;
 
 /**
- * The use of one command, by the server's own count.
+ * The use of one command, as counted by the server.
  *
- * @param calls how often it ran, also from inside scripts
- * @param micros how long it ran altogether; a script's time contains that of its commands
+ * @param calls the number of calls, including those from scripts
+ * @param micros the total time; a script's time includes that of its commands
  */
 public record CommandUse(long calls, long micros) {
 

@@ -11,7 +11,7 @@ import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import org.HdrHistogram.Histogram;
 
-/** Threads that lock and unlock from a common start until a common end. */
+/** Threads that lock and unlock from a common start to a common end. */
 public final class Drive {
 
     private static final long START_DELAY_NANOS = TimeUnit.MILLISECONDS.toNanos(30);
@@ -20,22 +20,22 @@ public final class Drive {
     private final int threads;
     private final ThreadFactory factory;
 
-    /** So many threads of that kind. */
+    /** Creates this number of threads of that kind. */
     public Drive(Peer peer, int threads, ThreadFactory factory) {
         this.peer = peer;
         this.threads = threads;
         this.factory = factory;
     }
 
-    /** A moment soon, on the clock that all processes of a machine share. */
+    /** A time in the near future, on the clock that all processes of a machine share. */
     public static long soonAtNanos(long processes) {
         return System.nanoTime() + START_DELAY_NANOS * processes;
     }
 
     /**
-     * One window; each thread locks at least once.
+     * Runs one window; each thread locks at least once.
      *
-     * @param names from which each thread, by its number, takes the name of its next lock
+     * @param names supplies the name of the next lock of each thread, by its number
      * @throws IllegalStateException if a thread failed
      */
     public Load run(IntFunction<Supplier<String>> names, long startAtNanos, long lengthNanos)

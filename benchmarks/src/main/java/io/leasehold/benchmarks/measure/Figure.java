@@ -1,60 +1,60 @@
 package io.leasehold.benchmarks.measure;
 
-/** The numbers that are measured, their names, and which direction is better. */
+/** The measured numbers, their names, and the better direction of each. */
 public enum Figure {
     /** Acquire and release together, per second. */
     PAIRS_PER_SECOND("pairs/s", true),
-    /** From just before unlock to the return of the waiter's lock, median. */
+    /** The median time from just before unlock to the return of the waiter's lock. */
     HAND_OVER_P50_MICROS("p50 µs", false),
-    /** The same, 99th percentile. */
+    /** The 99th percentile of the same time. */
     HAND_OVER_P99_MICROS("p99 µs", false),
-    /** The same, longest. */
+    /** The maximum of the same time. */
     HAND_OVER_MAX_MICROS("longest µs", false),
     /** A further lock and unlock by the thread that holds the lock. */
     NANOS_PER_REENTRY("ns/re-entry", false),
-    /** The heap that stays reachable for a lock that is held. */
+    /** The reachable heap of a held lock. */
     BYTES_PER_LEASE("bytes/lease", false),
-    /** Locks whose key was gone although nobody had released them. */
+    /** Locks whose key was gone without a release. */
     LOST("lost", false),
-    /** By how much the median wait is above that with all servers up. */
+    /** The median wait minus that with all servers up. */
     ADDED_P50_MICROS("p50 above all up µs", false),
-    /** By how much the 99th percentile of the wait is above that with all servers up. */
+    /** The 99th percentile of the wait minus that with all servers up. */
     ADDED_P99_MILLIS("p99 above all up ms", false),
-    /** From the start of a command until its end. */
+    /** The time from the start of a command to its end. */
     START_MILLIS("ms/start", false),
-    /** Processor time of a command, from start to end. */
+    /** The processor time of a command, from start to end. */
     START_CPU_MILLIS("cpu ms/start", false),
     /** Scripts per second while locks are only held. */
     SCRIPTS_PER_SECOND("scripts/s", false),
-    /** Commands, those inside scripts included, per second while locks are only held. */
+    /** Commands, including those from scripts, per second while locks are only held. */
     COMMANDS_PER_SECOND("commands/s", false),
-    /** Processors that the client used while locks were only held. */
+    /** The processors that the client used while locks were only held. */
     CLIENT_CORES("client cores", false),
-    /** Processors that the server used while locks were only held. */
+    /** The processors that the server used while locks were only held. */
     SERVER_CORES("server cores", false),
     /** Scripts per waiting process and recheck interval. */
     SCRIPTS_PER_RECHECK("scripts/recheck·process", false),
     /** Scripts per pair. */
     SCRIPTS("scripts/op", false),
-    /** Commands per pair, those inside scripts included. */
+    /** Commands per pair, including those from scripts. */
     COMMANDS("commands/op", false),
-    /** How often the server read from a connection, per pair. */
+    /** The server's reads from connections, per pair. */
     READS("reads/op", false),
-    /** Processor time of the server per pair. */
+    /** The server's processor time per pair. */
     SERVER_MICROS("server µs/op", false),
-    /** Processor time of the client processes per pair. */
+    /** The client processes' processor time per pair. */
     CLIENT_MICROS("client µs/op", false),
-    /** What the client processes allocated per pair; only where the JVM counts it. */
+    /** The client processes' allocation per pair, if the JVM counts it. */
     CLIENT_BYTES("client bytes/op", false),
-    /** How long acquire took, median. */
+    /** The median duration of acquire. */
     WAIT_P50_MICROS("acquire p50 µs", false),
-    /** How long acquire took, 99th percentile. */
+    /** The 99th percentile of the duration of acquire. */
     WAIT_P99_MICROS("acquire p99 µs", false),
-    /** How long acquire took, 99.9th percentile. */
+    /** The 99.9th percentile of the duration of acquire. */
     WAIT_P999_MILLIS("acquire p99.9 ms", false),
-    /** How long acquire took at most. */
+    /** The maximum duration of acquire. */
     WAIT_MAX_MILLIS("longest wait ms", false),
-    /** The luckiest thread's share over the unluckiest one's. */
+    /** The ratio of the largest share of a thread to the smallest. */
     MAX_OVER_MIN("max/min", false);
 
     private final String label;
@@ -65,7 +65,7 @@ public enum Figure {
         this.moreIsBetter = moreIsBetter;
     }
 
-    /** The head of its column. */
+    /** The heading of its column. */
     public String label() {
         return label;
     }

@@ -11,11 +11,11 @@ import org.HdrHistogram.Histogram;
 /**
  * The work of the threads in one window.
  *
- * @param perThread acquisitions of each thread
- * @param seconds from the common start to the end of the last thread
- * @param cpuSeconds of the process or processes that the threads ran in
- * @param bytes what that process or those processes allocated; NaN if one of them does not count it
- * @param waits how long each acquire took, in nanoseconds: a histogram as text, so that other processes can send it
+ * @param perThread the acquisitions of each thread
+ * @param seconds the time from the common start to the end of the last thread
+ * @param cpuSeconds the processor time of the process or processes of the threads
+ * @param bytes the allocation of these processes; NaN if one of them does not count it
+ * @param waits the duration of each acquire in nanoseconds: a histogram as text, so that other processes can send it
  */
 public record Load(List<Long> perThread, double seconds, double cpuSeconds, double bytes, String waits) {
 
@@ -32,7 +32,7 @@ public record Load(List<Long> perThread, double seconds, double cpuSeconds, doub
                 perThread, seconds, cpuSeconds, bytes, Base64.getEncoder().encodeToString(exact));
     }
 
-    /** The same window in several processes. */
+    /** Merges the same window of several processes. */
     public static Load merge(List<Load> parts) {
         List<Long> perThread = new ArrayList<>();
         Histogram waits = Waits.empty();
@@ -54,14 +54,14 @@ public record Load(List<Long> perThread, double seconds, double cpuSeconds, doub
         return perThread.stream().mapToLong(Long::longValue).sum();
     }
 
-    /** The luckiest thread's acquisitions over the unluckiest one's; a thread that got none counts as if it had one. */
+    /** The ratio of the most acquisitions of a thread to the fewest; a thread without any counts as one. */
     public double maxOverMin() {
         long most = perThread.stream().mapToLong(Long::longValue).max().orElse(0);
         long least = perThread.stream().mapToLong(Long::longValue).min().orElse(0);
         return (double) most / Math.max(1, least);
     }
 
-    /** How long each acquire took, in nanoseconds. */
+    /** The duration of each acquire, in nanoseconds. */
     public Histogram histogram() {
         try {
             return Histogram.decodeFromCompressedByteBuffer(

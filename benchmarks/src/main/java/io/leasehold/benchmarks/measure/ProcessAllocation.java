@@ -2,12 +2,15 @@ package io.leasehold.benchmarks.measure;
 
 import java.lang.management.ManagementFactory;
 
-/** What all threads of this JVM allocate, those that have ended and virtual ones included. */
+/** The allocation of all threads of this JVM, including ended and virtual ones. */
 final class ProcessAllocation {
 
     private ProcessAllocation() {}
 
-    /** Bytes since the JVM started; NaN where the JVM does not count them: it does since 21, and in later updates of 17. */
+    /**
+     * The bytes since the JVM started; NaN if the JVM does not count them (it does since 21, and in later updates of
+     * 17).
+     */
     static double bytes() {
         try {
             Class<?> counted = Class.forName("com.sun.management.ThreadMXBean");

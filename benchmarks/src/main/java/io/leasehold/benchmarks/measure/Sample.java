@@ -11,12 +11,12 @@ import org.HdrHistogram.Histogram;
 /**
  * The figures of one peer in one window.
  *
- * @param workload the letter or word that chooses it
- * @param variant what is different from other windows of the same workload
- * @param peer who
- * @param round which of the adjacent windows, from zero
+ * @param workload the letter or word that selects it
+ * @param variant the difference from other windows of the same workload
+ * @param peer the peer
+ * @param round the number of the adjacent windows, from zero
  * @param figures the numbers
- * @param commands what the server did in the window, as far as it was a server
+ * @param commands the server's work in the window, if it was a server
  */
 public record Sample(
         String workload,
@@ -34,7 +34,7 @@ public record Sample(
         commands = Collections.unmodifiableMap(new TreeMap<>(commands));
     }
 
-    /** The numbers of a window of pairs over a server whose own statistics were not asked. */
+    /** The numbers of a window of pairs for a server without statistics. */
     public static Map<Figure, Double> pairs(Load load) {
         Map<Figure, Double> figures = pairs(load, ServerUse.NONE);
         figures.keySet().removeAll(List.of(Figure.SCRIPTS, Figure.COMMANDS, Figure.READS, Figure.SERVER_MICROS));

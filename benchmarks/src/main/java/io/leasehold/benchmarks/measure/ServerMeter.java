@@ -16,12 +16,12 @@ public final class ServerMeter {
 
     private final RedisServer server;
 
-    /** Over a connection of its own each time. */
+    /** Uses a separate connection for each reading. */
     public ServerMeter(RedisServer server) {
         this.server = server;
     }
 
-    /** Returns the work of the server so far; reading it does not count. */
+    /** Returns the server's work so far; the reading does not count. */
     public ServerUse look() {
         Map<String, CommandUse> commands = new TreeMap<>();
         Matcher command = COMMAND.matcher(server.call("INFO", "commandstats"));

@@ -9,11 +9,11 @@ import java.util.TreeMap;
  *
  * @param commands by name
  * @param cpuSeconds user and system time of the server
- * @param reads how often it read from a connection; commands that arrive together are read together
+ * @param reads the number of reads from connections; commands that arrive together are read together
  */
 public record ServerUse(Map<String, CommandUse> commands, double cpuSeconds, long reads) {
 
-    /** Of a server that does nothing, or is not asked. */
+    /** The use of a server that does nothing, or is not queried. */
     public static final ServerUse NONE = new ServerUse(Map.of(), 0, 0);
 
     private static final CommandUse NOTHING = new CommandUse(0, 0);
@@ -42,7 +42,7 @@ public record ServerUse(Map<String, CommandUse> commands, double cpuSeconds, lon
         return new ServerUse(sum, cpuSeconds + other.cpuSeconds, reads + other.reads);
     }
 
-    /** All commands, those inside scripts included. */
+    /** All commands, including those from scripts. */
     public long calls() {
         return commands.values().stream().mapToLong(CommandUse::calls).sum();
     }

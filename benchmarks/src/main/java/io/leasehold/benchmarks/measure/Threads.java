@@ -4,7 +4,7 @@ import java.lang.reflect.Method;
 import java.util.Optional;
 import java.util.concurrent.ThreadFactory;
 
-/** The kinds of thread that load comes from. */
+/** The kinds of thread that generate load. */
 public final class Threads {
 
     private Threads() {}
@@ -18,7 +18,7 @@ public final class Threads {
         };
     }
 
-    /** Virtual threads, where this JVM has them: since 21. */
+    /** Virtual threads, if this JVM has them (since 21). */
     public static Optional<ThreadFactory> virtual() {
         try {
             Object builder = Thread.class.getMethod("ofVirtual").invoke(null);

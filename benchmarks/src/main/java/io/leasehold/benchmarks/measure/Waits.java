@@ -3,7 +3,7 @@ package io.leasehold.benchmarks.measure;
 import java.util.concurrent.TimeUnit;
 import org.HdrHistogram.Histogram;
 
-/** The one shape of all histograms, so that they can be added: two digits from a microsecond to ten minutes. */
+/** The common format of all histograms, so that they can be added: two digits from a microsecond to ten minutes. */
 final class Waits {
 
     private static final long MIN_NANOS = 1_000;

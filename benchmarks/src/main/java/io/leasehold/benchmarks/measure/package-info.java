@@ -1,4 +1,4 @@
-/** How it is measured: windows of load, and what server and process used in them. */
+/** The method of measurement: windows of load, and their use of server and process. */
 @NullMarked
 package io.leasehold.benchmarks.measure;
 

@@ -7,7 +7,7 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
-/** Curator's {@code InterProcessMutex}; what a ttl is elsewhere is the timeout of its session. */
+/** Curator's {@code InterProcessMutex}; its session timeout corresponds to the ttl of the others. */
 final class CuratorPeer implements Peer {
 
     private static final int FIRST_PAUSE_MILLIS = 100;

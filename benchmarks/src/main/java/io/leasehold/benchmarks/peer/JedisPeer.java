@@ -8,7 +8,7 @@ import redis.clients.jedis.ConnectionPoolConfig;
 import redis.clients.jedis.JedisPooled;
 import redis.clients.jedis.params.SetParams;
 
-/** The helper class that stands in many code bases: a pool, {@code SET NX PX}, {@code EVAL} of a compare-and-delete. */
+/** The helper class of many code bases: a pool, {@code SET NX PX}, {@code EVAL} of a compare-and-delete. */
 final class JedisPeer implements Peer {
 
     private static final int CONNECTIONS = 64;

@@ -3,16 +3,16 @@ package io.leasehold.benchmarks.peer;
 import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 
-/** One way to lock by name over a store, as its users would use it. Safe for use by any thread. */
+/** One kind of lock by name over a store, used like in an application. Safe for use by any thread. */
 public interface Peer extends AutoCloseable {
 
-    /** Waits until the lock is held, in the way that is this peer's own. */
+    /** Waits until the lock is held, in this peer's own way. */
     Held acquire(String name) throws InterruptedException;
 
-    /** The key that exists at the server for as long as the lock is held. */
+    /** The key at the server as long as the lock is held. */
     String keyOf(String name);
 
-    /** The lock as one that its thread may take again; null if the peer has none. */
+    /** The lock as a reentrant one; null if the peer has none. */
     default @Nullable Lock reentrant(String name) {
         return null;
     }
@@ -20,10 +20,10 @@ public interface Peer extends AutoCloseable {
     @Override
     void close();
 
-    /** A lock that is held. */
+    /** A held lock. */
     interface Held {
 
-        /** Gives it back and waits for the server's answer. */
+        /** Releases it and waits for the server's reply. */
         void release();
     }
 }

@@ -4,23 +4,26 @@ import io.leasehold.Fairness;
 import java.time.Duration;
 import java.util.List;
 
-/** All that can be measured. */
+/** The peers that can be measured. */
 public enum PeerKind {
     /** Leasehold with its defaults. */
     LEASEHOLD("leasehold", true, true),
-    /** Leasehold, each lease a request. */
+    /** Leasehold with one request per lease. */
     LEASEHOLD_STRICT("leasehold strict", true, true),
-    /** The reference: two EVALSHA over one Lettuce connection, nothing else; contended, it asks again every millisecond. */
+    /**
+     * The reference: two EVALSHA over one Lettuce connection, nothing else; under contention it retries every
+     * millisecond.
+     */
     RAW("raw", false, false),
     /** Redisson's {@code RLock}. */
     REDISSON("redisson", false, true),
     /** Redisson's fair lock. */
     REDISSON_FAIR("redisson fair", false, true),
-    /** The lock that applications write with Jedis: {@code SET NX PX}, compare-and-delete, asking again every millisecond. */
+    /** The usual hand-made lock with Jedis: {@code SET NX PX}, compare-and-delete, a retry every millisecond. */
     JEDIS("jedis helper", false, false),
     /** Spring Integration's {@code RedisLockRegistry}, woken by messages. */
     SPRING("spring integration", false, false),
-    /** ShedLock's provider for Redis; it does not wait, so it is asked again every millisecond. */
+    /** ShedLock's provider for Redis; it does not wait, so it is retried every millisecond. */
     SHEDLOCK("shedlock", false, false),
     /** Curator's {@code InterProcessMutex}, over ZooKeeper. */
     CURATOR("curator", false, true);
@@ -50,12 +53,12 @@ public enum PeerKind {
         return renewing;
     }
 
-    /** Leasehold over whatever store this URI names. */
+    /** Opens Leasehold over any store, by its URI. */
     public static Peer open(String uri, Duration ttl, Fairness fairness) {
         return new LeaseholdPeer(uri, ttl, fairness);
     }
 
-    /** Connects; every peer gets the same ttl, and those that renew do so every third of it. */
+    /** Connects; every peer gets the same ttl, and renews every third of it if it renews. */
     public Peer open(String uri, Duration ttl) {
         return switch (this) {
             case LEASEHOLD -> new LeaseholdPeer(uri, ttl, Fairness.BOUNDED_LOCAL_HAND_OVER);
@@ -71,10 +74,10 @@ public enum PeerKind {
     }
 
     /**
-     * Connects to servers that are independent of each other, of which a quorum decides.
+     * Connects to independent servers that form a quorum.
      *
-     * @param uri names them all, for Leasehold
-     * @throws IllegalArgumentException for a peer that knows no quorum
+     * @param uri names all of them, for Leasehold
+     * @throws IllegalArgumentException for a peer that does not support quorums
      */
     public Peer openOver(List<String> servers, String uri, Duration ttl) {
         return switch (this) {

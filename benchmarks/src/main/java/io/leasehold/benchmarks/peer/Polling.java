@@ -3,7 +3,7 @@ package io.leasehold.benchmarks.peer;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 
-/** How those wait that cannot be woken: they ask again, half a millisecond to one and a half later. */
+/** The wait of peers without wake-ups: they retry after half a millisecond to one and a half. */
 final class Polling {
 
     private static final long MIN_NANOS = 500_000;

@@ -18,8 +18,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The least that a lock over a quorum can cost: all servers are asked at once, and the quorum-th answer counts. No token, no
- * undo, no renewal; where the quorum says no, it gives up.
+ * The minimal cost of a lock over a quorum: it asks all servers at once, and the quorum-th reply counts. No token, no
+ * undo, no renewal; if the quorum refuses, it gives up.
  */
 final class RawQuorumPeer implements Peer {
 

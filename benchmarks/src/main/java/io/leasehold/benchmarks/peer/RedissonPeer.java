@@ -8,7 +8,7 @@ import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
-/** Redisson with its defaults, its "watchdog" set to the same ttl as everybody's. */
+/** Redisson with its defaults, but its "watchdog" set to the ttl of the other peers. */
 final class RedissonPeer implements Peer {
 
     private final RedissonClient client;

@@ -10,10 +10,13 @@ import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
-/** Redisson's {@code RedissonRedLock} (deprecated, and what is still named for this), a client with the defaults for each server. */
+/**
+ * Redisson's {@code RedissonRedLock} (deprecated, but still recommended for this), with a default client for each
+ * server.
+ */
 final class RedissonRedlockPeer implements Peer {
 
-    /** With a server that does not answer it may never have the lock. */
+    /** With a server that does not reply it may never get the lock. */
     private static final long PATIENCE_SECONDS = 20;
 
     private final List<RedissonClient> clients = new ArrayList<>();
@@ -28,7 +31,7 @@ final class RedissonRedlockPeer implements Peer {
     }
 
     @Override
-    @SuppressWarnings("deprecation") // what replaces it is no lock over a quorum
+    @SuppressWarnings("deprecation") // its replacement is not a lock over a quorum
     public Held acquire(String name) throws InterruptedException {
         RLock lock = new RedissonRedLock(
                 clients.stream().map(client -> client.getLock(keyOf(name))).toArray(RLock[]::new));

@@ -9,7 +9,10 @@ import net.javacrumbs.shedlock.core.SimpleLock;
 import net.javacrumbs.shedlock.provider.redis.spring.RedisLockProvider;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
-/** ShedLock's provider for Redis. It is made for not running a task twice: it does not wait, so it is asked again, and does not renew. */
+/**
+ * ShedLock's provider for Redis. It prevents a task from running twice: it does not wait, so it is retried, and it does
+ * not renew.
+ */
 final class ShedLockPeer implements Peer {
 
     private static final String ENVIRONMENT = "bench";

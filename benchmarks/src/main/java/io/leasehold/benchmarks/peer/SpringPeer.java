@@ -7,7 +7,7 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import org.springframework.integration.redis.util.RedisLockRegistry;
 import org.springframework.integration.redis.util.RedisLockRegistry.RedisLockType;
 
-/** Spring Integration's registry, in the mode that waits for messages instead of asking every 100 ms; not renewed. */
+/** Spring Integration's registry, in the mode that waits for messages instead of polling every 100 ms; not renewed. */
 final class SpringPeer implements Peer {
 
     private static final String REGISTRY = "spring";

@@ -1,4 +1,4 @@
-/** The locks that are measured: Leasehold, the raw reference, and the locks in use today, behind one small interface. */
+/** The measured locks: Leasehold, the raw reference, and the locks in use today, behind one small interface. */
 @NullMarked
 package io.leasehold.benchmarks.peer;
 

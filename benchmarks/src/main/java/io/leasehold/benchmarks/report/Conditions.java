@@ -7,16 +7,16 @@ import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Under what a run was made, as far as the run itself can tell. */
+/** The conditions of a run, as far as the run itself can determine them. */
 public final class Conditions {
 
     private Conditions() {}
 
     /**
-     * Returns the conditions of a run, to be read before the first number.
+     * Returns the conditions of a run; read them before the first measurement.
      *
-     * @param command as it was given
-     * @param server name and version
+     * @param command the command as entered
+     * @param server the name and version
      */
     public static Map<String, String> now(String command, String server) {
         OperatingSystemMXBean machine = ManagementFactory.getOperatingSystemMXBean();

@@ -3,7 +3,7 @@ package io.leasehold.benchmarks.report;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A table; the first column is left, the others right. */
+/** A table; the first column is left-aligned, the others right-aligned. */
 record Grid(List<String> head, List<List<String>> rows) {
 
     String text() {

@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** All windows of one variant of one workload: what may be compared. */
+/** All windows of one variant of one workload, which may be compared. */
 final class Group {
 
     private final String workload;
@@ -51,7 +51,7 @@ final class Group {
         return peers;
     }
 
-    /** Those that anybody has; the first is what the workload is about. */
+    /** The figures that any peer has; the first is the main one of the workload. */
     List<Figure> figures() {
         EnumSet<Figure> figures = EnumSet.noneOf(Figure.class);
         samples.forEach(sample -> figures.addAll(sample.figures().keySet()));
@@ -63,7 +63,7 @@ final class Group {
         return values.isEmpty() ? Optional.empty() : Optional.of(Summary.of(values));
     }
 
-    /** A peer's figure over another's in the adjacent window of the same round. */
+    /** The ratio of a peer's figure to another's in the adjacent window of the same round. */
     Optional<Summary> ratio(PeerKind peer, PeerKind other, Figure figure) {
         Map<Integer, Double> others = byRound(other, figure);
         List<Double> ratios = new ArrayList<>();
@@ -87,7 +87,7 @@ final class Group {
         return values;
     }
 
-    /** Calls and microseconds per pair of each command, from all windows of the peer together. */
+    /** The calls and microseconds per pair of each command, from all windows of the peer together. */
     Map<String, double[]> commands(PeerKind peer) {
         Map<String, double[]> sums = new LinkedHashMap<>();
         double windows = 0;

@@ -2,7 +2,7 @@ package io.leasehold.benchmarks.report;
 
 import java.util.Locale;
 
-/** How numbers look: three significant digits, thousands apart. */
+/** The format of numbers: three significant digits, with separated thousands. */
 final class Numbers {
 
     private Numbers() {}

@@ -12,7 +12,10 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Function;
 
-/** A run as people read it: a table per workload, the targets, the rows that we lose, and where the commands go. */
+/**
+ * A readable report of a run: a table per workload, the targets, the figures in which Leasehold is worse, and the use
+ * of commands.
+ */
 public final class Report {
 
     private static final double NOTICEABLE = 1.05;
@@ -23,10 +26,10 @@ public final class Report {
     private final List<Group> groups;
 
     /**
-     * Of this run.
+     * Creates a report of this run.
      *
-     * @param titles of the workloads, by id
-     * @param series those whose variants share one table
+     * @param titles the titles of the workloads, by id
+     * @param series the workloads whose variants share one table
      */
     public Report(RunRecord run, Map<String, String> titles, Set<String> series) {
         this.run = run;
@@ -35,12 +38,12 @@ public final class Report {
         this.groups = Group.of(run.samples());
     }
 
-    /** For a terminal. */
+    /** The report for a terminal. */
     public String text() {
         return render("", "\n", Grid::text, "  ");
     }
 
-    /** For a page. */
+    /** The report for a page. */
     public String markdown() {
         return render("### ", "\n\n", Grid::markdown, "- ");
     }
@@ -79,7 +82,7 @@ public final class Report {
         return text.toString();
     }
 
-    /** Groups that share a table, in the order in which they were measured. */
+    /** The groups that share a table, in the order of measurement. */
     private Collection<List<Group>> tables() {
         Map<String, List<Group>> tables = new LinkedHashMap<>();
         for (Group group : groups) {

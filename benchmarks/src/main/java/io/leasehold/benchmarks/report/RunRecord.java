@@ -10,9 +10,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * A whole run, as it stands in the JSON file.
+ * A whole run, as stored in the JSON file.
  *
- * @param conditions what was measured, with which versions, on what
+ * @param conditions the versions and the machine
  * @param samples every window
  */
 public record RunRecord(Map<String, String> conditions, List<Sample> samples) {
@@ -23,7 +23,7 @@ public record RunRecord(Map<String, String> conditions, List<Sample> samples) {
         samples = List.copyOf(samples);
     }
 
-    /** Several runs as one: what was measured in the first comes first, and conditions that differ stand side by side. */
+    /** Merges several runs: the measurements of the first come first, and differing conditions are listed together. */
     public static RunRecord together(List<RunRecord> runs) {
         Map<String, Set<String>> told = new LinkedHashMap<>();
         List<Sample> samples = new ArrayList<>();

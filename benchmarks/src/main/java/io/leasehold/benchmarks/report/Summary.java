@@ -3,7 +3,7 @@ package io.leasehold.benchmarks.report;
 import java.util.Arrays;
 import java.util.Collection;
 
-/** A number of several windows, as median and bounds. */
+/** The median and bounds of a number over several windows. */
 record Summary(double median, double least, double most) {
 
     static Summary of(Collection<Double> values) {

@@ -14,12 +14,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * A target: a figure, or its ratio to that of another peer in the same run.
  *
- * @param workload of which
- * @param variant how its variant begins
- * @param peer who of ours
- * @param figure which
- * @param other over whose, or null for the figure itself
- * @param bound at least this where more is better, else at most
+ * @param workload the id of the workload
+ * @param variant the prefix of the variant
+ * @param peer the peer of Leasehold
+ * @param figure the figure
+ * @param other the peer to compare with, or null for the figure itself
+ * @param bound the minimum if more is better, otherwise the maximum
  */
 record Target(
         String workload,
@@ -67,7 +67,7 @@ record Target(
             return Optional.empty();
         }
         Optional<Summary> reached = other == null ? group.summary(peer, figure) : group.ratio(peer, other, figure);
-        // The server's clock ticks during a window, and so do renewals: a thousandth more is still "exactly".
+        // The server's clock ticks during a window, and renewals happen: a thousandth more still counts as "exactly".
         return reached.map(summary -> new Verdict(
                 this,
                 group.variant(),

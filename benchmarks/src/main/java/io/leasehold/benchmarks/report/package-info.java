@@ -1,4 +1,4 @@
-/** From samples to tables: medians, ratios, targets, and where we lose. */
+/** From samples to tables: medians, ratios, targets, and the figures in which Leasehold is worse. */
 @NullMarked
 package io.leasehold.benchmarks.report;
 

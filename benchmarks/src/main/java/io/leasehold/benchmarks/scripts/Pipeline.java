@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A connection to a Redis server on which commands leave together, without a driver. For one thread. */
+/** A connection to a Redis server that sends commands together, without a driver. For one thread. */
 final class Pipeline implements AutoCloseable {
 
     private final Socket socket;
@@ -28,7 +28,7 @@ final class Pipeline implements AutoCloseable {
         out = new BufferedOutputStream(socket.getOutputStream(), 1 << 18);
     }
 
-    /** Leaves with the next {@link #answers}. */
+    /** Queues a command, which is sent with the next {@link #answers}. */
     void add(List<String> words) throws IOException {
         StringBuilder text = new StringBuilder(32 * words.size());
         text.append('*').append(words.size()).append("\r\n");
@@ -40,7 +40,7 @@ final class Pipeline implements AutoCloseable {
         unanswered++;
     }
 
-    /** Of all that was added, in its order. */
+    /** The replies to all queued commands, in order. */
     List<@Nullable Object> answers() throws IOException {
         out.flush();
         List<@Nullable Object> answers = new ArrayList<>(unanswered);
@@ -50,7 +50,7 @@ final class Pipeline implements AutoCloseable {
         return answers;
     }
 
-    /** Of one command. */
+    /** Sends one command and returns its reply. */
     String call(String... words) throws IOException {
         add(List.of(words));
         return String.valueOf(answers().get(0));
@@ -77,7 +77,7 @@ final class Pipeline implements AutoCloseable {
         return items;
     }
 
-    /** Waits for what the server sends by itself. */
+    /** Waits for a push of the server. */
     void push() throws IOException {
         answer();
     }

@@ -17,17 +17,18 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code benchmarks/run queue [ROUNDS [MILLIS [WAITERS ...]]]}: what waiters cost the server's processor, by how many there are: beside the queue of wire
- * format 1, a sorted set and a hash, in windows that follow each other.
+ * {@code benchmarks/run queue [ROUNDS [MILLIS [WAITERS ...]]]}: measures the server's processor time per waiter, by the
+ * number of waiters. It alternates with the queue of wire format 1, a sorted set and a hash.
  *
- * <p>A waiter asks again; a lock goes from its holder to the first waiter, who confirms, while the former holder joins at the end.
+ * <p>A waiter retries; a lock is handed from its holder to the first waiter, which confirms, while the former holder
+ * joins at the end.
  */
 public final class QueueLadder {
 
     private static final List<Integer> WAITERS = List.of(1, 2, 8, 16, 32, 100, 300, 1_000);
     private static final String CHANNEL = "lock:wake:0123456789abcdef";
     private static final String LOCK = "lock:{order:1}";
-    /** So far ahead of the clock that tokens depend on nothing else. */
+    /** Far enough ahead of the clock that tokens depend on nothing else. */
     private static final long FENCE = 1L << 52;
 
     private QueueLadder() {}
@@ -42,7 +43,7 @@ public final class QueueLadder {
                 new Format(LuaScript.ACQUIRE.text(), LuaScript.RELEASE.text(), List.of(KeyLayout.allOf(LOCK))));
     }
 
-    /** What it measures. */
+    /** The measured operations. */
     private enum Move {
         RECHECK,
         HAND_OVER
@@ -73,7 +74,7 @@ public final class QueueLadder {
             throws IOException {
         double[][] micros = new double[2][rounds];
         double[] ratios = new double[rounds];
-        // The first round warms up.
+        // The first round is a warm-up.
         for (int round = -1; round < rounds; round++) {
             for (int format = 0; format < 2; format++) {
                 double cost = window(server, formats().get(format), move, waiters, millis);
@@ -123,7 +124,7 @@ public final class QueueLadder {
         }
     }
 
-    /** A lock, its holder, and who waits for it. */
+    /** A lock, its holder, and its waiters. */
     private static final class Game {
         private final Pipeline redis;
         private final Format format;
@@ -181,7 +182,7 @@ public final class QueueLadder {
             }
         }
 
-        /** Each of them once. */
+        /** Lets each waiter recheck once. */
         int recheckAll() throws IOException {
             for (String owner : waiting) {
                 ask(owner, fence + 1);
@@ -190,7 +191,7 @@ public final class QueueLadder {
             return waiting.size();
         }
 
-        /** To the first of them. */
+        /** Hands the lock to the first waiter. */
         int handOver() throws IOException {
             add(release, holder, Long.toString(holds));
             answered("released");

@@ -10,11 +10,11 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code benchmarks/run scripts [ROUNDS [MILLIS]]}: what a pair of scripts costs the server's processor, for one shape of script after
- * the other, in windows that follow each other.
+ * {@code benchmarks/run scripts [ROUNDS [MILLIS]]}: measures the server's processor time for a pair of scripts, for one
+ * form of script after the other, in adjacent windows.
  *
- * <p>32 locks are taken, then freed, with all calls of each in flight at once; nobody contends. The names are of a thousand groups, so
- * that a fence is there after a while, as it is for locks that are used again.
+ * <p>32 locks are acquired, then released, with all calls of each in flight at once and without contention. The names
+ * belong to a thousand groups, so that fences exist after a while, as for locks that are used repeatedly.
  */
 public final class ScriptLadder {
 
@@ -34,7 +34,7 @@ public final class ScriptLadder {
             for (int round = -1; round < rounds; round++) {
                 for (int step = 0; step < steps.size(); step++) {
                     double cost = window(redis, steps.get(step), millis);
-                    // The first round warms up.
+                    // The first round is a warm-up.
                     if (round >= 0) {
                         micros[step][round] = cost;
                     }
@@ -70,7 +70,7 @@ public final class ScriptLadder {
         return sorted[sorted.length / 2];
     }
 
-    /** Of the server's processor, for a pair. */
+    /** The server's processor time for a pair. */
     private static double window(Pipeline redis, Step step, long millis) throws IOException {
         redis.call("FLUSHALL");
         String acquire = redis.call("SCRIPT", "LOAD", step.acquire());

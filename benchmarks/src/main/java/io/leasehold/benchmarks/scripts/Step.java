@@ -10,14 +10,14 @@ import java.util.List;
 import java.util.function.BiFunction;
 
 /**
- * A pair of scripts that takes and frees a lock.
+ * A pair of scripts that acquires and releases a lock.
  *
- * @param name for the table
- * @param acquire the text of a script
- * @param release the text of a script
- * @param together how many locks one call takes or frees
- * @param taking keys and arguments of one lock
- * @param freeing keys and arguments of one lock
+ * @param name the name in the table
+ * @param acquire the text of the script
+ * @param release the text of the script
+ * @param together the number of locks that one call acquires or releases
+ * @param taking the keys and arguments of one lock
+ * @param freeing the keys and arguments of one lock
  */
 record Step(
         String name,
@@ -33,7 +33,7 @@ record Step(
     /** The keys and arguments that one lock adds to a call. */
     record Part(List<String> keys, List<String> arguments) {}
 
-    /** From the lock by hand to ours, one change after the other, and then what is not ours. */
+    /** The steps from the hand-made lock to Leasehold's, one change at a time, followed by other locks. */
     static List<Step> ladder() {
         String rawAcquire = text("raw_acquire.lua");
         String rawRelease = text("raw_release.lua");
@@ -103,7 +103,7 @@ record Step(
         return new Part(all.subList(0, keys), List.of(arguments));
     }
 
-    /** The words of a call over these parts. */
+    /** The words of a call with these parts. */
     static List<String> call(String digest, List<Part> parts) {
         List<String> words = new ArrayList<>(List.of("EVALSHA", digest));
         words.add(Integer.toString(

@@ -19,8 +19,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * {@code benchmarks/run told [LOSSES [SECONDS]]}: how soon {@code onLost} is called after the key of a lock was deleted, with {@code toldAtOnce};
- * and what that costs while nothing is lost: 100 leases that are renewed, with it and without it.
+ * {@code benchmarks/run told [LOSSES [SECONDS]]}: measures the time from the deletion of a lock's key to the call of
+ * {@code onLost}, with {@code toldAtOnce}. It also measures the cost without losses: 100 leases that are renewed, with
+ * and without it.
  */
 public final class ToldAtOnce {
 
@@ -48,7 +49,10 @@ public final class ToldAtOnce {
         return server.uri() + "?toldAtOnce=true";
     }
 
-    /** Of the same losses: when a connection without a client has the message, and when the holder is told. */
+    /**
+     * Measures the same losses twice: when a connection without a client has the message, and when the holder is
+     * notified.
+     */
     private static void losses(RedisServer server, int count) throws Exception {
         long[] bare = new long[count];
         long[] heard = new long[count];
@@ -57,7 +61,7 @@ public final class ToldAtOnce {
                 Pipeline listener = new Pipeline(server.port())) {
             listener.call("HELLO", "3");
             listener.call("CLIENT", "TRACKING", "ON");
-            // The first fifth warms up.
+            // The first fifth is a warm-up.
             for (int i = -count / 5; i < count; i++) {
                 String name = "lost" + (count + i);
                 try (Lease lease = locks.named(name).acquire()) {
@@ -65,7 +69,7 @@ public final class ToldAtOnce {
                     lease.onLost(cause -> lost.complete(System.nanoTime()));
                     listener.call("GET", "lock:{" + name + "}");
                     CompletableFuture<Long> pushed = CompletableFuture.supplyAsync(() -> pushed(listener));
-                    // The lock is read behind its acquire, and nothing tells when.
+                    // The lock is read after its acquire, and no event reports when.
                     TimeUnit.MILLISECONDS.sleep(5);
                     long from = System.nanoTime();
                     stranger.call("DEL", "lock:{" + name + "}");
@@ -130,7 +134,7 @@ public final class ToldAtOnce {
             micros = ScriptLadder.processorMicros(redis) - micros;
             ServerUse after = meter.look();
             held.forEach(Lease::close);
-            // Each renewal extends the ttl, and nothing else does.
+            // Only renewals extend the ttl.
             long renewals = calls(after, "pexpire") - calls(before, "pexpire");
             return String.format(
                     Locale.ROOT,

@@ -1,4 +1,4 @@
-/** The cost of scripts at the server, by their shape. */
+/** The cost of scripts at the server, by their form. */
 @NullMarked
 package io.leasehold.benchmarks.scripts;
 

@@ -16,7 +16,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 
-/** How long the command line takes from its start to its end: it says its version; it holds a lock while {@code true} runs. */
+/**
+ * The time of the command line from start to end: for printing its version, and for holding a lock while {@code true}
+ * runs.
+ */
 final class CommandLine implements Workload {
 
     /** Names the command; benchmarks/run sets it. */

@@ -14,7 +14,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 
-/** One window in which processes take the same lock from each other, each waiting while another holds it. */
+/** One window in which processes take the same lock in turn, each waiting while another holds it. */
 final class HandOvers {
 
     private static final String NAME = "passed-on";
@@ -22,7 +22,7 @@ final class HandOvers {
     private final long[] sortedNanos;
     private final int holds;
 
-    /** A hold, and whose. */
+    /** A hold, and its process. */
     private record Turn(int process, Span span) {}
 
     private HandOvers(long[] sortedNanos, int holds) {
@@ -45,7 +45,7 @@ final class HandOvers {
         return new HandOvers(handOvers(turns), turns.size());
     }
 
-    /** Only where the other process was waiting already when the holder let go. */
+    /** Counts only hand-overs for which the other process was already waiting at the release. */
     private static long[] handOvers(List<Turn> turns) {
         List<Long> nanos = new ArrayList<>();
         for (int i = 1; i < turns.size(); i++) {
@@ -61,12 +61,12 @@ final class HandOvers {
         return sorted;
     }
 
-    /** All holds, also those that did not begin with a hand-over. */
+    /** All holds, including those that did not begin with a hand-over. */
     int holds() {
         return holds;
     }
 
-    /** How long the hand-overs took; the caller may add to it. */
+    /** The times of the hand-overs; the caller may add figures. */
     Map<Figure, Double> figures() {
         if (sortedNanos.length == 0) {
             throw new IllegalStateException("no lock was ever handed over between " + holds + " holds");

@@ -25,7 +25,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
-/** g: many locks are held for several ttls, and only renewed; whether any is lost, and what renewing costs. */
+/** g: many locks are held for several ttls, and only renewed; measures losses and the cost of renewals. */
 final class HeldLocks implements Workload {
 
     private static final Duration TTL = Duration.ofSeconds(9);
@@ -77,7 +77,7 @@ final class HeldLocks implements Workload {
             spread(pairs, number -> peer.acquire("earlier-" + number % 1_000).release());
             Peer.Held[] held = new Peer.Held[locks];
             spread(locks, number -> held[number] = peer.acquire("held-" + number));
-            // Whatever acquiring has put off is over after a ttl, and every lock has been renewed for the first time.
+            // After a ttl, all work that acquiring has deferred is done, and every lock has been renewed once.
             TimeUnit.NANOSECONDS.sleep(TTL.toNanos());
             Map<Figure, Double> figures = new EnumMap<>(Figure.class);
             ServerUse before = stage.look();
@@ -92,7 +92,7 @@ final class HeldLocks implements Workload {
             figures.put(Figure.COMMANDS_PER_SECOND, use.calls() / seconds);
             figures.put(Figure.CLIENT_CORES, cpu / seconds);
             figures.put(Figure.SERVER_CORES, use.cpuSeconds() / seconds);
-            // Not released one by one: closing the client ends them, and that is not what is measured here.
+            // Not released one by one: closing the client ends them, and that is not measured here.
             return new Sample(
                     id,
                     pairs == 0 ? "clean" : String.format("after %,d pairs", pairs),
@@ -119,7 +119,7 @@ final class HeldLocks implements Workload {
         }
     }
 
-    /** The step for one number. */
+    /** The action for one number. */
     private interface Step {
         void at(int number) throws InterruptedException;
     }

@@ -16,7 +16,7 @@ import io.leasehold.benchmarks.measure.ServerUse;
 import io.leasehold.benchmarks.measure.Threads;
 import java.util.function.Consumer;
 
-/** c: eight threads of one JVM want the same lock all the time, and hold it for nothing. */
+/** c: eight threads of one JVM request the same lock all the time, and release it at once. */
 final class HotLock implements Workload {
 
     private static final int THREADS = 8;

@@ -19,7 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** d: four threads in each of two and of four JVMs want the same lock all the time, and hold it for nothing. */
+/** d: four threads in each of two and of four JVMs request the same lock all the time, and release it at once. */
 final class HotLockInProcesses implements Workload {
 
     private static final int THREADS = 4;

@@ -17,7 +17,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/** a and b: nobody contends, every pair has another name; in one thread, or in many. */
+/** a and b: no contention, every pair has another name; in one thread, or in many. */
 final class Pairs implements Workload {
 
     private static final int NAMES = 10_000;
@@ -93,7 +93,7 @@ final class Pairs implements Workload {
         return new Sample(id, variant, kind, round, Sample.pairs(load, use), use.commands());
     }
 
-    /** Ten thousand names for each thread, one after the other. */
+    /** Ten thousand names for each thread, in turn. */
     static Supplier<String> names(int thread) {
         String prefix = "order:" + thread + "-";
         int[] next = {0};

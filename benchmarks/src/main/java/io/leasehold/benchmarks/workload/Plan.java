@@ -6,13 +6,13 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * How much is measured.
+ * The extent of the measurement.
  *
- * @param peers who takes part, where a workload has him
- * @param stores the beginnings of the labels of those that take part, where a workload has several; all if empty
- * @param rounds adjacent windows of each peer, after those that warm up
- * @param window the length of each
- * @param thorough whether variants that take long are measured too
+ * @param peers the peers to measure, if a workload has them
+ * @param stores the prefixes of the labels of the stores to measure, if a workload has several; all if empty
+ * @param rounds the number of adjacent windows of each peer, after the warm-up
+ * @param window the length of each window
+ * @param thorough whether to include variants that take long
  */
 public record Plan(List<PeerKind> peers, List<String> stores, int rounds, Duration window, boolean thorough) {
 
@@ -22,13 +22,13 @@ public record Plan(List<PeerKind> peers, List<String> stores, int rounds, Durati
         stores = List.copyOf(stores);
     }
 
-    /** Whether the store with this label takes part. */
+    /** Whether the store with this label is measured. */
     boolean has(String label) {
         return stores.isEmpty()
                 || stores.stream().anyMatch(store -> label.regionMatches(true, 0, store, 0, store.length()));
     }
 
-    /** Those of the workload that take part, in the workload's order. */
+    /** The measured peers of the workload, in the workload's order. */
     List<PeerKind> among(PeerKind... workload) {
         return Arrays.stream(workload).filter(peers::contains).toList();
     }

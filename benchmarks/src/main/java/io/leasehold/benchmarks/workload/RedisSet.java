@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Redis servers that are independent of each other, ready to be asked: nobody waits out a quarantine. */
+/** Independent Redis servers without a quarantine. */
 final class RedisSet implements AutoCloseable {
 
     private final List<RedisServer> servers = new ArrayList<>();
@@ -37,17 +37,17 @@ final class RedisSet implements AutoCloseable {
         return new RedisSet(count, false);
     }
 
-    /** Each syncs to disk before every answer. */
+    /** Starts servers that each sync to disk before every reply. */
     static RedisSet durable(int count) {
         return new RedisSet(count, true);
     }
 
-    /** With the default time limits. */
+    /** The URI with the default time limits. */
     String uri() {
         return uri;
     }
 
-    /** For a machine so busy that a server may not answer for longer than a node's time limit. */
+    /** The URI for a machine so busy that a server may exceed a node's time limit. */
     String patient() {
         return uri + "&nodeTimeout=2s";
     }
@@ -56,21 +56,21 @@ final class RedisSet implements AutoCloseable {
         return servers.stream().map(RedisServer::uri).toList();
     }
 
-    /** The last ones stop in the midst of what they do, and keep their connections. */
+    /** Stops the last servers; they keep their connections. */
     void freeze(int count) {
         for (int i = 0; i < count; i++) {
             servers.get(--answering).freeze();
         }
     }
 
-    /** The last ones are gone; new connections are refused. */
+    /** Kills the last servers; new connections are refused. */
     void kill(int count) {
         for (int i = 0; i < count; i++) {
             servers.get(--answering).kill();
         }
     }
 
-    /** Returns the work of the servers that answer. */
+    /** Returns the work of the servers that reply. */
     ServerUse look() {
         return servers.subList(0, answering).stream()
                 .map(server -> new ServerMeter(server).look())

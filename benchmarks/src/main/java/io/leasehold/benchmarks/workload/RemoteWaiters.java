@@ -56,7 +56,7 @@ final class RemoteWaiters implements Workload {
         Peer.Held held = stage.peer(kind).acquire(NAME);
         Order wait = new Order(Order.Verb.ONCE, kind, stage.ttlMillis(), NAME, THREADS, System.nanoTime(), 0);
         workers.forEach(worker -> worker.send(wait));
-        // The first look of every waiter is not yet waiting.
+        // The first poll of each waiter does not count.
         TimeUnit.SECONDS.sleep(2);
         ServerUse before = stage.look();
         TimeUnit.SECONDS.sleep(SECONDS);

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * The order of windows: A B C, A B C, so that what disturbs one disturbs its neighbour. The first rounds do not count: much
- * code is compiled later than little code, and would be measured uncompiled.
+ * The order of windows: A B C, A B C, so that a disturbance also affects the neighbours. The first rounds do not count:
+ * the more code runs, the later it is compiled, and it would be measured uncompiled.
  */
 final class Rounds {
 

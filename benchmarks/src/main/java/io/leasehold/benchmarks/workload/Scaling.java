@@ -16,12 +16,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
-/** Measures a pair beside a growing number of waiters, or of other locks that are held. */
+/** Measures a pair with a growing number of waiters, or of other held locks. */
 final class Scaling implements Workload {
 
     private static final int HOLDING_THREADS = 32;
 
-    /** So long that nothing is renewed in a window. */
+    /** So long that no renewal happens in a window. */
     private static final Duration LONG_TTL = Duration.ofMinutes(20);
 
     private final String id;
@@ -114,7 +114,7 @@ final class Scaling implements Workload {
         }
     }
 
-    /** They are never given back: the server ends before their ttl does. */
+    /** Acquires locks that are never released: the server ends before their ttl does. */
     private static void hold(Peer peer, int from, int to) throws InterruptedException {
         AtomicInteger next = new AtomicInteger(from);
         List<Thread> threads = IntStream.range(0, HOLDING_THREADS)

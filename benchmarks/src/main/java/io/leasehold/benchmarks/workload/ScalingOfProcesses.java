@@ -15,7 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 
-/** Measures a pair with a growing number of processes: of one hot lock, and of locks that no other process wants. */
+/** Measures a pair with a growing number of processes: of one hot lock, and of locks without contention. */
 final class ScalingOfProcesses implements Workload {
 
     private static final int THREADS = 2;

@@ -13,7 +13,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 
-/** A server, the peers in this JVM and the child JVMs of one workload; all of it ends with {@link #close}. */
+/** A server, the peers in this JVM and the child JVMs of one workload; {@link #close} ends all of them. */
 final class Stage implements AutoCloseable {
 
     static final Duration TTL = Duration.ofSeconds(30);
@@ -30,7 +30,7 @@ final class Stage implements AutoCloseable {
         this.ttl = ttl;
     }
 
-    /** A server without persistence, and the default ttl. */
+    /** Opens a server without persistence, with the default ttl. */
     static Stage open() {
         return new Stage(RedisServer.start(), TTL);
     }
@@ -39,7 +39,7 @@ final class Stage implements AutoCloseable {
         return new Stage(RedisServer.start(), ttl);
     }
 
-    /** A server that syncs to disk before every answer. */
+    /** Opens a server that syncs to disk before every reply. */
     static Stage durable() {
         return new Stage(RedisServer.builder().durable().start(), TTL);
     }
@@ -60,7 +60,7 @@ final class Stage implements AutoCloseable {
         return peers.computeIfAbsent(kind, missing -> missing.open(server.uri(), ttl));
     }
 
-    /** So many child JVMs; more are started when fewer are there. */
+    /** Returns this number of child JVMs; starts more if necessary. */
     List<Worker> workers(int count) throws InterruptedException {
         int before = workers.size();
         while (workers.size() < count) {
@@ -72,7 +72,7 @@ final class Stage implements AutoCloseable {
         return List.copyOf(workers.subList(0, count));
     }
 
-    /** Has each child connect to each peer, so that no window pays for it. */
+    /** Connects each child to each peer, so that no window includes that cost. */
     void connect(List<Worker> children, List<PeerKind> kinds) throws InterruptedException {
         for (PeerKind kind : kinds) {
             Order once = new Order(Order.Verb.ONCE, kind, ttlMillis(), "connect", 1, System.nanoTime(), 0);

@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 import org.apache.curator.test.InstanceSpec;
 import org.apache.curator.test.TestingServer;
 
-/** The stores whose cost is compared, each started as its page advises, with one member unless said. */
+/** The stores whose cost is compared, each started as its page recommends, with one member unless stated otherwise. */
 enum StoreKind {
     MEMORY("in-process"),
     REDIS("Redis, no persistence"),
@@ -39,7 +39,7 @@ enum StoreKind {
         return label;
     }
 
-    /** A store that runs, and what has to be ended with it, the last one first. */
+    /** A running store, and the parts to be ended with it, in reverse order. */
     record Started(String uri, List<AutoCloseable> parts) implements AutoCloseable {
 
         @Override

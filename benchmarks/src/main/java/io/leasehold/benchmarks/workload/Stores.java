@@ -22,7 +22,7 @@ import java.util.function.Consumer;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
 
-/** The loads of a, c and e over each store of Leasehold; over ZooKeeper beside Curator. */
+/** The loads of a, c and e over each store of Leasehold; over ZooKeeper next to Curator. */
 final class Stores implements Workload {
 
     private static final int HOT_THREADS = 8;

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 
-/** e: how long it takes from unlock in one JVM to the return of the waiter's lock in another. */
+/** e: the time from unlock in one JVM to the return of the waiter's lock in another. */
 final class WakeUp implements Workload {
 
     private static final int PROCESSES = 2;

@@ -2,12 +2,12 @@ package io.leasehold.benchmarks.workload;
 
 import java.util.List;
 
-/** All workloads, in the order in which they are measured. */
+/** All workloads, in the order of measurement. */
 public final class Workloads {
 
     private Workloads() {}
 
-    /** New ones. */
+    /** Creates them. */
     public static List<Workload> all() {
         return List.of(
                 Pairs.oneThread(),

@@ -1,4 +1,4 @@
--- Not ours: writes first and takes back what was not to be written; needs Redis 7.0, and has no look at the queue.
+-- Not Leasehold's script: writes first and undoes a wrong write; needs Redis 7.0, and ignores the queue.
 local call = redis.call
 if not call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2], 'NX') then
   return 0

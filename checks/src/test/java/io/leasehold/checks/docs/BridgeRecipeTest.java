@@ -18,7 +18,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The recipe for two locks while a fleet moves from the one to the other: both or none, also when the older half is lost. */
+/**
+ * The recipe for two locks while a fleet moves from one to the other: both locks or none, even if the older one is
+ * lost.
+ */
 @Tag("quick")
 @Timeout(120)
 class BridgeRecipeTest {
@@ -81,7 +84,7 @@ class BridgeRecipeTest {
             assertThat(scene.oldLocks.admin().forceRelease(NAME, null)).isTrue();
             try (Lease other = scene.oldLocks.named(NAME).tryAcquire(Duration.ofSeconds(30))) {
                 assertThat(other).isNotNull();
-                // A lease is asked for what its holder knows.
+                // A lease reports only a loss that its holder knows.
                 assertThat(scene.lostOfOld.await(60, TimeUnit.SECONDS)).isTrue();
                 busy.release();
                 assertThatThrownBy(() -> run.get(60, TimeUnit.SECONDS))

@@ -11,12 +11,12 @@ import java.util.stream.Stream;
 /** A block of code in a document. */
 record CodeBlock(String document, int line, String language, boolean compiledOnly, List<String> lines) {
 
-    /** A comment in the line before a block; what it says after the colon is why the block is not run. */
+    /** A comment in the line before a block; the text after the colon is the reason why the block is not run. */
     private static final String COMPILED_ONLY = "<!-- compiled only:";
 
     private static final String FENCE = "```";
 
-    /** All blocks of the documents for users, in their order. */
+    /** All blocks of the documents for users, in order. */
     static List<CodeBlock> in(Path root, String language) {
         try (Stream<Path> top = Files.list(root);
                 Stream<Path> docs = Files.walk(root.resolve("docs"))) {

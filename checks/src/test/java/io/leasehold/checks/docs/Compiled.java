@@ -12,7 +12,7 @@ import java.util.stream.Stream;
 import javax.tools.JavaCompiler;
 import javax.tools.ToolProvider;
 
-/** A code block as a scene that can be run. */
+/** A code block, compiled to a scene that can run. */
 final class Compiled {
 
     private static final List<String> IMPORTS = List.of(
@@ -64,7 +64,7 @@ final class Compiled {
             "redis.clients.jedis.RedisClient",
             "static org.junit.jupiter.api.Assertions.*");
 
-    /** In a document about CDI, names that Spring has too are those of CDI and Jakarta. */
+    /** In a document about CDI, names that Spring also has are those of CDI and Jakarta. */
     private static final List<String> IMPORTS_OF_CDI = Stream.concat(
                     IMPORTS.stream()
                             .filter(name -> !name.startsWith("io.leasehold.spring.")
@@ -84,7 +84,7 @@ final class Compiled {
 
     private Compiled() {}
 
-    /** Compiles a block, with some of its texts replaced by what exists here. */
+    /** Compiles a block, with some of its texts replaced by values of this test. */
     static Scene of(CodeBlock block, String text, Path directory) {
         StringBuilder source = new StringBuilder("package io.leasehold.checks.docs;\n");
         List<String> imports = block.document().equals("docs/cdi.md") ? IMPORTS_OF_CDI : IMPORTS;

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Every block of Java in the documents compiles and runs, against real servers where it names some. */
+/** Every Java block in the documents compiles and runs, with real servers if it names some. */
 @Tag("full")
 class DocumentCodeTest {
 

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Every {@code ./leasehold} command in the README, in both languages, does what it says: it ends with 0. */
+/** Every {@code ./leasehold} command in the README, in both languages, succeeds: it ends with 0. */
 @Tag("full")
 class DocumentCommandsTest {
 
@@ -77,7 +77,7 @@ class DocumentCommandsTest {
                 .isZero();
     }
 
-    /** What the launcher starts, with the classes of this build. */
+    /** The program that the launcher starts, with the classes of this build. */
     private static String program() {
         String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
         String classPath = Objects.requireNonNull(System.getProperty("java.class.path"));

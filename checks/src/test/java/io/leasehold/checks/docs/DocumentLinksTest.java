@@ -19,7 +19,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Every relative link in the documents leads to a file, and its anchor to a heading of it. */
+/** Every relative link in the documents leads to a file, and its anchor to a heading there. */
 @Tag("quick")
 class DocumentLinksTest {
 
@@ -78,7 +78,7 @@ class DocumentLinksTest {
         return found;
     }
 
-    /** The anchor that GitHub gives a heading. */
+    /** The anchor that GitHub creates for a heading. */
     private static String slug(String heading) {
         String words =
                 heading.replaceAll("\\[([^\\]]*)\\]\\([^)]*\\)", "$1").strip().toLowerCase(Locale.ROOT);
@@ -89,7 +89,7 @@ class DocumentLinksTest {
         return slug.toString();
     }
 
-    /** The documents of the checkout, without what builds leave. */
+    /** The documents of the checkout, without the output of builds. */
     private static List<Path> pages() throws IOException {
         try (Stream<Path> files = Files.walk(Documents.root(), 6)) {
             return files.filter(file -> file.toString().endsWith(".md"))

@@ -25,7 +25,7 @@ import org.h2.jdbcx.JdbcDataSource;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Mono;
 
-/** What the code blocks of the documents take for granted: a client, a lock, a table of orders, something to do. */
+/** The objects that the code blocks of the documents assume: a client, a lock, a table of orders, and some work. */
 public abstract class Scene implements AutoCloseable {
 
     private static final String DATABASE = "jdbc:h2:mem:docs;DB_CLOSE_DELAY=-1";
@@ -77,7 +77,7 @@ public abstract class Scene implements AutoCloseable {
         return source;
     }
 
-    /** The block. */
+    /** Runs the block. */
     public abstract void run() throws Exception;
 
     public final void work(long fencingToken) {
@@ -112,7 +112,7 @@ public abstract class Scene implements AutoCloseable {
 
     public final void stop() {}
 
-    /** Orders that keep what they are given. */
+    /** Orders that store the values given to them. */
     public static final class Orders {
         public void write(Order changed, long fencingToken) {
             if (fencingToken <= 0) {

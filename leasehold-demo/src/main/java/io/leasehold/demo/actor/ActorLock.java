@@ -8,7 +8,7 @@ interface ActorLock extends AutoCloseable {
     /**
      * Requests the lock until the patience ends; zero means one attempt.
      *
-     * @param between called between two steps of the lock, if it needs two
+     * @param between called between the two steps of the lock, if it has two
      */
     Answer acquire(Duration patience, Interlude between) throws InterruptedException;
 
@@ -28,7 +28,7 @@ interface ActorLock extends AutoCloseable {
     /**
      * The lock was not granted.
      *
-     * @param reason the human-readable reason
+     * @param reason the reason, as readable text
      */
     record Denied(String reason) implements Answer {}
 
@@ -38,13 +38,15 @@ interface ActorLock extends AutoCloseable {
         /** The fencing token; 0 if the lock has none. */
         long fencingToken();
 
-        /** How long the holder may rely on it, to its knowledge; 0 if it is over, or if there is no lock. */
+        /**
+         * The time for which the holder may rely on it, to its knowledge; 0 if it has ended, or if there is no lock.
+         */
         long remainingNanos();
 
         /** Whether this duration is left, by the lock's own check. */
         boolean isValidFor(Duration duration);
 
-        /** Calls back with the cause if it is lost and the lock reports that. */
+        /** Calls the listener with the cause if the hold is lost and the lock reports that. */
         void onLost(LossListener listener);
 
         /** Releases it; returns the lock's answer. */
@@ -54,7 +56,7 @@ interface ActorLock extends AutoCloseable {
     /** A listener for a loss. */
     interface LossListener {
 
-        /** The hold is lost for this cause. */
+        /** Called with the cause when the hold is lost. */
         void lost(String cause);
     }
 }

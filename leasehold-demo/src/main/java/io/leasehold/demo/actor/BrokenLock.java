@@ -45,7 +45,7 @@ final class BrokenLock implements ActorLock {
                 return new Granted(hold);
             }
             if (System.nanoTime() - sinceNanos >= patience.toNanos()) {
-                // The server's answer to PTTL for a key that nothing will ever remove.
+                // The server's reply to PTTL for a key that never expires.
                 return new Denied(redis.pttl(key) == -1 ? "busy, and the key has no ttl" : "busy");
             }
             Thread.sleep(RETRY_MILLIS);

@@ -9,7 +9,7 @@ import java.nio.file.Path;
 /** The guarded counter, either plain or refusing stale tokens, even for reads. */
 interface Guarded {
 
-    /** The number. */
+    /** Reads the number. */
     long read(long fencingToken) throws IOException;
 
     /** Writes the number. */

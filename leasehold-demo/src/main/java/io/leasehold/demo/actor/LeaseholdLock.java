@@ -45,7 +45,7 @@ final class LeaseholdLock implements ActorLock {
         }
     }
 
-    /** The number of nodes per answer: {@code 1 busy, 1 granted, 1 refused (may have forgotten what it granted)}. */
+    /** The number of nodes per reply: {@code 1 busy, 1 granted, 1 refused (may have forgotten what it granted)}. */
     private static String words(List<NodeVote> votes) {
         Map<String, Integer> counts = new TreeMap<>();
         for (NodeVote vote : votes) {

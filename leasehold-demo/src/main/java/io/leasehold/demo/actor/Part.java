@@ -161,7 +161,7 @@ final class Part implements AutoCloseable {
         }
     }
 
-    /** Stops at the first failed turn; answers the number of turns and the slowest wait. */
+    /** Stops at the first failed turn; returns the number of turns and the slowest wait. */
     private String work(int turns) throws IOException, InterruptedException {
         long slowestNanos = 0;
         for (int done = 0; done < turns; done++) {

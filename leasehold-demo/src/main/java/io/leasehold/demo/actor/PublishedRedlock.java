@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Redlock as it was published: {@code SET NX PX} at each node in turn, a quorum of yes, a validity of ttl minus elapsed
- * minus drift, compare-and-delete at all. Nodes are always trusted. For a token, each node that said yes counts with
- * {@code INCR}; the largest count is the token.
+ * time minus drift, compare-and-delete at all nodes. Every node is trusted. For a token, each node that said yes counts
+ * with {@code INCR}; the largest count is the token.
  */
 final class PublishedRedlock implements ActorLock {
 

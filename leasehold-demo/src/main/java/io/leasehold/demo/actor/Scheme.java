@@ -8,11 +8,11 @@ public enum Scheme {
     NONE("no lock"),
     /** {@code SETNX}, then {@code EXPIRE}: two commands, and a holder may die between them. */
     SETNX_THEN_EXPIRE("SETNX, then EXPIRE"),
-    /** {@code GET}, and if there is nothing {@code SET}: two clients may see nothing. */
+    /** {@code GET}, and {@code SET} if there is no value: two clients may both find none. */
     GET_THEN_SET("GET, then SET"),
-    /** {@code SET NX PX} of a value that is the same for all: the holder cannot be identified. */
+    /** {@code SET NX PX} with the same value for all clients: the holder cannot be identified. */
     FIXED_VALUE("one value for all"),
-    /** {@code SET NX PX} of a unique value, which the release does not compare. */
+    /** {@code SET NX PX} with a unique value, which the release does not compare. */
     DELETE_WITHOUT_COMPARE("DEL without comparing"),
     /** The release compares, and deletes with a second command: between them the lock may change hands. */
     GET_THEN_DELETE("GET, then DEL"),
@@ -25,7 +25,7 @@ public enum Scheme {
         this.words = words;
     }
 
-    /** The human-readable name. */
+    /** The readable name. */
     public String words() {
         return words;
     }

@@ -10,11 +10,11 @@ public final class ScriptFile {
 
     private ScriptFile() {}
 
-    /** Its text. */
+    /** Reads its text. */
     public static String read(Class<?> beside, String name) {
         try (InputStream file = beside.getResourceAsStream(name)) {
             if (file == null) {
-                throw new IllegalStateException(name + " is missing beside " + beside.getName());
+                throw new IllegalStateException(name + " is missing next to " + beside.getName());
             }
             return new String(file.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {

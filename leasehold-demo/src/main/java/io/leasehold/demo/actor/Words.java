@@ -10,7 +10,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.function.Consumer;
 
 /**
- * The protocol of an actor: one line per step, one answer to each. It ends at once when its input ends. Safe for use by any thread.
+ * The protocol of an actor: one line per step, and one answer to each. It ends at once when its input ends. Safe for
+ * use by any thread.
  */
 public final class Words {
 
@@ -24,7 +25,7 @@ public final class Words {
     public static final String ARM = "arm";
     /** Answer: it waits at that point. */
     public static final String BETWEEN = "between";
-    /** Step: go on from there. */
+    /** Step: continue from there. */
     public static final String GO = "go";
     /** Step: read the number. */
     public static final String READ = "read";
@@ -34,7 +35,7 @@ public final class Words {
     public static final String WRITE = "write";
     /** Step: release the lock. */
     public static final String RELEASE = "release";
-    /** Step: wait until it is told of the loss. */
+    /** Step: wait for the notification of the loss. */
     public static final String HEAR = "hear";
     /** Step: record that the lock will never be free. */
     public static final String GIVE_UP = "give-up";
@@ -76,7 +77,7 @@ public final class Words {
                 heard.add(line);
             }
         } catch (IOException gone) {
-            // As if it had ended.
+            // Treated like its end.
         }
         Runtime.getRuntime().halt(0);
     }

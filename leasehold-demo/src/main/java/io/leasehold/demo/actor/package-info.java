@@ -1,4 +1,6 @@
-/** A process of a demonstration that performs one step at a time: with our lock, with a broken one, or without. */
+/**
+ * A process of a demonstration that performs one step at a time: with Leasehold's lock, with a broken one, or without.
+ */
 @NullMarked
 package io.leasehold.demo.actor;
 

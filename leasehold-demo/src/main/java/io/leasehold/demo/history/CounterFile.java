@@ -26,7 +26,7 @@ public final class CounterFile {
         file = directory.resolve(NAME);
     }
 
-    /** The number; 0 before the first write. */
+    /** Reads the number; 0 before the first write. */
     public long read() throws IOException {
         return Files.exists(file)
                 ? Long.parseLong(

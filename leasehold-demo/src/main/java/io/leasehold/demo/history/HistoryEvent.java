@@ -4,15 +4,15 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * One line of a worker's history: an action, with its time by the clock that all processes of one machine share
- * ({@link System#nanoTime()} is machine-wide on Linux and macOS).
+ * One line of a worker's history: an action, with its time by the clock that all processes of one machine share ({@link
+ * System#nanoTime()} is machine-wide on Linux and macOS).
  *
  * @param worker its writer
  * @param atNanos its time; for an acquisition after the grant, for a release before the request
  * @param kind its kind
  * @param fencingToken the lease's token, or 0 where there is no lease
- * @param validUntilNanos until when the worker may rely on its hold, to its knowledge then; {@code atNanos} if that is over,
- *     or if there is no lock
+ * @param validUntilNanos the end of the time for which the worker may rely on its hold, to its knowledge then; {@code
+ *     atNanos} if that has passed, or if there is no lock
  * @param counter the value written to the counter, or 0
  * @param detail the reason, in one word; {@value #NO_DETAIL} if there is none
  */
@@ -30,7 +30,7 @@ public record HistoryEvent(
         READY,
         /** It has requested the lock. */
         WAITING,
-        /** It may touch the counter from here on. */
+        /** It may use the counter from here on. */
         ACQUIRED,
         /** It is about to write the counter. */
         WRITING,
@@ -40,7 +40,9 @@ public record HistoryEvent(
         REJECTED,
         /** It releases the lock. */
         RELEASED,
-        /** It was told before it was done that its lease had ended, or was about to; the detail is the cause. */
+        /**
+         * It was notified, before it had finished, that its lease had ended or was about to; the detail is the cause.
+         */
         LOST,
         /** It gave up a lock that has no holder and will never be free. */
         LOCKED_OUT

@@ -37,7 +37,7 @@ public final class HistoryFile {
         Files.write(file, line, StandardOpenOption.CREATE, StandardOpenOption.APPEND);
     }
 
-    /** The events since the last call; a line that is not finished is left for the next. */
+    /** The events since the last call; an unfinished line is left for the next call. */
     public List<HistoryEvent> readNew() throws IOException {
         if (!Files.exists(file)) {
             return List.of();

@@ -8,20 +8,21 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The verdict on the histories of all workers and the counter's last value. Pure: it knows nothing of locks, only the workers' records.
+ * The verdict on the histories of all workers and the counter's last value. Pure: it knows nothing about locks, only
+ * the workers' records.
  *
- * <p>A worker holds from its acquisition to its release, its loss, or the end of the validity that it knew of last,
- * the earliest of these. A killed worker holds to the end of that validity: no other may hold earlier.
+ * <p>A worker holds from its acquisition to the earliest of these: its release, its loss, and the last end of the
+ * validity that it knew. A killed worker holds to that end: no other may hold earlier.
  *
- * @param holds how many times a worker held
- * @param overlaps the pairs of workers that held at the same time, human-readable
+ * @param holds the number of holds
+ * @param overlaps the pairs of workers that held at the same time, as text
  * @param tokens the number of holds with a fencing token
- * @param tokenDisorders the tokens that were not larger than all before them, human-readable
- * @param increments how many times a worker says it has incremented the counter
+ * @param tokenDisorders the tokens that were not larger than all earlier ones, as text
+ * @param increments the number of increments that workers recorded
  * @param unfinished the writes of the counter that may or may not have happened, since the writer was killed
  * @param counter the counter's last value
- * @param rejected how often the counter refused a worker whose token was stale
- * @param losses the workers that were told of the end of their lease, with the cause
+ * @param rejected the number of accesses that the counter refused because of a stale token
+ * @param losses the workers that were notified of the end of their lease, with the cause
  * @param lockedOut the workers that gave up a lock without a holder that will never be free
  */
 public record HistoryVerdict(
@@ -48,7 +49,7 @@ public record HistoryVerdict(
     public enum Promise {
         /** No two workers hold at the same time. */
         EXCLUSION,
-        /** Each fencing token is larger than all before. */
+        /** Each fencing token is larger than all earlier ones. */
         TOKENS,
         /** The counter shows every increment, and no other. */
         UPDATES,
@@ -67,7 +68,10 @@ public record HistoryVerdict(
         }
     }
 
-    /** Judges these events, in any order between workers and in its own order for each. */
+    /**
+     * Judges these events. The order between workers does not matter; the events of each worker must be in its own
+     * order.
+     */
     public static HistoryVerdict of(List<HistoryEvent> events, long counter) {
         Map<String, List<HistoryEvent>> byWorker = new HashMap<>();
         for (HistoryEvent event : events) {
@@ -126,7 +130,7 @@ public record HistoryVerdict(
                 acquired = event;
                 validUntilNanos = event.validUntilNanos();
             } else if (event.isValid()) {
-                // A hold that is over does not begin again with later actions of its holder.
+                // Later actions of its holder do not restart a hold that has ended.
                 validUntilNanos = event.validUntilNanos();
             }
         }
@@ -143,7 +147,7 @@ public record HistoryVerdict(
         };
     }
 
-    /** Whether it is a hold that ends by itself, even if it was over before its holder could record it. */
+    /** Whether the hold ends by itself, even if it had ended before its holder could record it. */
     private static boolean isTimed(HistoryEvent acquired) {
         return acquired.fencingToken() > 0 || acquired.isValid();
     }
@@ -206,7 +210,7 @@ public record HistoryVerdict(
         return Math.max(0, counter - increments - unfinished);
     }
 
-    /** Whether this was kept. */
+    /** Whether this promise was kept. */
     public boolean kept(Promise promise) {
         return switch (promise) {
             case EXCLUSION -> overlaps.isEmpty();
@@ -216,12 +220,12 @@ public record HistoryVerdict(
         };
     }
 
-    /** Whether all of these were kept; false if there were no actions. */
+    /** Whether all these promises were kept; false if there were no actions. */
     public boolean held(Set<Promise> promises) {
         return holds > 0 && increments > 0 && promises.stream().allMatch(this::kept);
     }
 
-    /** A duration in human-readable form. */
+    /** A duration as readable text. */
     public static String seconds(long nanos) {
         return String.format(Locale.ROOT, "%.2f s", nanos / 1e9);
     }

@@ -9,11 +9,11 @@ import java.util.Set;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Histories made by hand: the good ones pass, and of the bad ones each for its own reason does not. */
+/** Handmade histories: the good ones pass, and each bad one fails for its own reason. */
 @Tag("quick")
 class HistoryVerdictTest {
 
-    /** So that the shared clock overflows in the middle of each history. */
+    /** Chosen so that the shared clock overflows in the middle of each history. */
     private static final long ORIGIN = Long.MAX_VALUE - 50;
 
     private final List<HistoryEvent> events = new ArrayList<>();
@@ -30,7 +30,7 @@ class HistoryVerdictTest {
         return this;
     }
 
-    /** One whole turn of 20 from here. */
+    /** Adds one whole turn of 20 that begins here. */
     private HistoryVerdictTest turn(long from, String worker, long token) {
         return at(from, worker, Kind.ACQUIRED, token, from + 100)
                 .increments(from + 5, worker, token, from + 100, true)

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Parameters and columns come in the same order in every dialect, so that one piece of code reads and writes them
  * all: see {@code LeaseTable}.
  *
- * @param database its name, for messages
+ * @param database its product name, for messages
  * @param driver the artefact of its JDBC driver
  * @param clock the source of the time
  * @param transaction how a writing transaction begins and ends
@@ -62,7 +62,7 @@ public record Dialect(
 
     /** Whether this dialect fits a database with this product name. */
     public boolean fits(String product) {
-        // MariaDB understands all that MySQL's dialect says, and not the other way round.
+        // MariaDB understands all statements of MySQL's dialect, but not the other way round.
         return product.equalsIgnoreCase(database) || (database.equals("MySQL") && product.equalsIgnoreCase("MariaDB"));
     }
 
@@ -83,9 +83,10 @@ public record Dialect(
     /**
      * The database.
      *
-     * @param micros a query for microseconds since 1970: not before this query began, if it is the first of its transaction
-     * @param comesWithRows whether {@link Leases#find} and {@link Leases#findUnlessLocked} tell the time, read when the row was
-     *     locked, in a column behind those of the row, also where there is no such row
+     * @param micros a query for microseconds since 1970: not before this query began, if it is the first of its
+     *     transaction
+     * @param comesWithRows whether {@link Leases#find} and {@link Leases#findUnlessLocked} return the time at which the
+     *     row was locked in a column after those of the row, even if there is no such row
      */
     public record DatabaseTime(String micros, boolean comesWithRows) implements Clock {}
 
@@ -95,16 +96,16 @@ public record Dialect(
     /**
      * By statements.
      *
-     * @param begin takes the write lock
+     * @param begin acquires the write lock
      */
     public record ByStatements(String begin, String commit, String rollback) implements Transaction {}
 
     /**
      * By {@code Connection.setAutoCommit(false)}, {@code commit()} and {@code rollback()}.
      *
-     * @param limits (wait): the first statement of the transaction, which limits its wait for a row, as in
-     *     {@code 250ms}. Null if the database supports no limit below a second: then a transaction never waits for a
-     *     row, and is retried later
+     * @param limits (wait): the first statement of the transaction, which limits its wait for a row, as in {@code
+     *     250ms}. Null if the database supports no limit below a second: then a transaction never waits for a row, and
+     *     is retried later
      */
     public record ByDriver(@Nullable String limits) implements Transaction {}
 
@@ -118,7 +119,7 @@ public record Dialect(
     }
 
     /**
-     * Waiters check whether the database was changed.
+     * Waiters poll for changes of the database.
      *
      * @param query a number that changes when another connection has written, cheap enough to be queried every few
      *     milliseconds
@@ -193,18 +194,21 @@ public record Dialect(
     /**
      * Statements on the lease table. None waits for another transaction longer than a moment.
      *
-     * @param find (name) → the row, locked until the end of the transaction where that is needed; waits for it as the transaction may
-     * @param findUnlessLocked (name) → the same, or no row if another transaction has locked it: never waits
+     * @param find (name) → the row, locked until the end of the transaction if necessary; waits as long as the
+     *     transaction may
+     * @param findUnlessLocked (name) → the same, or no row if another transaction has locked it; never waits
      * @param read (name) → the row, without a lock
      * @param insert (name, origin, owner, holder, expires_at, ttl, token, waiter, waiting_since, freed_at, fence)
      * @param update (origin, owner, holder, expires_at, ttl, token, waiter, waiting_since, freed_at, fence, name)
      * @param note (waiter, waiting_since, fence, name)
      * @param extend (expires_at, ttl, name)
      * @param held () → the rows with an owner, in the order of names
-     * @param idle (least, most) → rows whose fence is between these, lowest first, at most {@value #IDLE_ROWS}; without a lock
+     * @param idle (least, most) → rows whose fence is between these, lowest first, at most {@value #IDLE_ROWS}; without
+     *     a lock
      * @param delete (name)
-     * @param acquire (wait, name, owner, holder, ttl, least, more), the wait as in {@link ByDriver}: one statement that grants a lock which nobody holds or waits for, and else tells who holds it: see
-     *     {@code QuickAnswer}; null if the dialect has none
+     * @param acquire (wait, name, owner, holder, ttl, least, more), with the wait as in {@link ByDriver}: one statement
+     *     that grants a lock without holder and waiter, and otherwise returns its holder (see {@code QuickAnswer});
+     *     null if the dialect has none
      * @param lives a query for the lives of all holders, if rows have the column {@code life}, which then comes last in
      *     the rows, the insert and (before the name) the update; null if they have not
      */
@@ -230,14 +234,14 @@ public record Dialect(
      * Statements on the one row that describes the store.
      *
      * @param version the version of the tables
-     * @param create creates both tables and their indexes, doing nothing if they are there
+     * @param create creates both tables and their indexes unless they exist
      * @param describe (schema_version, store_id, clock) → inserts the row
      * @param read () → schema_version, store_id, clock; fails or is empty if there is no store
      * @param floor () → fence_floor, the largest fence of any row that was deleted
-     * @param lockFloor () → the same, locked, or no row if another transaction has locked it: never waits
+     * @param lockFloor () → the same, locked, or no row if another transaction has locked it; never waits
      * @param raiseFloor (fence_floor): never lowers it
-     * @param distinct () → how many of {@value #LOOK_ALIKES} names that look alike are names of different locks, by the rules of
-     *     the column {@code leasehold_lock.name}
+     * @param distinct () → how many of {@value #LOOK_ALIKES} similar names are different locks, by the rules of the
+     *     column {@code leasehold_lock.name}
      */
     public record Store(
             int version,
@@ -262,15 +266,16 @@ public record Dialect(
      * Statements on the table of client records for operators. No lock depends on it: if it is missing and cannot be
      * created, clients keep no records.
      *
-     * @param create creates it, doing nothing if it is there; also among {@link Store#create}
-     * @param find fails if it is missing or may not be read
-     * @param keep (holder, origin, expires_at, told) → in place of what this holder told before
-     * @param read (holder, origin, now) → told, unless it has expired
-     * @param taken (holder) → the names of locks that were taken from it by force and of which it has not been told, or null
-     * @param lock (holder) → the same, locked, or no row if another transaction has locked it: never waits
+     * @param create creates the table unless it exists; also among {@link Store#create}
+     * @param find fails if the table is missing or must not be read
+     * @param keep (holder, origin, expires_at, told) → replaces the last record of this holder
+     * @param read (holder, origin, now) → the record, unless it has expired
+     * @param taken (holder) → the names of this holder's locks that were released by force and not reported to it yet,
+     *     or null
+     * @param lock (holder) → the same, locked, or no row if another transaction has locked it; never waits
      * @param note (taken, holder)
-     * @param expired (origin, now) → the holders of what has expired, at most {@value #EXPIRED_ROWS}
-     * @param delete (holder, origin, now): deletes what has expired
+     * @param expired (origin, now) → the holders of expired records, at most {@value #EXPIRED_ROWS}
+     * @param delete (holder, origin, now): deletes expired records
      */
     public record Clients(
             String create,
@@ -288,11 +293,11 @@ public record Dialect(
     }
 
     /**
-     * A bound that is on the disk before any token reaches it, so that after a loss of power, which may take the last
-     * commits with it, tokens go on above the bound.
+     * A bound that is on the disk before any token reaches it. A loss of power may also lose the last commits;
+     * afterwards tokens continue above the bound.
      *
      * @param durably makes the next commits wait for the disk
-     * @param asUsual ends that
+     * @param asUsual restores the normal commits
      * @param read () → the bound
      * @param raise (bound)
      */

@@ -20,7 +20,7 @@ public final class H2Dialect {
         return new Dialect(
                 "H2",
                 "com.h2database:h2",
-                // Time stands still in a transaction from when it was first read.
+                // The time within a transaction stands still after its first reading.
                 new Dialect.DatabaseTime(
                         "SELECT CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP(6)) * 1000000 AS BIGINT)", false),
                 new Dialect.ByDriver(null),
@@ -30,7 +30,7 @@ public final class H2Dialect {
                 Dialect.Polling.INSTANCE,
                 null,
                 Dialect.Tuning.NONE,
-                // Half a second less than a request has by default; it cannot be told later.
+                // Half a second less than a request has by default; it cannot be set later.
                 new Dialect.Connecting(Map.of("NETWORK_TIMEOUT", "2500"), null),
                 H2Dialect::trouble,
                 H2Dialect::scope);

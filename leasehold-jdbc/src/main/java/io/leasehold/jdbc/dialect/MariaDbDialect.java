@@ -5,7 +5,7 @@ import java.sql.SQLException;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** MariaDB 10.6 and newer, and MySQL 8.0 and newer, which differ in how a bounded wait for a row is asked for. */
+/** MariaDB 10.6 and newer, and MySQL 8.0 and newer, which limit a wait for a row in different ways. */
 public final class MariaDbDialect {
 
     private static final String KEEP = """
@@ -14,12 +14,15 @@ public final class MariaDbDialect {
             origin = VALUES(origin), expires_at = VALUES(expires_at), told = VALUES(told)\
         """;
 
-    /** A limit for one statement alone; the session knows nothing of it. */
+    /** A limit for one statement only; the session does not change. */
     private static final String DO_NOT_WAIT = "SET STATEMENT lock_wait_timeout=1, innodb_lock_wait_timeout=0 FOR ";
 
     private MariaDbDialect() {}
 
-    /** MariaDB. Without a limit a row, or a gap between rows, that another transaction has locked is waited for 50 s. */
+    /**
+     * MariaDB. Without a limit, a statement waits 50 s for a row, or a gap between rows, that another transaction has
+     * locked.
+     */
     public static Dialect mariaDb() {
         return dialect(
                 "MariaDB",
@@ -29,7 +32,7 @@ public final class MariaDbDialect {
                 "SET SESSION idle_transaction_timeout = 5");
     }
 
-    /** MySQL, where such a limit is one of the session. */
+    /** MySQL, where such a limit belongs to the session. */
     public static Dialect mySql() {
         return dialect("MySQL", "com.mysql:mysql-connector-j", new StandardStatements(), new MySqlWaits(), null);
     }
@@ -44,8 +47,8 @@ public final class MariaDbDialect {
         return new Dialect(
                 database,
                 driver,
-                // When the query began, inside a transaction, too. Not UNIX_TIMESTAMP(NOW(6)): that goes through the
-                // local time, which jumps twice a year.
+                // The time at which the query began, even inside a transaction. Not UNIX_TIMESTAMP(NOW(6)), which uses
+                // the local time: that jumps twice a year.
                 new Dialect.DatabaseTime(
                         "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))", false),
                 new Dialect.ByDriver(null),
@@ -61,7 +64,7 @@ public final class MariaDbDialect {
                 url -> Guarantee.Scope.NETWORK);
     }
 
-    /** The meaning of an error, by its code; without a code of its own, by SQL state. */
+    /** The meaning of an error, by its code, or by SQL state if it has no code of its own. */
     private static SqlTrouble trouble(SQLException e) {
         String state = e.getSQLState() == null ? "" : e.getSQLState();
         return switch (e.getErrorCode()) {
@@ -74,8 +77,7 @@ public final class MariaDbDialect {
             case 1021, 1037, 1041, 1114 -> SqlTrouble.FULL;
             // Missing table, missing column, damaged table.
             case 1146, 1054, 1034, 1035, 126, 145 -> SqlTrouble.DAMAGED;
-            // KILL QUERY, max_statement_time (MariaDB), max_execution_time (MySQL); the connection is as good as
-            // before.
+            // KILL QUERY, max_statement_time (MariaDB), max_execution_time (MySQL); the connection remains usable.
             case 1317, 1969, 3024 -> SqlTrouble.INTERRUPTED;
             // Too many connections, shutting down, connection killed, gone.
             case 1040, 1053, 1203, 1226, 1927, 2006, 2013 -> SqlTrouble.UNREACHABLE;

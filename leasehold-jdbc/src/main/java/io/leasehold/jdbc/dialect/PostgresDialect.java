@@ -19,16 +19,16 @@ public final class PostgresDialect {
 
     private static final String MICROS = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)";
 
-    /** The time is read when the inner query has its row, that is, its lock; and also where there is no such row. */
+    /** The time is read once the inner query has locked its row, and also if there is no such row. */
     private static final String FIND = "SELECT locked.*, " + MICROS
             + " FROM (SELECT 1) one LEFT JOIN (SELECT name, origin, owner, holder, expires_at, ttl, token, waiter,"
             + " waiting_since, freed_at, fence FROM leasehold_lock WHERE name = ? FOR UPDATE%s) locked ON TRUE";
 
     /**
-     * See {@code QuickAnswer}. The time is that of the statement's start: earlier than the lock on the row, which is safe. The
-     * limit on waiting for the row comes into force with the row that is to be inserted, and ends with the statement. Who holds
-     * is read by a lock on the row, which is ours already: else it would be what the row was before we waited for it, and
-     * a waiter that was noted then need not be now.
+     * See {@code QuickAnswer}. The time is the start of the statement: earlier than the lock on the row, which is safe.
+     * The limit on the wait for the row takes effect with the insertion of the row, and ends with the statement. The
+     * holder is read under a row lock, which this transaction already has. Otherwise the query would return the row as
+     * it was before the wait, perhaps with a waiter that is no longer noted.
      */
     private static final String ACQUIRE = """
         WITH limits AS MATERIALIZED (SELECT set_config('lock_timeout', ?, true) AS rowWait),

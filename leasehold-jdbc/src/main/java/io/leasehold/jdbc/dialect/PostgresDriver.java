@@ -12,15 +12,16 @@ import org.jspecify.annotations.Nullable;
  * Uses the specific abilities of PostgreSQL's own driver by its public interfaces, found at run time: the caller
  * supplies the driver, and with another one waiters poll.
  *
- * <p>The interfaces are called by reflection because they may belong to a class loader that ours does not see, as where an
- * application server has the driver and the application has this library. Code that is compiled against them could not be
- * linked there.
+ * <p>The interfaces are called by reflection because they may belong to a class loader that Leasehold's does not see.
+ * An example is an application server that has the driver, with an application that has this library. Code that is
+ * compiled against the interfaces could not be linked there.
  */
 final class PostgresDriver implements Dialect.Driver, Dialect.Tuning {
 
     /**
-     * Keeps the driver from preparing statements at the server, its own COMMIT included: such a statement lives in a session,
-     * and behind a pooler the next transaction may have another one. A setting of the driver, not of the session.
+     * Keeps the driver from preparing statements at the server, its own COMMIT included: such a statement lives in a
+     * session, and behind a pooler the next transaction may have another one. This is a setting of the driver, not of
+     * the session.
      */
     @Override
     public int begin(Connection connection) throws SQLException {
@@ -89,8 +90,8 @@ final class PostgresDriver implements Dialect.Driver, Dialect.Tuning {
     }
 
     /**
-     * The driver's interface that the connection has; null if the driver is another one. The connection's class loader and ours
-     * may see two copies of it, and a connection is of one of them.
+     * The driver's interface that the connection implements, or null for another driver. The connection's class loader
+     * and Leasehold's may see two copies of it; the connection implements one of them.
      */
     private static @Nullable Class<?> type(Connection of) throws SQLException {
         for (ClassLoader loader :

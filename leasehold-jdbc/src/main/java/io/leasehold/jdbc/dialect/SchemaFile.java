@@ -16,8 +16,8 @@ public final class SchemaFile {
     private SchemaFile() {}
 
     /**
-     * The file for this dialect, as text. H2 reads that of PostgreSQL; there names that differ in case are to be two locks also in a database
-     * with IGNORECASE=TRUE.
+     * The file for this dialect, as text. H2 uses the file of PostgreSQL, changed so that names that differ in case are
+     * two locks even in a database with IGNORECASE=TRUE.
      */
     public static String text(String file) {
         return file.equals(H2)

@@ -4,9 +4,9 @@ import java.sql.SQLException;
 
 /** The meaning of a database's error for a lock request. */
 public enum SqlTrouble {
-    /** Another transaction is in the way: try again. */
+    /** Another transaction is in the way: retry. */
     CONTENTION,
-    /** The statement was ended by a limit of the database, or by an administrator: try again. */
+    /** A limit of the database, or an administrator, ended the statement: retry. */
     INTERRUPTED,
     /** The database has no room to write. */
     FULL,
@@ -14,14 +14,14 @@ public enum SqlTrouble {
     ACCESS,
     /** The database, or this server of it, can only be read. */
     READ_ONLY,
-    /** The data is damaged, or no lease table. */
+    /** The data is damaged, or there is no lease table. */
     DAMAGED,
     /** The file or the server cannot be reached, or the connection is broken. */
     UNREACHABLE,
     /** Anything else. */
     OTHER;
 
-    /** The first line of what the database, or its driver, says: the rest are statements and positions. */
+    /** The first line of the message of the database or its driver; the other lines are statements and positions. */
     public static String firstLine(SQLException error) {
         return String.valueOf(error.getMessage())
                 .lines()

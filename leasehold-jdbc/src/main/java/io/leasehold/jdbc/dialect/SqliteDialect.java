@@ -9,7 +9,7 @@ public final class SqliteDialect {
     private static final String COLUMNS =
             "name, origin, owner, holder, expires_at, ttl, token, waiter, waiting_since, freed_at, fence, life";
 
-    /** A transaction that writes has locked the whole file. */
+    /** A writing transaction has locked the whole file. */
     private static final StandardStatements STATEMENTS = new StandardStatements("", "", "");
 
     private static final String KEEP = """
@@ -18,7 +18,7 @@ public final class SqliteDialect {
             SET origin = excluded.origin, expires_at = excluded.expires_at, told = excluded.told\
         """;
 
-    /** No record is kept for longer. */
+    /** The longest time that a record is kept. */
     private static final String MINUTE = "60000000000";
 
     private SqliteDialect() {}
@@ -26,7 +26,7 @@ public final class SqliteDialect {
     /**
      * The dialect.
      *
-     * @param durable whether connections wait for the disk at every commit anyway
+     * @param durable whether connections wait for the disk at every commit
      */
     public static Dialect dialect(boolean durable) {
         Dialect.Store store = STATEMENTS.store(2, SchemaFile.statements("sqlite.sql"), "MAX");
@@ -34,7 +34,7 @@ public final class SqliteDialect {
                 "SQLite",
                 "org.xerial:sqlite-jdbc",
                 Dialect.MachineTime.INSTANCE,
-                // Takes the write lock at once: a transaction that reads first would fail when it wants to write.
+                // Acquires the write lock at once: a transaction that reads first would fail at its first write.
                 new Dialect.ByStatements("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"),
                 leases(),
                 store,
@@ -47,7 +47,9 @@ public final class SqliteDialect {
                 url -> Guarantee.Scope.MACHINE);
     }
 
-    /** A record with another boot id counts if it can be of this boot: containers may have boot ids of their own. */
+    /**
+     * A record with another boot id counts if it may belong to this boot: containers may have boot ids of their own.
+     */
     private static Dialect.Clients clients(Dialect.Clients standard) {
         return new Dialect.Clients(
                 standard.create(),

@@ -4,11 +4,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The statements that database servers understand alike.
+ * The statements that all database servers understand.
  *
- * @param lock comes after a query whose row is to be locked: waits for it as long as is right
- * @param skip comes after a query whose row is to be locked unless it is
- * @param bounded comes before a statement that writes: lets it wait for others no longer than is right
+ * @param lock the text after a query that locks its row, waiting as long as appropriate
+ * @param skip the text after a query that locks its row unless another transaction has locked it
+ * @param bounded the text before a statement that writes, which limits its wait for other transactions
  */
 public record StandardStatements(String lock, String skip, String bounded) {
 
@@ -17,18 +17,18 @@ public record StandardStatements(String lock, String skip, String bounded) {
 
     private static final String ROW = "SELECT " + COLUMNS + " FROM leasehold_lock WHERE name = ?";
 
-    /** With rows locked by {@code FOR UPDATE}, and limits that the dialect sets otherwise. */
+    /** Locks rows by {@code FOR UPDATE}; the dialect sets the limits elsewhere. */
     public StandardStatements() {
         this(" FOR UPDATE", " FOR UPDATE SKIP LOCKED", "");
     }
 
-    /** The statements for rows that are found and locked by what comes after a query. */
+    /** The statements for rows that the text after a query locks. */
     public Dialect.Leases leases() {
         return leases(ROW + lock, ROW + skip, null);
     }
 
     /**
-     * The statements with other ways to lock a row.
+     * The statements with other queries that lock a row.
      *
      * @param find see {@link Dialect.Leases#find()}
      * @param findUnlessLocked see {@link Dialect.Leases#findUnlessLocked()}
@@ -62,15 +62,15 @@ public record StandardStatements(String lock, String skip, String bounded) {
                 lives);
     }
 
-    /** The statements for tables that this file makes. */
+    /** The statements for tables that this file creates. */
     Dialect.Store store(String file) {
         return store(1, SchemaFile.statements(file), "GREATEST");
     }
 
     /**
-     * The statements for tables that these statements make.
+     * The statements for tables that these statements create.
      *
-     * @param larger the function that tells the larger of two numbers
+     * @param larger the function that returns the larger of two numbers
      */
     public Dialect.Store store(int version, List<String> create, String larger) {
         String floor = "SELECT fence_floor FROM leasehold_store WHERE id = 1";
@@ -82,13 +82,13 @@ public record StandardStatements(String lock, String skip, String bounded) {
                 floor,
                 floor + skip,
                 bounded + "UPDATE leasehold_store SET fence_floor = " + larger + "(fence_floor, ?) WHERE id = 1",
-                // A union has the type and the collation of the column, also where the table is empty.
+                // A union has the type and the collation of the column, even if the table is empty.
                 "SELECT COUNT(*) FROM (SELECT name FROM leasehold_lock WHERE 1 = 0 UNION SELECT 'a' UNION SELECT 'A'"
                         + " UNION SELECT 'a ' UNION SELECT '\u00e1') AS names");
     }
 
     /**
-     * The statements for a table that this statement makes.
+     * The statements for a table that this statement creates.
      *
      * @param keep see {@link Dialect.Clients#keep()}
      */
@@ -107,7 +107,7 @@ public record StandardStatements(String lock, String skip, String bounded) {
                 bounded + "DELETE FROM leasehold_client WHERE holder = ? AND " + isExpired);
     }
 
-    /** The statements for a table that the last of these statements makes. */
+    /** The statements for a table that the last of these statements creates. */
     Dialect.Clients clients(List<String> create, String keep) {
         return clients(create.get(create.size() - 1), keep);
     }

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param origin the zero of all times of this row; see {@link StoreTime#origin()}
  * @param held the hold, or null if the lock is free
  * @param waiter the next waiter for the lock, if there is one
- * @param freedAtNanos when the last hold ended; meaningless while held
+ * @param freedAtNanos the end of the last hold; meaningless while held
  * @param fence the largest fencing token of this lock that was ever granted or proposed
  */
 public record LeaseRow(
@@ -34,7 +34,7 @@ public record LeaseRow(
      * @param expiresAtNanos its end
      * @param ttlNanos the ttl it was given: no hold has more than this left
      * @param token its first fencing token
-     * @param life the life of the process that holds, or null where that is not recorded
+     * @param life the life of the holding process, or null if it is not recorded
      */
     public record Held(
             OwnerToken owner,
@@ -60,7 +60,7 @@ public record LeaseRow(
      */
     public record Waiter(OwnerToken owner, long sinceNanos) {}
 
-    /** The row of a lock that has none yet: free, with the fence below which no token may fall. */
+    /** The row of a lock that has none yet: free, with this fence, below which no token may fall. */
     public static LeaseRow absent(LockName name, StoreTime now, long fence) {
         return new LeaseRow(name, now.origin(), null, null, now.nanos(), fence);
     }
@@ -69,7 +69,7 @@ public record LeaseRow(
         return new LeaseRow(name, origin, newHeld, newWaiter, freedAtNanos, newFence);
     }
 
-    /** The row with its times as they are, counted from this origin. */
+    /** The row with unchanged times, counted from this origin. */
     public LeaseRow countedFrom(String newOrigin) {
         return new LeaseRow(name, newOrigin, held, waiter, freedAtNanos, fence);
     }

@@ -96,8 +96,8 @@ public final class LeaseRules {
     }
 
     /**
-     * Whether a hold of another origin may belong to this boot, which its holder calls by another name: its end is in
-     * the future by this clock, by no more than its ttl. That is hardly ever true of a hold of an earlier boot.
+     * Whether a hold of another origin may belong to this boot, for which its holder has another name: its end is in
+     * the future by this clock, by no more than its ttl. That is very unlikely for a hold of an earlier boot.
      */
     public static boolean mayBeOfThisBoot(LeaseRow row, StoreTime now) {
         Held held = row.held();

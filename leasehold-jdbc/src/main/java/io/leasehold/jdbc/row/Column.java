@@ -4,10 +4,10 @@ import java.util.Objects;
 import java.util.regex.Pattern;
 
 /**
- * A column of a table with the column by which its rows are found. Names go into statements as they are, so only plain ones
- * are accepted.
+ * A column of a table with the column by which its rows are found. Names go into statements as they are, so only plain
+ * ones are accepted.
  *
- * @param table the table, with its schema before a dot where that is needed
+ * @param table the table, with its schema before a dot if needed
  * @param key the column by which a row is found; unique
  * @param name the column
  */

@@ -15,7 +15,7 @@ public final class InnoDb {
 
     private InnoDb() {}
 
-    /** Whether one of them is behind this connection. */
+    /** Whether this connection leads to MariaDB or MySQL. */
     public static boolean isBehind(Connection connection) throws SQLException {
         String product = String.valueOf(connection.getMetaData().getDatabaseProductName());
         return switch (product.toLowerCase(Locale.ROOT)) {

@@ -28,7 +28,7 @@ public record RowDialect(
         boolean errorsAbort,
         @Nullable String waitCosts) {
 
-    /** Lock wait timeout; on MariaDB also what was not to be waited for. */
+    /** Lock wait timeout; on MariaDB also a busy row for which the statement must not wait. */
     private static final int WAITED_TOO_LONG = 1205;
 
     /** The ways to request a bounded wait. */

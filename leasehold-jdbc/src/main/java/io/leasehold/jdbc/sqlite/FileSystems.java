@@ -41,8 +41,8 @@ public interface FileSystems {
     }
 
     /**
-     * Whether a file on such a file system may have another path, or be open on other machines, without its locks being
-     * visible there: this is assumed of every FUSE file system, unless it is known to be otherwise.
+     * Whether a file on such a file system may have another path, or be open on other machines that do not see its
+     * locks. This is assumed of every FUSE file system that is not known to be safe.
      */
     static boolean mayBeASecondView(String type) {
         String lower = type.toLowerCase(Locale.ROOT);

@@ -28,15 +28,15 @@ import org.slf4j.LoggerFactory;
  * releases the lock when the process ends, in any way. An existing file that is not locked therefore proves that its
  * process is dead, and its holds with it.
  *
- * <p>Processes that outlive this one may use its holds: then the file says so ({@link #coverChildren}), and holds end
- * only when the program that ends those processes has recorded that in the file.
+ * <p>Processes that outlive this one may use its holds. Then the file records that ({@link #coverChildren}), and holds
+ * end only when the program that ends those processes has recorded their end in the file.
  *
  * <p>Every other state proves nothing: a missing file (the store was closed, or the file was deleted), an unreadable
- * file, a file that another process reads at the moment. Then holds end with their ttl.
+ * file, a file that another process is reading. Then holds end with their ttl.
  *
- * <p>POSIX locks are the process's, and closing <em>any</em> descriptor of a file gives up all its locks on that file. So a
- * life of this very process is never looked at, whichever store or class loader it belongs to: lives begin with what tells
- * one process from another.
+ * <p>POSIX locks belong to the process, and closing <em>any</em> descriptor of a file releases all its locks on that
+ * file. So a process never opens the file of a life of its own, whichever store or class loader it belongs to. Lives
+ * begin with the identity of the process, so that it recognises them.
  */
 final class LifeFile implements Lives {
 
@@ -47,7 +47,7 @@ final class LifeFile implements Lives {
 
     private static final int MAX_TRIES = 5;
 
-    /** The first byte of the file if processes may outlive this one. */
+    /** The first byte of the file if other processes may outlive this one. */
     private static final byte COVERED = 'c';
 
     private final Path database;
@@ -82,11 +82,11 @@ final class LifeFile implements Lives {
                 }
             }
             LOG.info(
-                    "no proof of life beside {}: other processes delete it; holds that this process leaves end with their ttl",
+                    "no proof of life next to {}: other processes delete it; this process's holds end with their ttl",
                     real);
         } catch (IOException e) {
             LOG.info(
-                    "no proof of life beside {} ({}); holds that this process leaves end with their ttl",
+                    "no proof of life next to {} ({}); this process's holds end with their ttl",
                     database,
                     e.toString());
         }
@@ -118,8 +118,8 @@ final class LifeFile implements Lives {
     }
 
     /**
-     * The identity of this process among all on this machine: its pid, in which namespace, and its start, since pids
-     * are reused. The same for all callers within the process.
+     * The identity of this process among all on this machine: its pid, the namespace of the pid, and its start, since
+     * pids are reused. The same for all callers within the process.
      */
     private static String process() {
         ProcessHandle self = ProcessHandle.current();
@@ -144,7 +144,8 @@ final class LifeFile implements Lives {
     @Override
     public Optional<Path> coverChildren() {
         CompletableFuture<@Nullable Throwable> failure = new CompletableFuture<>();
-        // On a thread that is never interrupted: an interrupt closes the channel of the writer, and so ends this life.
+        // On a thread that is never interrupted: an interrupt would close the channel of the writer, and so end this
+        // life.
         runtime.startThread("leasehold-jdbc-life", () -> failure.complete(writeCovered()));
         runtime.awaitUninterruptibly(failure);
         Throwable why = failure.join();
@@ -164,7 +165,7 @@ final class LifeFile implements Lives {
             channel.write(ByteBuffer.wrap(new byte[] {COVERED}), 0);
             return null;
         } catch (IOException | RuntimeException | Error e) {
-            // The caller waits for this, whatever it is.
+            // The caller waits for the failure, whatever it is.
             return e;
         }
     }
@@ -186,7 +187,7 @@ final class LifeFile implements Lives {
             return State.UNKNOWN;
         }
         try (FileChannel other = FileChannel.open(file(database, life), StandardOpenOption.READ)) {
-            // Shared, so that several may look at once: what refuses it is the lock of the one whose life it is.
+            // Shared, so that several processes may test it at once: only the lock of the living process refuses it.
             FileLock lock = other.tryLock(0, Long.MAX_VALUE, true);
             if (lock == null) {
                 return State.ALIVE;
@@ -216,14 +217,14 @@ final class LifeFile implements Lives {
                 }
             }
         } catch (IOException | java.nio.file.DirectoryIteratorException e) {
-            LOG.debug("sweeping beside {} failed", database, e);
+            LOG.debug("sweeping next to {} failed", database, e);
         }
     }
 
     @Override
     public void close() {
         try {
-            // First, for a file that is there and not locked would say that this process is dead.
+            // First: an existing file that is not locked would say that this process is dead.
             Files.deleteIfExists(file);
             channel.close();
         } catch (IOException e) {

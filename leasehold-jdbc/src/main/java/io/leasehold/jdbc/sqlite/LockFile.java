@@ -18,7 +18,7 @@ import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The file of an SQLite store in the file system: created for its user alone if it is missing, and refused with a
+ * The file of an SQLite store in the file system: creates it for its user alone if it is missing, and refuses it with a
  * one-line message if it is not reliable.
  */
 final class LockFile {
@@ -74,7 +74,7 @@ final class LockFile {
                 return;
             }
         } catch (NoSuchFileException e) {
-            // As one that is empty.
+            // Reported below, like an empty file.
         } catch (AccessDeniedException e) {
             throw access("is not accessible to this user", e);
         } catch (IOException e) {
@@ -96,7 +96,7 @@ final class LockFile {
         try {
             Files.createFile(path, forOwner(path, "rw-------"));
         } catch (FileAlreadyExistsException e) {
-            // Another process was faster, and has created it.
+            // Another process has created it first.
         }
     }
 
@@ -155,7 +155,7 @@ final class LockFile {
         return unix && Files.getAttribute(file, "unix:nlink") instanceof Number links ? links.longValue() : 1;
     }
 
-    /** The error for the caller when opening fails. */
+    /** The error for the caller if opening fails. */
     LockStoreException refusal(SqlTrouble trouble, SQLException e) {
         String said = " (" + SqlTrouble.firstLine(e) + ")";
         return switch (trouble) {

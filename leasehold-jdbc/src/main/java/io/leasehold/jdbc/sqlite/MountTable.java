@@ -100,7 +100,7 @@ final class MountTable {
     }
 
     /**
-     * The mount that contains this path, or null if that is unknown.
+     * The mount that contains this path, or null if it is unknown.
      *
      * @param path absolute, without symbolic links
      */
@@ -108,8 +108,7 @@ final class MountTable {
     Mount of(String path) {
         Mount at = root;
         Mount next = root;
-        // As the kernel walks: of the mounts upon this one the path comes to the highest first. Those below it are
-        // hidden.
+        // Like the kernel: of the mounts at this point, the path reaches the topmost one. Those below it are hidden.
         while (next != null) {
             at = next;
             next = null;

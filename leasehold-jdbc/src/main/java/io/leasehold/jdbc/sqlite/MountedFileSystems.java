@@ -17,7 +17,7 @@ final class MountedFileSystems implements FileSystems {
         Path real = existing.toRealPath();
         MountTable table = mounts();
         MountTable.Mount mount = table == null ? null : table.of(bytes(real));
-        // The JDK takes the first of several mounts at one place, which is not the one that is seen.
+        // The JDK uses the first of several mounts at one place, which is hidden by the others.
         return mount == null ? Files.getFileStore(real).type() : mount.type();
     }
 
@@ -27,7 +27,7 @@ final class MountedFileSystems implements FileSystems {
         return table != null && table.isMountPoint(bytes(file.toRealPath()));
     }
 
-    /** Null where there is no such file. */
+    /** Null if there is no such file. */
     private static @Nullable MountTable mounts() {
         try {
             return MountTable.parse(Files.readAllBytes(MOUNTS));

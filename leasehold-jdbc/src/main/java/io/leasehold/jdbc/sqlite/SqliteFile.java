@@ -96,7 +96,9 @@ public final class SqliteFile implements KeptConnection.Opener {
         return openedKey == null || Objects.equals(openedKey, fileKey());
     }
 
-    /** The key of the file to which the path leads now, where file systems have such keys; a file that is open cannot vanish elsewhere. */
+    /**
+     * The key of the file at this path now, if the file system has such keys; on others, an open file cannot vanish.
+     */
     private @Nullable Object fileKey() {
         try {
             return Files.readAttributes(path, BasicFileAttributes.class).fileKey();
@@ -124,12 +126,12 @@ public final class SqliteFile implements KeptConnection.Opener {
         }
     }
 
-    /** Whether waiting is useless: SQLite's CANTOPEN for an existing file does not go away. */
+    /** Whether waiting is useless: SQLite's CANTOPEN for an existing file is permanent. */
     private boolean cannotBeOpened(SQLException e) {
         return e.getErrorCode() == 14 && Files.exists(path);
     }
 
-    /** Waits outside of the database, where switching to WAL does not wait for others. */
+    /** Waits outside the database: switching to WAL does not wait for others. */
     private void pause() {
         CompletableFuture<Boolean> over = new CompletableFuture<>();
         runtime.schedule(PAUSE_NANOS, () -> over.complete(true));
@@ -206,8 +208,8 @@ public final class SqliteFile implements KeptConnection.Opener {
     }
 
     /**
-     * Rolls back. SQLite may already have done so, for example on a full disk: then its error is "no transaction", and
-     * not the reason.
+     * Rolls back. SQLite may already have done so, for example on a full disk: then its error "no transaction" is not
+     * the reason.
      */
     private static void rollBackDespite(Exception trouble, Statement statement) {
         try {

@@ -14,12 +14,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * The zero of {@code nanoTime()} on this machine: the boot, so that values of different processes compare.
  *
- * <p>HotSpot reads {@code CLOCK_MONOTONIC} on Linux and {@code mach_absolute_time} on macOS, which all processes
- * share until the next boot. A Linux time namespace (a container may have one) shifts that clock for its processes by
- * a constant that the kernel tells.
+ * <p>HotSpot reads {@code CLOCK_MONOTONIC} on Linux and {@code mach_absolute_time} on macOS, which all processes share
+ * until the next boot. A Linux time namespace (a container may have one) shifts that clock for its processes by a
+ * constant that the kernel reports.
  *
- * @param id names the boot
- * @param offsetNanos how far this process's clock is ahead of that of the machine
+ * @param id the name of the boot
+ * @param offsetNanos how far this process's clock is ahead of the machine's
  */
 public record BootOrigin(String id, long offsetNanos) {
 
@@ -27,7 +27,7 @@ public record BootOrigin(String id, long offsetNanos) {
             Pattern.compile("(?m)^\\s*(?:monotonic|1)\\s+(-?\\d+)\\s+(\\d+)\\s*$");
     private static final long TOLERANCE_NANOS = 1_000_000_000L;
 
-    /** This machine's boot, or null if it is not known or nanoTime does not count from it. */
+    /** This machine's boot, or null if it is unknown or nanoTime does not count from it. */
     public static @Nullable BootOrigin find(LockRuntime runtime) {
         if (System.getProperty("os.name", "").startsWith("Mac")) {
             return mac("/usr/sbin/sysctl", "-n", "kern.bootsessionuuid");
@@ -35,7 +35,7 @@ public record BootOrigin(String id, long offsetNanos) {
         return linux(runtime, Path.of("/proc"));
     }
 
-    /** By what a command says of this boot. */
+    /** Finds the boot by the output of a command. */
     static @Nullable BootOrigin mac(String... command) {
         String session = output(command);
         return session.isEmpty() ? null : new BootOrigin("boot:" + session, 0);
@@ -48,13 +48,13 @@ public record BootOrigin(String id, long offsetNanos) {
             long sinceBootNanos = runtime.nanoTime();
             String uptime = Files.readString(proc.resolve("uptime")).strip();
             double uptimeNanos = Double.parseDouble(uptime.substring(0, uptime.indexOf(' '))) * 1e9;
-            // Uptime goes on while the machine sleeps and CLOCK_MONOTONIC does not: a bound from above only.
+            // Uptime continues while the machine sleeps, but CLOCK_MONOTONIC does not: it is only an upper bound.
             boolean countsFromBoot = sinceBootNanos >= 0 && sinceBootNanos <= uptimeNanos + TOLERANCE_NANOS;
             return id.isEmpty() || !countsFromBoot
                     ? null
                     : new BootOrigin("boot:" + id, namespaceOffset(proc.resolve("self/timens_offsets")));
         } catch (IOException | RuntimeException e) {
-            // Not Linux, or /proc is hidden: the caller says what that means.
+            // Not Linux, or /proc is hidden: the caller reports the consequence.
             return null;
         }
     }
@@ -84,7 +84,7 @@ public record BootOrigin(String id, long offsetNanos) {
         }
     }
 
-    /** Whatever interrupts the thread meanwhile: to one process the clock of the machine must not seem to be another than to its neighbours. */
+    /** Waits despite interrupts: otherwise this process would use another clock than its neighbours. */
     private static boolean endsWell(Process process) {
         boolean interrupted = false;
         try {

@@ -32,7 +32,7 @@ final class ClientTable {
         this.statements = dialect.clients();
     }
 
-    /** Whether the table is there; makes it where that is allowed. */
+    /** Whether the table exists; creates it if that is allowed. */
     static boolean findOrMake(Connection connection, Dialect dialect, String store) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             try {
@@ -45,8 +45,8 @@ final class ClientTable {
         } catch (SQLException e) {
             throwIfItPasses(e, dialect);
             LOG.info(
-                    "{} has no table leasehold_client that this user may read, nor the right to make it: operators are told"
-                            + " the ids of holders, and nothing else of them",
+                    "{} has no table leasehold_client that this user may read, nor the right to create it: operators see"
+                            + " the ids of holders, and nothing else about them",
                     store);
             return false;
         }
@@ -61,7 +61,7 @@ final class ClientTable {
         }
     }
 
-    /** Deletes a few records that have expired, one's own and others'. */
+    /** Deletes a few expired records, of this client and of others. */
     void sweep(LeaseTable table, StoreTime now) throws SQLException {
         List<String> expired = new ArrayList<>();
         try (ResultSet rows =
@@ -116,9 +116,9 @@ final class ClientTable {
         }
     }
 
-    /** The note for the holder, whose record, if there is one, is locked then. */
+    /** The note for the holder; locks its record if there is one. */
     private @Nullable String lockTaken(LeaseTable table, String holderId) throws SQLException {
-        // Asked first without a lock: to look for a record that is not there would lock a gap.
+        // Queried without a lock first: a locking query for a missing record would lock a gap.
         if (!isThere(table, statements.taken(), holderId)) {
             return null;
         }

@@ -34,13 +34,13 @@ public final class KeptConnection {
     /** Opens connections to one store. */
     public interface Opener {
         /**
-         * Opens one and checks what it finds.
+         * Opens a connection and checks the database behind it.
          *
-         * @throws io.leasehold.LockStoreException if that may not be used
+         * @throws io.leasehold.LockStoreException if the database must not be used
          */
         LeaseTable open() throws SQLException;
 
-        /** Opens one, and gives up after so long where that is possible. */
+        /** Opens a connection; gives up after this time if that is possible. */
         default LeaseTable open(long withinNanos) throws SQLException {
             return open();
         }
@@ -50,7 +50,7 @@ public final class KeptConnection {
             return false;
         }
 
-        /** Whether the connection opened last leads to where one opened now would. */
+        /** Whether the connection that was opened last leads to the same place as a new one would. */
         boolean leadsToStore();
 
         /** No further connections are needed. */
@@ -58,13 +58,13 @@ public final class KeptConnection {
     }
 
     /**
-     * How long the worker waits for a connection, and for each answer over it, before it counts as silent.
+     * The time that the worker waits for a connection, and for each reply over it, before it counts as silent.
      *
      * @param leastNanos longer than any statement may wait for a row
-     * @param mostNanos leaves time for another connection within the time limit of a request with ordinary options
+     * @param mostNanos leaves time for another connection within the time limit of a request with default options
      */
     public record Patience(long leastNanos, long mostNanos) {
-        /** Files answer, or the operating system says why not. */
+        /** A file replies, or the operating system reports an error. */
         static final Patience ENDLESS = new Patience(Long.MAX_VALUE, Long.MAX_VALUE);
 
         /** The patience within the time limit of a request. */
@@ -80,17 +80,17 @@ public final class KeptConnection {
         this.open = opener.open();
     }
 
-    /** A file, opened at once and kept open. */
+    /** Keeps a connection to a file, opened at once. */
     public static KeptConnection toFile(Opener opener) throws SQLException {
         return new KeptConnection(opener, null, Patience.ENDLESS);
     }
 
-    /** A connection of one's own to a server, opened at once and kept open. */
+    /** Keeps a connection to a server that belongs to the store, opened at once. */
     public static KeptConnection own(Opener opener, Patience patience) throws SQLException {
         return new KeptConnection(opener, null, patience);
     }
 
-    /** A connection of a pool, opened at once, and given back while nobody needs it. */
+    /** Keeps a connection of a pool, opened at once, and returned while it is not needed. */
     public static KeptConnection borrowed(Opener opener, Patience patience, LockRuntime runtime) throws SQLException {
         KeptConnection kept = new KeptConnection(opener, runtime, patience);
         return kept.orClose(() -> {
@@ -100,7 +100,9 @@ public final class KeptConnection {
         });
     }
 
-    /** The result of what is to use the connection, which is closed if that fails. */
+    /**
+     * Returns the result of the function that is to use the connection; closes the connection if the function fails.
+     */
     public <T> T orClose(Supplier<T> start) {
         try {
             return start.get();
@@ -115,7 +117,9 @@ public final class KeptConnection {
         return opener.loginMayChange();
     }
 
-    /** A hold may last so long from now on: the connection that keeps it and ends it is not given back before. */
+    /**
+     * Notes that a hold may last this long from now on: the connection that renews and ends it is not returned before.
+     */
     void needFor(long nanos) {
         LockRuntime runtime = lender;
         if (runtime == null) {
@@ -132,8 +136,8 @@ public final class KeptConnection {
     /**
      * A connection to the lease table, in auto-commit mode.
      *
-     * @param limitNanos the shortest time limit of those who count on it
-     * @throws io.leasehold.LockStoreException if what it leads to may not be used
+     * @param limitNanos the shortest time limit of the callers that depend on it
+     * @throws io.leasehold.LockStoreException if the database behind it must not be used
      */
     LeaseTable take(long limitNanos) throws SQLException {
         needFor(0);
@@ -153,7 +157,7 @@ public final class KeptConnection {
         return table;
     }
 
-    /** Bounds the waiting for answers; a connection that says now that it is closed is ended. */
+    /** Bounds the wait for replies; ends a connection that turns out to be closed. */
     private boolean isBounded(LeaseTable table, long nanos) {
         if (!mayFallSilent()) {
             return true;
@@ -172,17 +176,17 @@ public final class KeptConnection {
         return bounded;
     }
 
-    /** Whether what is at the other end may fall silent, which a file does not. */
+    /** Whether the other end may fall silent, which a file does not. */
     boolean mayFallSilent() {
         return patience.mostNanos() != Long.MAX_VALUE;
     }
 
-    /** Whether a connection is open that has been used before. */
+    /** Whether a connection is open that was used before. */
     synchronized boolean isOpen() {
         return open != null;
     }
 
-    /** Whether the connection leads to where it should; asked inside a writing transaction. */
+    /** Whether the connection leads to the right store; asked inside a writing transaction. */
     boolean leadsToStore() {
         return opener.leadsToStore();
     }
@@ -190,7 +194,7 @@ public final class KeptConnection {
     /**
      * Ends the use of a connection.
      *
-     * @param broken whether it is not to be used again
+     * @param broken whether it must not be used again
      */
     void putBack(LeaseTable table, boolean broken) {
         if (broken) {
@@ -203,7 +207,7 @@ public final class KeptConnection {
         look();
     }
 
-    /** Gives the connection back if nobody needs it, and else looks again when that may be. */
+    /** Returns the connection if it is not needed; otherwise checks again when that may have changed. */
     private void look() {
         LockRuntime runtime = lender;
         LeaseTable idle = null;
@@ -225,7 +229,7 @@ public final class KeptConnection {
         }
     }
 
-    /** The database may have to be asked for that, and the timer's thread must not wait. */
+    /** On another thread: returning may need the database, and the timer's thread must not wait. */
     static void giveBackElsewhere(LeaseTable unneeded, LockRuntime runtime) {
         try {
             runtime.startThread("leasehold-jdbc-close", unneeded::giveBack);
@@ -241,7 +245,7 @@ public final class KeptConnection {
         look();
     }
 
-    /** Closes what is open. Called when no connection is taken. */
+    /** Closes the connection if it is open. Called when no connection is taken. */
     void close() {
         opener.close();
         LeaseTable table;

@@ -24,7 +24,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lease table over one connection: rows in, rows out, and the brackets of a transaction. Used by one thread at a
+ * The lease table over one connection: reads and writes rows, and begins and ends transactions. Used by one thread at a
  * time.
  */
 public final class LeaseTable {
@@ -40,7 +40,7 @@ public final class LeaseTable {
     private boolean patient;
     private @Nullable Long rowMicros;
 
-    /** The table at the other end of the connection, where {@link SchemaCheck} found it. */
+    /** Uses the table at the other end of the connection, where {@link SchemaCheck} found it. */
     public LeaseTable(Loan loan, Dialect dialect, Incarnation incarnation) {
         this.loan = loan;
         this.connection = loan.connection();
@@ -64,7 +64,7 @@ public final class LeaseTable {
     /**
      * Begins a transaction that writes.
      *
-     * @param waitNanos how long it may wait for a row that another transaction has locked; zero for not at all
+     * @param waitNanos the maximum wait for a row that another transaction has locked; zero does not wait
      */
     void begin(long waitNanos) throws SQLException {
         highestFence = 0;
@@ -91,12 +91,12 @@ public final class LeaseTable {
         }
     }
 
-    /** The span as databases write it; zero would mean no limit. */
+    /** The span in the form that databases read; zero would mean no limit. */
     private static String millis(long nanos) {
         return Math.max(1, nanos / 1_000_000) + "ms";
     }
 
-    /** Whether this transaction may wait a moment for rows that another has locked. */
+    /** Whether this transaction may wait briefly for rows that another one has locked. */
     boolean isPatient() {
         return patient;
     }
@@ -120,9 +120,9 @@ public final class LeaseTable {
     }
 
     /**
-     * The row, if there is one, to be written in this transaction.
+     * The row, if there is one, locked for writing in this transaction.
      *
-     * @throws RowLockedException if another transaction has locked it, and this one may not wait for it
+     * @throws RowLockedException if another transaction has locked it, and this one must not wait for it
      */
     @Nullable
     LeaseRow find(LockName name) throws SQLException {
@@ -136,19 +136,19 @@ public final class LeaseTable {
         return row;
     }
 
-    /** The row, to be written in this transaction, if there is one that no other transaction has locked. */
+    /** The row, locked for writing in this transaction, unless it is missing or another transaction has locked it. */
     @Nullable
     LeaseRow findUnlessLocked(LockName name) throws SQLException {
         return oneToWrite(dialect.leases().findUnlessLocked(), name);
     }
 
-    /** The database's time when the row found last was locked, in microseconds, where the database tells it. */
+    /** The database's time when the row found last was locked, in microseconds, if the database reports it. */
     @Nullable
     Long rowMicros() {
         return rowMicros;
     }
 
-    /** The row, if there is one, as it was committed last. */
+    /** The last committed state of the row, if there is one. */
     @Nullable
     LeaseRow read(LockName name) throws SQLException {
         try (ResultSet rows = with(dialect.leases().read(), name.text()).executeQuery()) {
@@ -168,7 +168,7 @@ public final class LeaseTable {
         }
     }
 
-    /** Asks for a lock in one statement; null if the dialect has none, or no row came of it. */
+    /** Requests a lock in one statement; returns null if the dialect has none, or the statement returned no row. */
     @Nullable
     QuickAnswer acquireAtOnce(AcquireRequest request, long waitNanos) throws SQLException {
         String acquire = dialect.leases().acquire();
@@ -196,7 +196,7 @@ public final class LeaseTable {
         statement.executeUpdate();
     }
 
-    /** Writes who waits, and the fence, and leaves who holds as it is. */
+    /** Writes the waiter and the fence, and leaves the hold unchanged. */
     void note(LeaseRow row) throws SQLException {
         highestFence = Math.max(highestFence, row.fence());
         Waiter waiter = row.waiter();
@@ -206,7 +206,7 @@ public final class LeaseTable {
                 .executeUpdate();
     }
 
-    /** Writes the end of the hold alone. */
+    /** Writes only the end of the hold. */
     void extend(LockName name, Held held) throws SQLException {
         with(dialect.leases().extend(), held.expiresAtNanos(), held.ttlNanos(), name.text())
                 .executeUpdate();
@@ -232,7 +232,7 @@ public final class LeaseTable {
         return found;
     }
 
-    /** The lives of all who hold; none where they are not recorded. */
+    /** The lives of all holders; none if they are not recorded. */
     Set<String> lives() throws SQLException {
         String query = dialect.leases().lives();
         Set<String> found = new HashSet<>();
@@ -246,19 +246,19 @@ public final class LeaseTable {
         return found;
     }
 
-    /** A number that changes when another connection has written, where the dialect has one. */
+    /** A number that changes when another connection has written, if the dialect has one. */
     long changes() throws SQLException {
         return dialect.waking() instanceof Dialect.ByChanges waking ? number(waking.query()) : 0;
     }
 
-    /** Notifies all listeners when the transaction commits; does nothing where the dialect has no notifications. */
+    /** Notifies all listeners when the transaction commits; does nothing if the dialect has no notifications. */
     void tell(String payload) throws SQLException {
         if (dialect.waking() instanceof Dialect.ByNotifications waking) {
             with(waking.tell(), payload).execute();
         }
     }
 
-    /** A few rows whose fence is between these, the lowest first, as they were committed last. */
+    /** The last committed state of a few rows whose fence is between these, the lowest first. */
     List<LeaseRow> between(long least, long most) throws SQLException {
         List<LeaseRow> found = new ArrayList<>();
         try (ResultSet result = with(dialect.leases().idle(), least, most).executeQuery()) {
@@ -285,13 +285,13 @@ public final class LeaseTable {
         with(dialect.leases().delete(), name.text()).executeUpdate();
     }
 
-    /** No fence of a row that was deleted was above this. */
+    /** The largest fence of any deleted row. */
     long fenceFloor() throws SQLException {
         return number(dialect.store().floor());
     }
 
     /**
-     * The same, to be raised in this transaction.
+     * The same, locked in order to be raised in this transaction.
      *
      * @throws RowLockedException if another transaction has locked it
      */
@@ -313,12 +313,12 @@ public final class LeaseTable {
         return highestFence;
     }
 
-    /** Whether tokens up to this one go on increasing even if the machine loses power now. */
+    /** Whether tokens up to this one keep increasing even if the machine loses power now. */
     boolean isWithinHorizon(long token) {
         return dialect.horizon() == null || token <= knownHorizon;
     }
 
-    /** Moves the horizon so far beyond the token, in a transaction of its own that waits for the disk. */
+    /** Moves the horizon this far beyond the token, in a separate transaction that waits for the disk. */
     void raiseHorizon(long token, long beyond) throws SQLException {
         Dialect.Horizon horizon = dialect.horizon();
         if (horizon == null) {
@@ -345,13 +345,13 @@ public final class LeaseTable {
         }
     }
 
-    /** Ends a failed transaction; says whether the connection is fit for the next. */
+    /** Ends a failed transaction; returns whether the connection can be used for the next one. */
     boolean rollbackIfActive() {
         try {
             rollback();
             return true;
         } catch (SQLException e) {
-            // SQLite has rolled back by itself where it says that no transaction is active.
+            // If SQLite reports that no transaction is active, it has rolled back by itself.
             return String.valueOf(e.getMessage()).contains("no transaction is active");
         }
     }
@@ -372,7 +372,7 @@ public final class LeaseTable {
         }
     }
 
-    /** The statement, with these parameters: texts, which may be null, and numbers. */
+    /** The statement with these parameters: texts, which may be null, and numbers. */
     PreparedStatement with(String sql, @Nullable Object... parameters) throws SQLException {
         PreparedStatement statement = prepared(sql);
         for (int i = 0; i < parameters.length; i++) {
@@ -385,7 +385,7 @@ public final class LeaseTable {
         return statement;
     }
 
-    /** The statement, kept for the next time. */
+    /** The statement, cached for the next use. */
     PreparedStatement prepared(String sql) throws SQLException {
         PreparedStatement known = prepared.get(sql);
         if (known == null) {
@@ -402,7 +402,7 @@ public final class LeaseTable {
         }
     }
 
-    /** Gives the connection back as it came. */
+    /** Returns the connection in its original state. */
     void giveBack() {
         try {
             forgetStatements();
@@ -413,20 +413,20 @@ public final class LeaseTable {
         loan.giveBack();
     }
 
-    /** Ends the connection: it is not fit for anybody. */
+    /** Ends the connection: no other code may use it. */
     void discard() {
         try {
             forgetStatements();
         } catch (SQLException e) {
-            // They end with it.
+            // The statements end with the connection.
         } finally {
             loan.discard();
         }
     }
 
     /**
-     * Gives the statements back; the connection stays open. Due after an error, too: SQLite's driver ends a statement
-     * that failed, and refuses to run it again.
+     * Closes the cached statements; the connection stays open. Also needed after an error: SQLite's driver ends a
+     * failed statement, and refuses to run it again.
      */
     void forgetStatements() throws SQLException {
         for (String sql : List.copyOf(prepared.keySet())) {

@@ -23,12 +23,12 @@ import java.util.concurrent.CompletableFuture;
 /**
  * A store of locks in a lease table.
  *
- * <p><b>Guarantee.</b> Each verb is one transaction, so that the database decides who holds; fencing tokens increase as
- * long as the table is kept. <b>Threads.</b> Any thread may call; one thread of the store's own talks to the database
- * and completes the futures. <b>Errors</b> are replies, except from the admin methods.
+ * <p><b>Guarantee.</b> Each verb is one transaction, so that the database decides exclusion; fencing tokens increase as
+ * long as the table is kept. <b>Threads.</b> Any thread may call; one thread of the store uses the database and
+ * completes the futures. <b>Errors</b> are replies, except from the admin methods.
  *
- * <p>A release is never overtaken by an earlier acquire of its owner token: both pass through the one worker, and an
- * acquire that still waits there when the release comes is taken back.
+ * <p>A release is never overtaken by an earlier acquire of its owner token: both pass through the one worker, and a
+ * release withdraws an acquire that is still queued.
  */
 public final class LeaseTableStore implements LockStore {
 
@@ -73,7 +73,7 @@ public final class LeaseTableStore implements LockStore {
         return Waking.NONE;
     }
 
-    /** Starts the store's thread. If that fails, the connections are the caller's to close. */
+    /** Starts the store's thread. If that fails, the caller closes the connections. */
     public static LeaseTableStore start(StoreSettings settings, LockRuntime runtime) {
         try {
             LeaseTableStore store = new LeaseTableStore(settings, runtime);
@@ -218,7 +218,7 @@ public final class LeaseTableStore implements LockStore {
         try {
             runtime.await(over);
         } catch (InterruptedException e) {
-            // The worker ends by itself; the interrupt asks for this thread.
+            // The worker ends by itself; the interrupt was meant for this thread.
             Thread.currentThread().interrupt();
         } finally {
             limit.cancel();

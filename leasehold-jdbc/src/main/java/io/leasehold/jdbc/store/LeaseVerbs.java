@@ -33,16 +33,19 @@ import org.jspecify.annotations.Nullable;
  */
 final class LeaseVerbs {
 
-    /** Rows made, or granted in one statement that may have made them, between two looks for rows to delete. */
+    /**
+     * The number of rows that were created, or granted in one statement that may have created them, between two
+     * searches for rows to delete.
+     */
     private static final int ROWS_BETWEEN_PRUNES = 64;
 
-    /** A row that another transaction has locked is asked for more often than this, */
+    /** A row that another transaction has locked is requested more often than this, */
     private static final int MIN_TRIES_TO_RENEW = 2;
 
-    /** and for this share of the time limit: those of the batch whose rows are not locked wait for its answer. */
+    /** and for this share of the time limit: the renewals of the batch whose rows are free wait for its answer. */
     private static final int SHARE_FOR_LOCKED_ROWS = 4;
 
-    /** A row may take so long to make, also where rows are kept for less than twice that, as tests do. */
+    /** The time that creating a row may take at least, even if rows are kept for less than twice that, as in tests. */
     private static final long MIN_TIME_TO_MAKE_NANOS = 100_000_000L;
 
     private final String store;
@@ -56,7 +59,7 @@ final class LeaseVerbs {
     private long prunedTo = -1;
 
     /**
-     * The verbs.
+     * Creates the verbs.
      *
      * @param watch wakes waiters
      * @param pruneSoon lets the worker call {@link #prune} soon
@@ -71,7 +74,7 @@ final class LeaseVerbs {
         this.pruneSoon = pruneSoon;
     }
 
-    /** Asks in one statement; null if a transaction is needed to tell. */
+    /** Requests the lock in one statement; returns null if a transaction is needed to decide. */
     @Nullable
     AcquireReply acquireAtOnce(AcquireRequest request, LeaseTable table, long waitNanos) throws SQLException {
         long readAtNanos = runtime.nanoTime();
@@ -133,12 +136,13 @@ final class LeaseVerbs {
     }
 
     /**
-     * Renews what can be renewed. A row that another transaction has locked keeps no other from being renewed: it is left out
-     * by the first transaction for a batch, waited for a moment by the second, where that can be said, and asked for again until
-     * a part of the time limit is over; then it is reported. Each transaction renews everything again.
+     * Renews every hold that can be renewed. A row that another transaction has locked does not prevent the renewal of
+     * the others. The first transaction for a batch skips it; the second waits for it briefly, if the database can;
+     * further ones request it until a part of the time limit has passed. Then it is reported. Each transaction renews
+     * everything again.
      *
-     * @param tries how many transactions were begun for this batch, this one included
-     * @param begunAtNanos when the batch came
+     * @param tries the number of transactions begun for this batch, this one included
+     * @param begunAtNanos the arrival of the batch
      * @return null if another transaction is needed
      */
     @Nullable
@@ -236,9 +240,9 @@ final class LeaseVerbs {
     /**
      * Rows that no other transaction can write before this one ends.
      *
-     * @param rows without what time or death has ended
+     * @param rows without parts that have ended by time or death
      * @param absent the names that have no row yet
-     * @param now not before the last of them was locked
+     * @param now not before the last row was locked
      */
     private record Locked(List<LeaseRow> rows, Set<LockName> absent, StoreTime now) {}
 
@@ -254,7 +258,7 @@ final class LeaseVerbs {
             }
         }
         StoreTime now = clock.readBehindRows(table, askedAtNanos);
-        // Read behind the rows: who deletes a row raises the floor in the same transaction.
+        // Read after the rows: a client that deletes a row raises the floor in the same transaction.
         long floor = absent.isEmpty() ? 0 : table.fenceFloor();
         List<LeaseRow> rows = new ArrayList<>(names.size());
         for (int i = 0; i < found.size(); i++) {
@@ -269,14 +273,14 @@ final class LeaseVerbs {
         LeaseRow.Held held = row.held();
         LeaseRow.Held before = stored.held();
         if (held == null && LeaseRules.asOf(stored, now).held() != null) {
-            // Its holder is dead. Written whatever is decided: for a waiter it is kept from now on, not from each look
-            // on.
+            // Its holder is dead. Written whatever the decision: the lock is kept for a waiter from now on, and not
+            // from each later check on.
             table.update(row);
         } else if (held != null && before != null && held.expiresAtNanos() != before.expiresAtNanos()) {
             // The clock went back. Written whatever is decided, for the same reason.
             table.extend(row.name(), held);
         }
-        // A row of an earlier boot may be older than what was committed last: a loss of power may lie between.
+        // A row of an earlier boot may be older than the last commit: a loss of power may have happened in between.
         return stored.origin().equals(now.origin()) ? row : row.withFenceAbove(table.fenceFloor());
     }
 
@@ -286,9 +290,9 @@ final class LeaseVerbs {
             return;
         }
         table.insert(row);
-        // Nothing locks a row that is not there: another one of this name may have come and gone since time and floor
-        // were
-        // read. None is gone before the retention is over, so what is younger than that is above all its tokens.
+        // A missing row cannot be locked: another one of this name may have been created and deleted since time and
+        // floor were read. No row is deleted before the retention is over, so a reading of the time that is younger
+        // than that is above all tokens of that row.
         if (runtime.nanoTime() - locked.now().readAtNanos()
                 >= Math.max(retention.toNanos() / 2, MIN_TIME_TO_MAKE_NANOS)) {
             throw RowLockedException.madeTooSlowly("the row of " + row.name());
@@ -303,11 +307,11 @@ final class LeaseVerbs {
     }
 
     /**
-     * Deletes a few rows that nobody has used for the retention, keeping their fences in the floor. Only what is locked, and is
-     * then still as it was read, is deleted: another client may be taking it meanwhile.
+     * Deletes a few rows that were not used for the retention, and keeps their fences in the floor. Deletes only rows
+     * that it has locked and that have not changed since they were read: another client may be acquiring the lock.
      */
     void prune(LeaseTable table) throws SQLException {
-        // One client at a time is enough, and none waits for another.
+        // One client at a time is enough; the others do not wait.
         long floorBefore = table.lockFenceFloor();
         StoreTime now = clock.read(table);
         long floor = floorBefore;
@@ -324,7 +328,7 @@ final class LeaseVerbs {
         if (idle.size() < Dialect.Leases.IDLE_ROWS) {
             prunedTo = -1;
         } else {
-            // What was left here, because it is held or locked, is not to hide what is behind it.
+            // Rows that are left because they are held or locked must not hide the rows behind them.
             prunedTo = idle.get(idle.size() - 1).fence();
             pruneSoon.run();
         }

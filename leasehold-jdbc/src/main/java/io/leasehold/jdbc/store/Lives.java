@@ -9,22 +9,22 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which holders are dead, where the operating system can tell: their locks are free at once. Used by the worker's thread
- * alone, but for {@link #coverChildren} and for {@link #close}, which comes after it.
+ * The known states of holders, if the operating system can report them: the locks of dead processes are free at once.
+ * Used only by the worker's thread, except for {@link #coverChildren} and {@link #close}, which comes after it.
  */
 public interface Lives extends AutoCloseable {
 
     /** The known state of the process that holds. */
     enum State {
-        /** It is surely dead, and so is what it started and holds for. */
+        /** The process is surely dead, and so are the processes that it started and holds for. */
         OVER,
-        /** It surely lives, on this machine and since the machine's last boot. */
+        /** The process surely lives, on this machine and since the machine's last boot. */
         ALIVE,
         /** Nothing is known. */
         UNKNOWN
     }
 
-    /** The byte that is appended to a life that covers children when none of them is left. */
+    /** The byte that is appended to a life that covers children when all of them have ended. */
     byte CHILDREN_ENDED = 'e';
 
     /** No state is known: the holds of a dead process end with their ttl. */
@@ -36,8 +36,8 @@ public interface Lives extends AutoCloseable {
     }
 
     /**
-     * Makes holds from now on end not with this process, but when {@value #CHILDREN_ENDED} has been appended to the
-     * file, or with its ttl. Any thread may call.
+     * Decouples later holds from the end of this process: they end when {@value #CHILDREN_ENDED} has been appended to
+     * the file, or with their ttl. Any thread may call.
      *
      * @return the file, or empty if holds end with their ttl anyway
      */
@@ -50,28 +50,29 @@ public interface Lives extends AutoCloseable {
         return State.UNKNOWN;
     }
 
-    /** Whether the process with this life is surely dead; false where that is not known. */
+    /** Whether the process with this life is surely dead; false if that is not known. */
     default boolean isOver(String life) {
         return stateOf(life) == State.OVER;
     }
 
     /**
-     * Forgets the lives of dead processes that hold nothing any more.
+     * Forgets the lives of dead processes that hold no lock any more.
      *
      * @param named the lives of all holders
      */
     default void sweep(Set<String> named) {}
 
-    /** Ends the own life without telling others that it is over: holds stay until their ttl. */
+    /** Ends this store's own life without recording its end: holds stay until their ttl. */
     @Override
     default void close() {}
 
     /**
-     * The row without what time or death has ended.
+     * The row without parts that have ended by time or death.
      *
-     * <p>A row that names another boot is not always one of an earlier boot: the managers of some containers give each a boot
-     * id of its own. So its hold is over if its holder is dead, or if its times cannot be of this boot; while the holder
-     * surely lives it counts by the clock that all processes of one kernel share, whatever they call the boot.
+     * <p>A row that names another boot is not always one of an earlier boot: the managers of some containers give each
+     * a boot id of its own. So its hold is over if its holder is dead, or if its times cannot be of this boot. While
+     * the holder surely lives, the hold counts by the clock that all processes of one kernel share, whatever they call
+     * the boot.
      */
     default LeaseRow asOf(LeaseRow stored, StoreTime now) {
         LeaseRow.Held held = stored.held();

@@ -7,15 +7,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A connection while it is used here: it goes back as it came. Used by one thread at a time.
+ * A connection that is used for a while and returned in its original state. Used by one thread at a time.
  *
- * <p>While it is used it is in auto-commit mode, and a bound on the driver's waiting for an answer can be set.
+ * <p>During its use the connection is in auto-commit mode, and the driver's wait for a reply can be limited.
  */
 public final class Loan {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
 
-    /** The answer of a driver that cannot bound its waiting. */
+    /** The value for a driver that cannot limit its waits. */
     private static final int UNBOUNDED = -1;
 
     private final Connection connection;
@@ -38,7 +38,7 @@ public final class Loan {
         this.cameTuned = tuning.begin(connection);
     }
 
-    /** Begins to use the connection, which is closed if that fails. */
+    /** Begins to use the connection; closes it if that fails. */
     public static Loan begin(Connection connection, Dialect.Tuning tuning) throws SQLException {
         try {
             return new Loan(connection, tuning);
@@ -48,14 +48,14 @@ public final class Loan {
         }
     }
 
-    /** The connection itself, not to be closed. */
+    /** The connection itself, which the caller must not close. */
     public Connection connection() {
         return connection;
     }
 
     /**
-     * Bounds the driver's waiting for each answer from now on, after which the connection is broken; a shorter bound that it
-     * came with stays.
+     * Limits the driver's wait for each reply from now on; after the limit the connection is broken. A shorter limit
+     * that the connection already had stays.
      */
     public void answerWithin(long nanos) throws SQLException {
         int wanted = (int) Math.max(1, Math.min(Integer.MAX_VALUE, nanos / 1_000_000));
@@ -69,17 +69,17 @@ public final class Loan {
         }
     }
 
-    /** Drivers and pools that cannot do it say so in different ways. */
+    /** Drivers and pools without this feature report that in different ways. */
     private static int networkTimeout(Connection connection) {
         try {
             return Math.max(0, connection.getNetworkTimeout());
         } catch (SQLException | RuntimeException | AbstractMethodError e) {
-            LOG.debug("this driver cannot bound its waiting for an answer: set a socket timeout in its URL", e);
+            LOG.debug("this driver cannot limit its wait for a reply: set a socket timeout in its URL", e);
             return UNBOUNDED;
         }
     }
 
-    /** Ends the use, with the connection as it came. */
+    /** Returns the connection in its original state. */
     public void giveBack() {
         try {
             tuning.end(connection, cameTuned);
@@ -91,19 +91,19 @@ public final class Loan {
             }
             connection.close();
         } catch (SQLException | RuntimeException e) {
-            LOG.debug("giving a connection back failed", e);
+            LOG.debug("returning a connection failed", e);
             discard();
         }
     }
 
-    /** Ends a connection that must not be used again, neither by a pool nor by another borrower. */
+    /** Ends a connection that neither a pool nor another borrower may use again. */
     public void discard() {
         discard(connection);
     }
 
     private static void discard(Connection connection) {
         try {
-            // Closing a connection that is a pool's would only give it back.
+            // Closing a connection of a pool would only return it.
             connection.abort(Runnable::run);
         } catch (SQLException | RuntimeException | AbstractMethodError e) {
             LOG.debug("ending a connection failed", e);

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The clock of this machine: nanoseconds since it was booted, the same in all its processes and untouched by steps of
- * the wall clock. Where those cannot be had, the wall clock.
+ * the wall clock. If they are not available, the wall clock.
  */
 public final class MachineClock implements StoreClock {
 

@@ -19,13 +19,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Wakes waiters by notifications of the database: one connection and one thread listen, and only while there are waiters.
+ * Wakes waiters by notifications of the database: one connection and one thread listen, and only while there are
+ * waiters.
  *
- * <p>Nothing depends on it. It counts as ready only after a notification of its own, sent over another connection, has come
- * back: behind a pooler that gives each transaction another session none ever does, and where no connection can be had there
- * is nobody to hear it. Then waiters poll, and it is tried again later. A notification that is lost costs a recheck.
+ * <p>Nothing depends on the notifications. The watch is ready only after a test notification, sent over another
+ * connection, has come back. Behind a pooler that gives each transaction another session, none comes back; without a
+ * connection, no thread listens. Then waiters poll, and the watch is retried later. A lost notification costs a
+ * recheck.
  *
- * <p>All fields are guarded by {@code this}; nobody is called while it is held.
+ * <p>All fields are guarded by {@code this}; no other code is called while it is held.
  */
 final class NotificationWatch implements Waking {
 
@@ -37,21 +39,21 @@ final class NotificationWatch implements Waking {
     private static final int LISTEN_MILLIS = 500;
     private static final long ECHO_LIMIT_NANOS = 2_000_000_000L;
 
-    /** A database that is silent for so long is asked for a sign of life. A firewall forgets without a word. */
+    /** After this silence the database must give a sign of life: a firewall drops a connection without notice. */
     private static final long SILENCE_NANOS = 5_000_000_000L;
 
     private static final long ANSWER_NANOS = 2_500_000_000L;
 
-    /** Two looks for waiters that are silent are at least this far apart. */
+    /** Two searches for silent waiters are at least this far apart. */
     private static final long LAPSE_PAUSE_NANOS = 1_000_000_000L;
 
-    /** The connection is given back when there was no waiter for so long. */
+    /** The connection is returned after this time without a waiter. */
     private static final long IDLE_LIMIT_NANOS = 30_000_000_000L;
 
-    /** The next try comes after this where one failed, */
+    /** The next try comes after this time if one has failed, */
     private static final long REST_NANOS = 5_000_000_000L;
 
-    /** and where notifications do not arrive, much later. */
+    /** and much later if notifications do not arrive. */
     private static final long LONG_REST_NANOS = 120_000_000_000L;
 
     private final LockRuntime runtime;
@@ -68,21 +70,21 @@ final class NotificationWatch implements Waking {
     private long restsUntilAtNanos;
     private long lastAskedAtNanos;
     private @Nullable Connection listening;
-    /** The run of the thread that listens, or is about to; an earlier one may still be giving its connection back. */
+    /** The run of the thread that listens, or is about to; an earlier one may still be returning its connection. */
     private @Nullable Object current;
 
     /**
      * The listeners to notifications.
      *
      * @param wake wakes the waiters of a lock
-     * @param taken is told words that begin with {@value TableOperations#TAKEN}
+     * @param taken receives words that begin with {@value TableOperations#TAKEN}
      */
     record Listener(Consumer<LockName> wake, Consumer<String> taken) {}
 
     /**
      * A waiter.
      *
-     * @param untilAtNanos if it still waits then, it asks again and is added anew
+     * @param untilAtNanos if it still waits then, it retries and is added anew
      */
     private record Waiter(List<LockName> names, long untilAtNanos) {}
 
@@ -95,7 +97,7 @@ final class NotificationWatch implements Waking {
     }
 
     /**
-     * A watch that does not listen yet.
+     * Creates a watch that does not listen yet.
      *
      * @param submitEcho lets the worker send a notification with this payload soon
      */
@@ -115,7 +117,7 @@ final class NotificationWatch implements Waking {
         this.lapsedAtNanos = runtime.nanoTime();
     }
 
-    /** Begins to listen: the question comes with a waiter. */
+    /** Also starts to listen: this is called when there is a waiter. */
     @Override
     public boolean isReady() {
         Object run = new Object();
@@ -168,7 +170,10 @@ final class NotificationWatch implements Waking {
         }
     }
 
-    /** Drops waiters that have not asked again in time: an attempt that ends while the database is away forgets nothing here. */
+    /**
+     * Drops waiters that have not retried in time: an attempt that ends while the database is unreachable removes no
+     * waiter here.
+     */
     private void removeLapsed(long nowNanos) {
         if (nowNanos - lapsedAtNanos >= LAPSE_PAUSE_NANOS) {
             lapsedAtNanos = nowNanos;
@@ -180,7 +185,7 @@ final class NotificationWatch implements Waking {
         }
     }
 
-    /** Notifies of a row with a waiter alone, also if it is the waiter that leaves: others may be behind it. */
+    /** Notifies only about a row with a waiter, even if that waiter leaves: others may be waiting after it. */
     @Override
     public void changed(LeaseRow before, LeaseTable table) throws SQLException {
         if (before.waiter() != null) {
@@ -197,7 +202,7 @@ final class NotificationWatch implements Waking {
         }
         if (open != null) {
             try {
-                // Another thread is reading from it, which closing in the ordinary way would wait for.
+                // Another thread is reading from it; a normal close would wait for that thread.
                 open.abort(Runnable::run);
             } catch (SQLException | RuntimeException | AbstractMethodError e) {
                 LOG.debug("closing the connection that listens failed", e);
@@ -226,7 +231,7 @@ final class NotificationWatch implements Waking {
                 fit = true;
             } finally {
                 letGo(loan.connection());
-                // A session that may still listen is not for others.
+                // A session that may still listen must not return to the pool.
                 if (fit) {
                     loan.giveBack();
                 } else {
@@ -242,7 +247,7 @@ final class NotificationWatch implements Waking {
         }
     }
 
-    /** Hears until nobody waits any more, or nothing can be heard; says for how long to rest then. */
+    /** Listens until no waiter is left, or notifications do not arrive; returns how long to rest then. */
     private long hear(Object run, Connection connection, String echo) throws SQLException {
         long sinceNanos = runtime.nanoTime();
         long heardAtNanos = sinceNanos;
@@ -282,7 +287,7 @@ final class NotificationWatch implements Waking {
         return true;
     }
 
-    /** The connection is the close's to end no more: a pool may soon have given it to another. */
+    /** Makes the close leave this connection alone: a pool may soon lend it to another caller. */
     private synchronized void letGo(Connection connection) {
         listening = listening == connection ? null : listening;
     }
@@ -291,7 +296,7 @@ final class NotificationWatch implements Waking {
         stage = run == current && stage == Stage.STARTING ? Stage.LIVE : stage;
     }
 
-    /** The stage, which ends to be live when nobody has waited for long. */
+    /** The stage; it stops being live after a long time without waiters. */
     private synchronized Stage stageNow(Object run) {
         if (run != current) {
             return Stage.OFF;
@@ -303,7 +308,7 @@ final class NotificationWatch implements Waking {
         return stage;
     }
 
-    /** Wakes all waiters that counted on a notification; those that still wait ask again, and are added anew. */
+    /** Wakes all waiters that relied on a notification; those that still wait retry, and are added anew. */
     private void end(Object run, long restNanos) {
         List<LockName> left;
         synchronized (this) {
@@ -315,7 +320,7 @@ final class NotificationWatch implements Waking {
             waiters.clear();
             waitersByName.clear();
             if (stage == Stage.STARTING || stage == Stage.LIVE) {
-                // What was heard once is worth another try at once.
+                // If notifications arrived before, another try at once is worthwhile.
                 restsUntilAtNanos = runtime.nanoTime() + (stage == Stage.LIVE ? 0 : restNanos);
                 stage = Stage.RESTING;
             }

@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The answer of one statement to a request for one lock.
  *
- * @param granted whether it is held by who asked, since now
- * @param held the hold, or null if the lock is free and kept for a waiter
- * @param lastToken the end of the range that was granted; meaningless otherwise
+ * @param granted whether the requesting client holds the lock, since now
+ * @param held the hold, or null if the lock is free but kept for a waiter
+ * @param lastToken the end of the granted range; meaningless otherwise
  * @param waited whether a waiter is noted
  * @param leftNanos until the end of the hold
  */

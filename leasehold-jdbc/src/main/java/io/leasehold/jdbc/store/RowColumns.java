@@ -17,12 +17,12 @@ import org.jspecify.annotations.Nullable;
  */
 record RowColumns(boolean withLives) {
 
-    /** How many there are, the name included. */
+    /** The number of columns, including the name. */
     int count() {
         return withLives ? 12 : 11;
     }
 
-    /** Sets all but the name; says which parameter is next. */
+    /** Sets all columns but the name; returns the index of the next parameter. */
     int bind(PreparedStatement statement, int from, LeaseRow row) throws SQLException {
         Held held = row.held();
         Waiter waiter = row.waiter();
@@ -43,7 +43,7 @@ record RowColumns(boolean withLives) {
         return at;
     }
 
-    /** The row at which the result stands. */
+    /** The row at the current position of the result. */
     LeaseRow row(ResultSet result, LockName name) throws SQLException {
         String owner = result.getString(3);
         Held held = owner == null

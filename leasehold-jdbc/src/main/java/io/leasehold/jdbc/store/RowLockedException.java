@@ -3,14 +3,14 @@ package io.leasehold.jdbc.store;
 import java.io.Serial;
 import java.sql.SQLTransientException;
 
-/** Another transaction has locked a row, and ours does not wait for it. */
+/** Thrown if another transaction has locked a row, and this one does not wait for it. */
 final class RowLockedException extends SQLTransientException {
 
     @Serial
     private static final long serialVersionUID = 1L;
 
     /**
-     * An exception.
+     * Creates an exception.
      *
      * @param what the row, for messages
      */
@@ -22,7 +22,7 @@ final class RowLockedException extends SQLTransientException {
         super(what + " " + why);
     }
 
-    /** Another transaction may have made and deleted such a row meanwhile. */
+    /** Creates the exception for a row that another transaction may have created and deleted in the meantime. */
     static RowLockedException madeTooSlowly(String what) {
         return new RowLockedException(what, "took this transaction too long to make");
     }

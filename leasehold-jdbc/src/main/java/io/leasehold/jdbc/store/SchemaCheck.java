@@ -13,7 +13,7 @@ import java.sql.Statement;
 import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
-/** Finds the lease table at a database, or makes it, and refuses one that this version cannot keep right. */
+/** Finds or creates the lease table in a database, and refuses a table that this version cannot maintain correctly. */
 public final class SchemaCheck {
 
     private final Dialect dialect;
@@ -23,7 +23,7 @@ public final class SchemaCheck {
     private volatile boolean keepsClients;
 
     /**
-     * A check.
+     * Creates a check.
      *
      * @param clockKind the kind of clock that this process has for the table
      * @param store the store, for messages
@@ -36,11 +36,11 @@ public final class SchemaCheck {
     }
 
     /**
-     * Makes the tables where they are missing. To be called in a transaction that excludes others doing the same, or
-     * to be repeated on contention.
+     * Creates the tables if they are missing. Call it in a transaction that excludes other clients that do the same, or
+     * repeat it on contention.
      *
      * @return the life of the store
-     * @throws UnsafeStoreException if the tables are of another version or live by another kind of clock
+     * @throws UnsafeStoreException if the tables have another version or use another kind of clock
      */
     public Incarnation prepare(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
@@ -67,10 +67,10 @@ public final class SchemaCheck {
     }
 
     /**
-     * Finds the tables, and makes them only where they are missing: that needs a right of its own.
+     * Finds the tables, and creates them only if they are missing: that needs an extra right.
      *
      * @return the life of the store
-     * @throws UnsafeStoreException if the tables are of another version or live by another kind of clock
+     * @throws UnsafeStoreException if the tables have another version or use another kind of clock
      */
     public Incarnation findOrMake(Connection connection) throws SQLException {
         try {
@@ -85,9 +85,9 @@ public final class SchemaCheck {
     }
 
     /**
-     * Makes sure that the database, by its collation or its settings, takes no two names for one.
+     * Verifies that the database, by its collation and settings, distinguishes all names.
      *
-     * @throws UnsafeStoreException if it does
+     * @throws UnsafeStoreException if it does not
      */
     public void refuseLookAlikes(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement();
@@ -104,7 +104,7 @@ public final class SchemaCheck {
         }
     }
 
-    /** Finds the table of clients beside the others, or makes it where that is allowed. */
+    /** Finds the table of clients, or creates it if that is allowed. */
     public void findOrMakeClients(Connection connection) throws SQLException {
         keepsClients = ClientTable.findOrMake(connection, dialect, store);
     }
@@ -114,7 +114,7 @@ public final class SchemaCheck {
         return keepsClients;
     }
 
-    /** The life of the store that is there, or null if its tables are empty. */
+    /** The life of the existing store, or null if its tables are empty. */
     public @Nullable Incarnation read(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement();
                 ResultSet row = statement.executeQuery(dialect.store().read())) {

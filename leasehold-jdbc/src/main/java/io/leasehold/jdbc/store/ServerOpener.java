@@ -15,21 +15,23 @@ import org.slf4j.LoggerFactory;
 /**
  * Opens connections to a database server on separate threads, so that a slow driver or pool does not delay the caller.
  *
- * <p>A connection that comes too late is kept for a moment, for the next request: a pool that always takes longer than one asks would
- * else never be heard. A try that takes long gets company, since its connection may lead to where nobody answers any more.
+ * <p>A connection that comes too late is kept briefly for the next request: otherwise a pool that always takes longer
+ * than the request waits would never succeed. If a try takes long, another one starts, since the connection of the
+ * first may lead to a dead server.
  *
- * <p>It is asked by one thread at a time. All fields are guarded by {@code this}; nobody is called while it is held.
+ * <p>Only one thread at a time requests connections. All fields are guarded by {@code this}; no other code is called
+ * while it is held.
  */
 public final class ServerOpener implements KeptConnection.Opener {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
 
-    /** The largest number of tries at once, of those that are not so old that they may never end. */
+    /** The maximum number of simultaneous tries; tries that are so old that they may never end do not count. */
     private static final int MAX_TRIES = 3;
 
     private static final long HOPELESS_NANOS = 30_000_000_000L;
 
-    /** A connection that is not asked for within this time goes back. */
+    /** A connection that is not requested within this time is returned. */
     private static final long KEPT_NANOS = 3_000_000_000L;
 
     private final LockRuntime runtime;
@@ -43,7 +45,7 @@ public final class ServerOpener implements KeptConnection.Opener {
     /** The source of connections. */
     @FunctionalInterface
     public interface Source {
-        /** Opens one, however long that takes. */
+        /** Opens a connection, however long that takes. */
         LeaseTable open() throws SQLException;
 
         /** As {@link KeptConnection.Opener#loginMayChange}. */
@@ -52,7 +54,7 @@ public final class ServerOpener implements KeptConnection.Opener {
         }
     }
 
-    /** Opens what comes from the source. */
+    /** Creates an opener for this source. */
     public ServerOpener(LockRuntime runtime, Source source) {
         this.runtime = runtime;
         this.source = source;
@@ -102,7 +104,7 @@ public final class ServerOpener implements KeptConnection.Opener {
         return allAreLate && hopeful(nowNanos) < MAX_TRIES;
     }
 
-    /** How many tries under way are not so old that they may never end. */
+    /** The number of running tries that are not so old that they may never end. */
     private long hopeful(long nowNanos) {
         return underWay.stream()
                 .filter(one -> nowNanos - one.beganAtNanos < HOPELESS_NANOS)
@@ -144,7 +146,7 @@ public final class ServerOpener implements KeptConnection.Opener {
                 "08000");
     }
 
-    /** One try to open a connection, which ends when the driver or the pool wants. */
+    /** One try to open a connection, which ends when the driver or the pool ends it. */
     private final class Try implements Runnable {
 
         private final long beganAtNanos = runtime.nanoTime();
@@ -204,7 +206,7 @@ public final class ServerOpener implements KeptConnection.Opener {
         }
     }
 
-    /** Gives the connection back, elsewhere than on the timer's thread, which calls this. */
+    /** Returns the connection on another thread: the caller is the timer's thread. */
     private void notWanted(LeaseTable opened) {
         synchronized (this) {
             if (ready != opened) {

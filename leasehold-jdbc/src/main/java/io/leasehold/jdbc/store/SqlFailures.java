@@ -14,10 +14,10 @@ final class SqlFailures {
     private SqlFailures() {}
 
     /**
-     * Puts an error into words.
+     * Describes an error.
      *
      * @param what the request
-     * @param store where
+     * @param store the store, for messages
      */
     static Failure of(SqlTrouble trouble, String what, String store, SQLException e) {
         String at = what + " at " + store + ": ";
@@ -37,7 +37,7 @@ final class SqlFailures {
                         at + "the database may not be written; this user needs the right to read and write it" + said,
                         e);
             case READ_ONLY ->
-                // It passes when a standby is promoted, or the pool finds the new primary.
+                // The trouble ends when a standby is promoted, or the pool finds the new primary.
                 transitory(
                         at + "this server of the database can only be read; name the primary, and a user who may write"
                                 + said,
@@ -46,7 +46,7 @@ final class SqlFailures {
         };
     }
 
-    /** An error that was raised as such while a connection was opened. */
+    /** Returns an error that was thrown while a connection was opened. */
     static Failure of(LockStoreException e) {
         boolean lasting = e instanceof StoreAccessException || e instanceof UnsafeStoreException;
         return new Failure(lasting ? FailureKind.PERMANENT : FailureKind.NO_EFFECT, e);

@@ -3,7 +3,7 @@ package io.leasehold.jdbc.store;
 import io.leasehold.jdbc.lease.StoreTime;
 import java.sql.SQLException;
 
-/** The clock of a lease table, which is the same for all its users. */
+/** The clock of a lease table, the same for all its users. */
 public sealed interface StoreClock permits MachineClock, DatabaseClock {
 
     /** Its kind; all users of a lease table must have the same. */
@@ -13,10 +13,10 @@ public sealed interface StoreClock permits MachineClock, DatabaseClock {
     StoreTime read(LeaseTable table) throws SQLException;
 
     /**
-     * A time that is not before the rows found in this transaction were locked. An earlier one would judge, and change, what
-     * another client has written meanwhile by a clock that was further on.
+     * Reads a time that is not before the rows found in this transaction were locked. With an earlier time, this client
+     * would change rows that another client has written since, by a later clock.
      *
-     * @param askedAtNanos this process's {@code LockRuntime.nanoTime()} before the rows were asked for
+     * @param askedAtNanos this process's {@code LockRuntime.nanoTime()} before the rows were requested
      */
     StoreTime readBehindRows(LeaseTable table, long askedAtNanos) throws SQLException;
 }

@@ -12,14 +12,14 @@ import java.time.Duration;
  * @param description the store for messages, without secrets
  * @param dialect its database
  * @param guarantees its promises
- * @param clock the clock it lives by
- * @param schema the check of the tables that were found
+ * @param clock its clock
+ * @param schema the check that has found the tables
  * @param connections closed with the store
- * @param spare gives a connection beside those, to listen at
+ * @param spare supplies an additional connection, for listening
  * @param lives the known states of processes; closed with the store
- * @param retention how long a row is kept after its last token. What is deleted leaves its fence in the store's floor,
- *     so tokens go on increasing; the time only bounds how often rows of names in use are made anew. Clients of one
- *     store may differ in it
+ * @param retention how long a row is kept after its last token. A deleted row leaves its fence in the store's floor, so
+ *     tokens keep increasing; the time only limits how often rows of names in use are created again. The clients of one
+ *     store may have different values
  */
 public record StoreSettings(
         String description,
@@ -35,10 +35,10 @@ public record StoreSettings(
     /** A row that was not used for a day is deleted. */
     public static final Duration RETENTION = Duration.ofHours(24);
 
-    /** Gives a connection, which the caller closes. */
+    /** Supplies a connection, which the caller closes. */
     @FunctionalInterface
     public interface Spare {
-        /** One more connection. */
+        /** Opens one more connection. */
         Connection open() throws SQLException;
     }
 }

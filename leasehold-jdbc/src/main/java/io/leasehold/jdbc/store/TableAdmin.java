@@ -14,10 +14,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
-/** Inspects the rows of a lease table, and takes a lock from its holder. */
+/** Inspects the rows of a lease table, and releases a lock by force. */
 final class TableAdmin implements StoreAdmin {
 
-    /** Such requests have no time limit of their own. */
+    /** The limit for these requests, which have no time limit of their own. */
     private static final long LIMIT_NANOS = 10_000_000_000L;
 
     private final StoreSettings settings;
@@ -26,9 +26,9 @@ final class TableAdmin implements StoreAdmin {
     private final BiFunction<LockName, LeaseRow.Held, CompletableFuture<?>> taken;
 
     /**
-     * Over the table that the queue leads to.
+     * Uses the table behind the queue.
      *
-     * @param taken tells the holder that its lock was taken; its answer is awaited
+     * @param taken notifies the holder that its lock was taken; the caller awaits its result
      */
     TableAdmin(
             StoreSettings settings,
@@ -55,7 +55,7 @@ final class TableAdmin implements StoreAdmin {
         return stored == null ? Optional.empty() : record(stored, now);
     }
 
-    /** Asks after the holder's life, so two answers about one row may differ. */
+    /** Queries the holder's life, so two results for one row may differ. */
     private Optional<HeldLock> record(LeaseRow stored, StoreTime now) {
         return Optional.ofNullable(settings.lives().asOf(stored, now).holder(now))
                 .map(holder -> new HeldLock(stored.name(), holder));

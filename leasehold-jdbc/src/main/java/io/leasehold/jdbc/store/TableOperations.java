@@ -33,16 +33,19 @@ final class TableOperations implements StoreOperations {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
 
-    /** Begins the word to a holder whose lock was taken, among notifications that are names of locks: they have no tabs. */
+    /**
+     * Begins the notification for a holder whose lock was taken. The other notifications are names of locks, which have
+     * no tabs.
+     */
     static final String TAKEN = "\t";
 
     private static final long LIMIT_NANOS = 10_000_000_000L;
     private static final long MAX_SKEW_MILLIS = 2_000;
 
-    /** A client deletes records that have expired once in so many records of its own: about once a minute. */
+    /** A client deletes expired records once in this many records of its own: about once a minute. */
     private static final int RECORDS_BETWEEN_SWEEPS = 12;
 
-    /** The name that its dialect gives it. */
+    /** The name in its dialect. */
     private static final String POSTGRESQL = "PostgreSQL";
 
     private final String store;
@@ -59,9 +62,9 @@ final class TableOperations implements StoreOperations {
     private volatile String holderId = "";
 
     /**
-     * Operations of a store.
+     * Creates the operations of a store.
      *
-     * @param takenAway is told that a lock is said to have been taken from this client
+     * @param takenAway is called if a notification says that a lock was taken from this client
      */
     TableOperations(StoreSettings settings, LockRuntime runtime, WorkQueue queue, Consumer<LockName> takenAway) {
         this.store = settings.description();
@@ -89,7 +92,7 @@ final class TableOperations implements StoreOperations {
                 return true;
             });
         }
-        // If the record is locked, the next one will do, in a few seconds.
+        // If the record is locked, the next one will do, a few seconds later.
         return keepHouse(
                         "the record of a client",
                         (table, tries) -> clients.keep(table, record, keepNanos, clock.read(table)))
@@ -121,7 +124,10 @@ final class TableOperations implements StoreOperations {
         return lives.coverChildren();
     }
 
-    /** Notifies the holder that this lock was taken from it, and notes it where the holder reads when it writes its record. */
+    /**
+     * Notifies the holder that this lock was taken from it, and leaves a note that the holder reads when it writes its
+     * record.
+     */
     CompletableFuture<Boolean> tellTaken(LockName name, String ofHolder) {
         return write("a word to a holder", (table, tries) -> {
             table.tell(TAKEN + ofHolder + TAKEN + name.text());
@@ -132,7 +138,7 @@ final class TableOperations implements StoreOperations {
         });
     }
 
-    /** A notification that begins with {@link #TAKEN}. */
+    /** Processes a notification that begins with {@link #TAKEN}. */
     void takenWord(String word) {
         String[] parts = word.split(TAKEN, 3);
         if (parts.length == 3 && parts[1].equals(holderId)) {
@@ -188,13 +194,13 @@ final class TableOperations implements StoreOperations {
                         "clients",
                         store
                                 + " has no table leasehold_client that this user may use: who, show and leaks know the ids of"
-                                + " holders and nothing else of them",
+                                + " holders, and nothing else about them",
                         dialect.clients().create().replaceAll("\\s+", " ")
                                 + "; GRANT SELECT, INSERT, UPDATE, DELETE ON leasehold_client TO <user>");
     }
 
     private static String setting(Connection connection, String name) throws SQLException {
-        // Not a parameter: SHOW takes none, and both names are ours.
+        // Not a parameter: SHOW accepts none, and both names are constants of this class.
         try (Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery("SHOW " + name)) {
             return rows.next() ? rows.getString(1) : "";

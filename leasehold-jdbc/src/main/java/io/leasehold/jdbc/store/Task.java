@@ -11,45 +11,45 @@ import org.jspecify.annotations.Nullable;
 /**
  * One request on its way through the worker, completed exactly once: by the worker, or by its time limit.
  *
- * <p>Until the worker holds the write lock a task can be taken back, and its time limit does so: it had and will have
- * no effect. After that, or once the answer of one of its transactions was lost, the time limit can only say that the outcome is
- * unknown.
+ * <p>Until the worker holds the write lock, a task can be withdrawn, and its time limit does so: then it had and will
+ * have no effect. After that, or once the reply of one of its transactions was lost, the time limit can only report
+ * that the outcome is unknown.
  */
 final class Task<R> {
 
     /** The work of a task inside its transaction. */
     interface Work<R> {
         /**
-         * Does it; null, of a task that renews, if another transaction is needed behind this one, which is committed.
+         * Does the work. A renewal returns null if it needs another transaction after this one, which is committed.
          *
-         * @param tries how many transactions were begun for the task, this one included
+         * @param tries the number of transactions begun for the task, this one included
          */
         @Nullable
         R run(LeaseTable table, int tries) throws SQLException;
     }
 
-    /** The queue of a task, and its patience with other transactions that are in the way. */
+    /** The queue of a task, and its patience with other transactions in the way. */
     enum Rank {
-        /** It keeps what is held: stands before all others, and does not begin by waiting for rows. */
+        /** Keeps a hold: comes before all others, and does not wait for rows at first. */
         RENEWAL,
-        /** A caller waits for it. */
+        /** A caller waits for the result. */
         REQUEST,
-        /** It comes after others, and waits for nothing: another one like it will come. */
+        /** Comes after the others, and waits for no row: another task like it will come. */
         HOUSEKEEPING
     }
 
-    /** The first try of a task, in one statement that is a transaction of its own. */
+    /** The first try of a task, in one statement that is its own transaction. */
     interface QuickWork<R> {
         /**
-         * Tries; null if that is not enough.
+         * Tries; returns null if that is not enough.
          *
-         * @param waitNanos how long it may wait for a row that another transaction has locked
+         * @param waitNanos the maximum wait for a row that another transaction has locked
          */
         @Nullable
         R run(LeaseTable table, long waitNanos) throws SQLException;
     }
 
-    /** The answer of a task that failed; a thrown error completes its future exceptionally. */
+    /** The reply of a task that failed; a thrown error completes its future exceptionally. */
     interface OnFailure<R> {
         R answer(FailureKind kind, LockStoreException error);
     }
@@ -58,7 +58,7 @@ final class Task<R> {
         QUEUED,
         /** The worker has begun, and does not yet hold the write lock. */
         STARTED,
-        /** From here on its work may be committed. */
+        /** From here on the task may be committed. */
         COMMITTING,
         OVER
     }
@@ -73,7 +73,7 @@ final class Task<R> {
     private final CompletableFuture<R> future = new CompletableFuture<>();
     private final AtomicReference<Stage> stage = new AtomicReference<>(Stage.QUEUED);
     private volatile @Nullable LockStoreException withdrawn;
-    /** Whether an earlier transaction of it was committed, or will be, for all that is known. */
+    /** Whether an earlier transaction of the task was committed, or may have been. */
     private volatile boolean mayHaveHappened;
     /** Used only by the worker's thread. */
     private int tries = 1;
@@ -98,7 +98,7 @@ final class Task<R> {
     /**
      * A task that acquires for this owner token.
      *
-     * @param quickWork tried before; may be repeated, since the owner token stays the same
+     * @param quickWork tried first; may be repeated, since the owner token stays the same
      */
     static <R> Task<R> acquiring(
             OwnerToken owner, String what, @Nullable QuickWork<R> quickWork, Work<R> work, OnFailure<R> onFailure) {
@@ -115,7 +115,7 @@ final class Task<R> {
         return new Task<>(what, true, Rank.REQUEST, null, null, work, onFailure);
     }
 
-    /** A task that writes, and fails where another transaction is in the way. */
+    /** A task that writes, and fails if another transaction is in the way. */
     static <R> Task<R> keepingHouse(String what, Work<R> work, OnFailure<R> onFailure) {
         return new Task<>(what, true, Rank.HOUSEKEEPING, null, null, work, onFailure);
     }
@@ -125,17 +125,17 @@ final class Task<R> {
         return new Task<>(what, false, Rank.REQUEST, null, null, work, onFailure);
     }
 
-    /** The same, where a failure fails the future. */
+    /** As the other overload; a failure completes the future exceptionally. */
     static <R> Task<R> writing(String what, Work<R> work) {
         return writing(what, work, thrown());
     }
 
-    /** The same, where a failure fails the future. */
+    /** As the other overload; a failure completes the future exceptionally. */
     static <R> Task<R> keepingHouse(String what, Work<R> work) {
         return keepingHouse(what, work, thrown());
     }
 
-    /** The same, where a failure fails the future. */
+    /** As the other overload; a failure completes the future exceptionally. */
     static <R> Task<R> reading(String what, Work<R> work) {
         return reading(what, work, thrown());
     }
@@ -159,12 +159,12 @@ final class Task<R> {
         return rank;
     }
 
-    /** How many transactions were begun for it, the one that is under way included. */
+    /** The number of transactions begun for the task, the current one included. */
     int tries() {
         return tries;
     }
 
-    /** Whether its transaction may wait a moment for rows that others have locked. */
+    /** Whether its transaction may wait briefly for rows that others have locked. */
     boolean isPatient() {
         return switch (rank) {
             case RENEWAL -> tries == 2;
@@ -173,7 +173,7 @@ final class Task<R> {
         };
     }
 
-    /** The owner token it acquires for, or null if it does something else. */
+    /** The owner token of an acquire, or null for other tasks. */
     @Nullable
     OwnerToken acquires() {
         return acquires;
@@ -183,48 +183,57 @@ final class Task<R> {
         return future;
     }
 
-    /** The worker takes it up; false if there is nothing left to do. */
+    /** Starts the task on the worker; returns false if nothing is left to do. */
     boolean start() {
-        // It may have been answered while it stood aside, and what undoes it may be over.
+        // The task may have been answered while it stood aside, and the release that undoes it may be over.
         return stage.compareAndSet(Stage.QUEUED, Stage.STARTED) && !future.isDone() && !isWithdrawn();
     }
 
-    /** From here on it may have an effect; false if it was taken back before. */
+    /** Passes the point from which the task may have an effect; returns false if it was withdrawn before. */
     boolean passPointOfNoReturn() {
         return stage.compareAndSet(Stage.STARTED, Stage.COMMITTING);
     }
 
-    /** The answer of a transaction that may have been committed is lost: it is never again said that it had no effect. */
+    /**
+     * Notes that the reply of a transaction was lost that may have been committed: the task never again reports that it
+     * had no effect.
+     */
     void answerWasLost() {
         mayHaveHappened = true;
     }
 
-    /** Its transaction was rolled back, or may be repeated, and begins again; false if nobody waits for it any more. */
+    /**
+     * Begins the task again after its transaction was rolled back, or may be repeated; returns false if no caller waits
+     * for it any more.
+     */
     boolean startAgain() {
         return (stage.compareAndSet(Stage.COMMITTING, Stage.STARTED) || stage.get() == Stage.STARTED)
                 && !future.isDone()
                 && !isWithdrawn();
     }
 
-    /** It gives way to others until it is taken up again; false if nobody waits for it any more. */
+    /** Lets others go first until the task is started again; returns false if no caller waits for it any more. */
     boolean giveWay() {
         tries++;
         return startAgain() && stage.compareAndSet(Stage.STARTED, Stage.QUEUED) && !isWithdrawn();
     }
 
-    /** Whether it was withdrawn, which then ends it: it has had no effect. */
+    /** Whether the task was withdrawn, which ends it: it had no effect. */
     private boolean isWithdrawn() {
         LockStoreException why = withdrawn;
         return why != null && (takeBack(why) || stage.get() == Stage.OVER);
     }
 
-    /** Takes it back now, or when the transaction that is under way has been rolled back. */
+    /** Withdraws the task now, or when its current transaction has been rolled back. */
     void withdraw(LockStoreException why) {
         withdrawn = why;
         takeBack(why);
     }
 
-    /** Takes it back if no transaction of it is under way; says whether it did: there will be none any more. */
+    /**
+     * Withdraws the task unless a transaction of it is in progress; returns whether it did: then there will be none any
+     * more.
+     */
     boolean takeBack(LockStoreException why) {
         boolean taken = stage.compareAndSet(Stage.QUEUED, Stage.OVER) || stage.compareAndSet(Stage.STARTED, Stage.OVER);
         if (taken) {
@@ -233,20 +242,20 @@ final class Task<R> {
         return taken;
     }
 
-    /** Its time is up: takes it back, or, if that is too late, says that the outcome is unknown. */
+    /** Ends the task at its time limit: withdraws it or, if that is too late, reports that the outcome is unknown. */
     void timeIsUp(LockStoreException takenBack, LockStoreException unknown) {
         if (!takeBack(takenBack)) {
             answer(FailureKind.UNKNOWN, unknown);
         }
     }
 
-    /** Tries it in one statement; null if there is none, or that was not enough. */
+    /** Tries the task in one statement; returns null if there is none, or it was not enough. */
     @Nullable
     R runQuickly(LeaseTable table, long waitNanos) throws SQLException {
         return quickWork == null ? null : quickWork.run(table, waitNanos);
     }
 
-    /** Whether it is tried in one statement now. */
+    /** Whether the task is now tried in one statement. */
     boolean hasQuickWork() {
         return quickWork != null && tries == 1;
     }

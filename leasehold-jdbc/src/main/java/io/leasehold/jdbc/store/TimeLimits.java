@@ -13,13 +13,13 @@ import org.slf4j.LoggerFactory;
  * The time limits of all pending tasks, with one timer for all of them: a separate timer for each task would wake the
  * timer's thread at every request, although almost all are answered long before.
  *
- * <p>All fields are guarded by {@code this}; nobody is told while it is held.
+ * <p>All fields are guarded by {@code this}; no task is notified while it is held.
  */
 final class TimeLimits {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
 
-    /** Two looks at the limits are at least this far apart, so a task may hear of its limit so much too early. */
+    /** Two checks of the limits are at least this far apart, so a task may reach its limit this much too early. */
     private static final long GRAIN_NANOS = 2_000_000L;
 
     private final LockRuntime runtime;
@@ -31,9 +31,9 @@ final class TimeLimits {
     private record Limit(long atNanos, long limitNanos) {}
 
     /**
-     * No limits yet.
+     * Creates a table without limits.
      *
-     * @param timeIsUp is told each task whose time is up, with its limit in nanoseconds
+     * @param timeIsUp called with each task whose limit has passed, and its limit in nanoseconds
      */
     TimeLimits(LockRuntime runtime, ObjLongConsumer<Task<?>> timeIsUp) {
         this.runtime = runtime;
@@ -52,7 +52,7 @@ final class TimeLimits {
         limits.remove(task);
     }
 
-    /** Makes sure that the timer fires at this time at the latest. */
+    /** Ensures that the timer fires at this time at the latest. */
     private void arm(long atNanos) {
         if (timer != null && timerAtNanos - atNanos <= 0) {
             return;
@@ -78,7 +78,7 @@ final class TimeLimits {
         try {
             timeIsUp.accept(task, limit.limitNanos());
         } catch (RuntimeException | Error e) {
-            // The time of others is up, too.
+            // The limits of others have passed, too.
             LOG.error("{} could not be notified that its time limit has passed", task.what(), e);
         }
     }

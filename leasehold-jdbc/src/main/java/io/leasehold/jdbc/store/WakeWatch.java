@@ -24,12 +24,13 @@ import org.jspecify.annotations.Nullable;
  * Wakes waiters when a retry may succeed, also after a release by another process: while there are waiters, it polls
  * the database every few milliseconds for changes, and only then reads the awaited rows.
  *
- * <p>The time between two looks is an eighth of the time since the last change, from 1 to 20 ms; so waking takes at
- * most about an eighth of the wait, and a long wait costs 50 cheap looks a second. Nothing runs while nobody waits.
+ * <p>The time between two polls is an eighth of the time since the last change, from 1 to 20 ms. So waking takes at
+ * most about an eighth of the wait, and a long wait costs 50 cheap polls a second. Nothing runs while there are no
+ * waiters.
  *
- * <p>With each look it asks whether the holders still live: nobody writes when one dies.
+ * <p>With each poll it checks whether the holders still live: a process writes nothing when it dies.
  *
- * <p>Everything but the timer's callback and {@link #lookFailed} happens on the worker's thread, so nothing is locked.
+ * <p>Everything except the timer's callback and {@link #lookFailed} runs on the worker's thread, so no lock is needed.
  */
 final class WakeWatch implements Waking {
 
@@ -37,13 +38,13 @@ final class WakeWatch implements Waking {
     private static final long MAX_INTERVAL_NANOS = 20_000_000L;
     private static final int SHARE_OF_CALM = 8;
 
-    /** The time between two looks doubles with each failure up to this, 0.64 s: opening a file may be tried for seconds. */
+    /** The time between two polls doubles with each failure up to this, 0.64 s: opening a file may take seconds. */
     private static final int MAX_DOUBLINGS = 5;
 
-    /** A waiter that was woken and has neither asked nor gone is woken again after this. */
+    /** A waiter that was woken and has neither retried nor left is woken again after this time. */
     private static final long WAKE_AGAIN_NANOS = 50_000_000L;
 
-    /** Rows read in one look, so that renewals do not wait behind many waiters. */
+    /** The number of rows that are read in one poll, so that renewals do not wait behind many waiters. */
     private static final int MAX_READS = 256;
 
     /** The number of holders that are checked in one poll. */
@@ -58,12 +59,12 @@ final class WakeWatch implements Waking {
     private final Map<OwnerToken, Watch> watches = new HashMap<>();
     private final Map<LockName, Set<OwnerToken>> ownersByName = new HashMap<>();
     private final Set<OwnerToken> toRead = new LinkedHashSet<>();
-    /** Holders that had their turn since all had. */
+    /** Holders that were checked since all were. */
     private final Set<String> askedAfter = new HashSet<>();
 
     private long lastChanges = Long.MIN_VALUE;
     private long lastChangeAtNanos;
-    /** A look is submitted, or its timer is armed: never two at a time. */
+    /** A poll is submitted, or its timer is armed: never two at a time. */
     private volatile boolean lookPending;
 
     private @Nullable LeaseTable lookedAt;
@@ -84,7 +85,7 @@ final class WakeWatch implements Waking {
     }
 
     /**
-     * A watch.
+     * Creates a watch.
      *
      * @param submitLook lets the worker call {@link #look} soon
      * @param wake wakes the waiters of a lock
@@ -112,7 +113,7 @@ final class WakeWatch implements Waking {
         watches.put(owner, new Watch(names, nowNanos + forNanos, nowNanos + lookInNanos));
         names.forEach(name ->
                 ownersByName.computeIfAbsent(name, n -> new LinkedHashSet<>()).add(owner));
-        // Who holds them is known after the first look.
+        // The first poll finds the holders.
         toRead.add(owner);
         lookAgainIn(MIN_INTERVAL_NANOS);
     }
@@ -131,21 +132,21 @@ final class WakeWatch implements Waking {
         }
     }
 
-    /** The database reports only the changes of others. */
+    /** Lets the next poll read the row: the database reports only the changes of other connections. */
     @Override
     public void changed(LeaseRow before, LeaseTable table) {
         Set<OwnerToken> owners = ownersByName.get(before.name());
         if (owners != null) {
             toRead.addAll(owners);
             lastChangeAtNanos = runtime.nanoTime();
-            // One is pending, unless it could not be armed.
+            // A poll is pending, unless it could not be armed.
             lookAgainIn(MIN_INTERVAL_NANOS);
         }
     }
 
     /**
-     * Checks, wakes the waiters concerned, and comes back while there are waiters. Whatever it throws, and if it cannot be called at all:
-     * {@link #lookFailed} is due.
+     * Polls, wakes the waiters concerned, and repeats while there are waiters. If this throws, or cannot be called at
+     * all, {@link #lookFailed} must be called.
      */
     void look(LeaseTable table) throws SQLException {
         long againInNanos = watches.isEmpty() ? MAX_INTERVAL_NANOS : lookNow(table);
@@ -156,11 +157,11 @@ final class WakeWatch implements Waking {
         }
     }
 
-    /** Reads what may have changed; says when to look again. */
+    /** Reads the rows that may have changed; returns when to poll again. */
     private long lookNow(LeaseTable table) throws SQLException {
         StoreTime now = clock.read(table);
         long changes = table.changes();
-        // Each connection counts for itself, and what an earlier look failed to read is still to be read.
+        // Each connection has its own count, and rows that an earlier poll failed to read must still be read.
         if (changes != lastChanges || table != lookedAt || failures.get() > 0) {
             lookedAt = table;
             lastChanges = changes;
@@ -175,7 +176,10 @@ final class WakeWatch implements Waking {
         return toRead.isEmpty() ? Math.max(MIN_INTERVAL_NANOS, interval) : MIN_INTERVAL_NANOS;
     }
 
-    /** The look that was submitted has failed, or there was no connection for it: it stays pending. Any thread may call. */
+    /**
+     * Handles the failure of a submitted poll, or the lack of a connection for it: the poll stays pending. Any thread
+     * may call.
+     */
     void lookFailed() {
         int doublings = Math.min(MAX_DOUBLINGS, failures.getAndIncrement());
         if (closed) {
@@ -184,7 +188,7 @@ final class WakeWatch implements Waking {
         try {
             runtime.schedule(MAX_INTERVAL_NANOS << doublings, this::submit);
         } catch (RuntimeException | Error e) {
-            // The next waiter, or the next change, brings it.
+            // The next waiter, or the next change, starts it.
             lookPending = false;
             throw e;
         }
@@ -201,11 +205,11 @@ final class WakeWatch implements Waking {
 
     @Override
     public void close() {
-        // The timers end with the runtime, and the worker takes no more looks.
+        // The timers end with the runtime, and the worker accepts no more polls.
         closed = true;
     }
 
-    /** Asks after a part of the holders, and in the next look after the rest: each has its turn. */
+    /** Checks a part of the holders, and the others in the next polls: each has its turn. */
     private void noticeDeaths() {
         Set<String> holders = new HashSet<>();
         watches.values().forEach(watch -> holders.addAll(watch.holders));
@@ -284,7 +288,7 @@ final class WakeWatch implements Waking {
         awake.forEach(wake);
     }
 
-    /** When a row that is held, or kept for another waiter, ends to be so by itself. */
+    /** The time until a row that is held, or kept for another waiter, becomes free by itself. */
     private static long inNanos(@Nullable LeaseRow row, StoreTime now) {
         LeaseRow.Held held = row == null ? null : row.held();
         return held == null ? LeaseRules.CLAIM.toNanos() : held.expiresAtNanos() - now.nanos();

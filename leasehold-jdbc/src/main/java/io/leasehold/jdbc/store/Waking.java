@@ -20,8 +20,8 @@ interface Waking {
     /**
      * The owner token waits for these locks.
      *
-     * @param forNanos after this it would have asked again if it still waited
-     * @param lookInNanos when the locks may become free without a change
+     * @param forNanos the time after which it would have retried if it still waited
+     * @param lookInNanos the time after which the locks may become free without a change
      */
     default void add(OwnerToken owner, List<LockName> names, long forNanos, long lookInNanos) {}
 
@@ -29,12 +29,12 @@ interface Waking {
     default void forget(OwnerToken owner) {}
 
     /**
-     * This client changes a lock, in the transaction that is open.
+     * Notes that this client changes a lock, in the open transaction.
      *
-     * @param before the row as it was
+     * @param before the row before the change
      */
     default void changed(LeaseRow before, LeaseTable table) throws SQLException {}
 
-    /** Ends: no waiter is woken any more. */
+    /** Ends the watch: no waiter is woken any more. */
     default void close() {}
 }

@@ -16,13 +16,13 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The tasks for the worker: renewals first, then the endings of holds and other requests, then acquires,
- * each in the order of arrival; and housekeeping when there is time for it, or has been none for long.
+ * The tasks for the worker: renewals first, then the ends of holds and other requests, then acquires, each in the order
+ * of arrival. Housekeeping comes when the worker is idle, or when none was done for long.
  *
- * <p>A task for which another transaction is in the way stands aside, so that it costs no other its turn.
+ * <p>If another transaction is in the way of a task, the task stands aside and does not delay others.
  *
- * <p>An acquire is never carried out after an ending of its owner token was queued: {@link #takeBackAcquire} takes it
- * out, and one whose transaction the worker has begun is over, or never begun again, when the worker takes the ending.
+ * <p>An acquire is never carried out after an end of its owner token was queued: {@link #takeBackAcquire} removes it.
+ * If the worker has begun its transaction, that transaction is over, or is not repeated, when the worker takes the end.
  *
  * <p>All fields are guarded by {@code this}; no task is completed while it is held.
  */
@@ -31,10 +31,10 @@ final class WorkQueue {
     /** The largest number of waiting acquires; together they take the worker about a second. */
     static final int MAX_ACQUIRES = 20_000;
 
-    /** The largest number of other tasks: each hold has at most a renewal and an ending there. */
+    /** The largest number of other tasks: each hold has at most a renewal and an end there. */
     static final int MAX_URGENT = 100_000;
 
-    /** The number of other tasks that are taken before housekeeping, if there are so many. */
+    /** The maximum number of other tasks that precede housekeeping. */
     private static final int MAX_BEFORE_HOUSEKEEPING = 16;
 
     private final LockRuntime runtime;
@@ -44,13 +44,13 @@ final class WorkQueue {
     private final Set<Task<?>> acquires = new LinkedHashSet<>();
     private final Set<Task<?>> housekeeping = new LinkedHashSet<>();
     private final Set<Task<?>> aside = new LinkedHashSet<>();
-    /** Those that wait, stand aside or are being carried out. */
+    /** The acquires that wait, stand aside or are in progress. */
     private final Map<OwnerToken, Task<?>> acquiresByOwner = new HashMap<>();
 
     private final TimeLimits limits;
     private long shortestLimitNanos = Long.MAX_VALUE;
     private int takenBeforeHousekeeping;
-    /** The arrival that the worker waits for, if it does. */
+    /** The arrival for which the worker waits, if it does. */
     private @Nullable CompletableFuture<Void> arrival;
 
     private boolean closed;
@@ -62,12 +62,15 @@ final class WorkQueue {
         this.store = store;
     }
 
-    /** Sets the source of the reason for which the worker is late: a request that is not answered in time names it; null for the usual. */
+    /**
+     * Sets the source of the reason for a late worker, which a request names that is not answered in time; null means
+     * the usual reason.
+     */
     void explainDelaysBy(Supplier<@Nullable String> words) {
         delayedBy = words;
     }
 
-    /** The shortest time limit that was ever set for what acquires or keeps a hold. */
+    /** The shortest time limit so far of a task that acquires or keeps a hold. */
     synchronized long shortestLimitNanos() {
         return shortestLimitNanos;
     }
@@ -80,7 +83,7 @@ final class WorkQueue {
         return task.future();
     }
 
-    /** Queues a task for whose end nobody waits. */
+    /** Queues a task whose end no caller awaits. */
     void submit(Task<?> task) {
         enqueue(task, 0);
     }
@@ -126,9 +129,9 @@ final class WorkQueue {
     }
 
     /**
-     * The worker goes on with others, and takes this task up again later.
+     * Sets the task aside: the worker continues with others, and takes this task up again later.
      *
-     * @param pauseNanos after how long it stands in line again
+     * @param pauseNanos the time after which it is queued again
      */
     void putAside(Task<?> task, long pauseNanos) {
         boolean refused;
@@ -185,7 +188,7 @@ final class WorkQueue {
         return new StoreUnavailableException(task.what() + " at " + store + ": the store was closed", null);
     }
 
-    /** Takes an acquire of this owner token out, because the owner token is being ended. */
+    /** Removes an acquire of this owner token, because the owner token is being ended. */
     void takeBackAcquire(OwnerToken owner) {
         Task<?> task;
         synchronized (this) {
@@ -203,7 +206,7 @@ final class WorkQueue {
         }
     }
 
-    /** The worker is done with the task, also where it could not put it aside. */
+    /** Removes a task that the worker has finished, or could not set aside. */
     void finished(Task<?> task) {
         limits.remove(task);
         synchronized (this) {
@@ -212,7 +215,7 @@ final class WorkQueue {
         }
     }
 
-    /** The next task, waited for; null once the queue is closed. */
+    /** Waits for the next task; returns null once the queue is closed. */
     @Nullable
     Task<?> take() {
         while (true) {
@@ -233,7 +236,7 @@ final class WorkQueue {
         }
     }
 
-    /** Called with the lock. */
+    /** Called with the lock held. */
     private void wakeWorker() {
         CompletableFuture<Void> awaited = arrival;
         arrival = null;
@@ -259,7 +262,7 @@ final class WorkQueue {
         return closed;
     }
 
-    /** Refuses everything from now on, and everything that waits. */
+    /** Refuses all new and all waiting tasks. */
     void close() {
         List<Task<?>> left = new ArrayList<>();
         synchronized (this) {

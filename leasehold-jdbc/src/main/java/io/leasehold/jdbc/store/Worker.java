@@ -24,26 +24,28 @@ final class Worker implements Runnable {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold.jdbc");
 
-    /** Connections after which a store that keeps moving is given up. */
+    /** The number of connections after which a store that keeps moving is given up. */
     private static final int MAX_RESTARTS = 5;
 
-    /** No statement waits for a row so long: the database says nothing at all. */
+    /** No statement waits for a row this long: the database is silent. */
     private static final long SILENCE_NANOS = 1_200_000_000L;
 
-    /** A transaction waits for a row at most so long, and at most this part of the shortest time limit. */
+    /**
+     * The maximum time that a transaction waits for a row; it also waits at most this part of the shortest time limit.
+     */
     private static final long MAX_WAIT_NANOS = 250_000_000L;
 
     private static final int SHARE_FOR_WAITS = 4;
 
-    /** The first pause of a task that stands aside, and the longest, unless its transactions take longer. */
+    /** The first pause of a task that stands aside, and the longest unless its transactions take longer. */
     private static final long MIN_PAUSE_NANOS = 500_000L;
 
     private static final long MAX_PAUSE_NANOS = 50_000_000L;
 
-    /** The token horizon is moved so far, once in that time, */
+    /** The token horizon is moved this far at a time, */
     private static final long HORIZON_MICROS = 60_000_000L;
 
-    /** and so long before the wall clock reaches it. */
+    /** and this long before the wall clock reaches it. */
     private static final long HORIZON_MARGIN_MICROS = 1_000_000L;
 
     private final LockRuntime runtime;
@@ -57,9 +59,9 @@ final class Worker implements Runnable {
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
 
     /**
-     * A worker.
+     * Creates a worker.
      *
-     * @param reachableAgain is run after the first transaction that succeeds after a failure of the connection
+     * @param reachableAgain runs after the first transaction that succeeds after a failure of the connection
      */
     Worker(
             LockRuntime runtime,
@@ -76,10 +78,10 @@ final class Worker implements Runnable {
         this.reachableAgain = reachableAgain;
     }
 
-    /** The wait of the worker, for other threads to read. */
+    /** The worker's current wait, which other threads read. */
     private record Waiting(boolean connecting, long sinceNanos) {}
 
-    /** The reason for a delay of the queue, where it is not other transactions. */
+    /** The reason for a delay of the queue, if other transactions are not the reason. */
     @Nullable
     String delayedBy() {
         Waiting now = waiting;
@@ -94,7 +96,7 @@ final class Worker implements Runnable {
         return millis * 1_000_000 > SILENCE_NANOS ? "the database has not answered for " + millis + " ms" : null;
     }
 
-    /** Completes when the queue is closed and all connections are. */
+    /** Completes when the queue and all connections are closed. */
     CompletableFuture<Void> ended() {
         return ended;
     }
@@ -103,7 +105,7 @@ final class Worker implements Runnable {
     public void run() {
         try {
             while (takesOne()) {
-                // Others count on this thread.
+                // Other tasks depend on this thread.
             }
         } finally {
             try {
@@ -114,7 +116,7 @@ final class Worker implements Runnable {
         }
     }
 
-    /** Carries out the next task, whatever becomes of it; false once the queue is closed. */
+    /** Carries out the next task, and survives any failure of it; returns false once the queue is closed. */
     private boolean takesOne() {
         try {
             Task<?> task = queue.take();
@@ -132,11 +134,14 @@ final class Worker implements Runnable {
         try {
             LOG.error("{} at {} failed unexpectedly; the thread continues", what, store, e);
         } catch (RuntimeException | Error unsaid) {
-            // There may be no memory to say it in. Others count on this thread all the same.
+            // There may be no memory for the message. Other tasks depend on this thread all the same.
         }
     }
 
-    /** Carries out the task and answers it, whatever fails: what nobody waits for has no time limit, and a look comes again by its answer. */
+    /**
+     * Carries out the task and answers it, whatever fails: tasks without a caller have no time limit, and a poll
+     * repeats only after its answer.
+     */
     private void goOnWith(Task<?> task) {
         boolean over = true;
         try {
@@ -159,8 +164,8 @@ final class Worker implements Runnable {
     }
 
     /**
-     * How long a task stands aside for which another transaction was in the way. The first time it only lets others go first;
-     * later it leaves them at least as much of the worker's time as it took.
+     * The time that a task stands aside because another transaction is in the way. The first time it only lets others
+     * go first; later it leaves them at least as much of the worker's time as it has used.
      */
     private long pauseNanos(Task<?> task, long tookNanos) {
         int pauses = task.tries() - 2;
@@ -171,7 +176,7 @@ final class Worker implements Runnable {
         return Math.max(tookNanos, Math.min(MAX_PAUSE_NANOS, MIN_PAUSE_NANOS << Math.min(pauses, 16)));
     }
 
-    /** Whether the task is over; if not, it is to be taken up again later. */
+    /** Carries out the task; returns whether it is over, or must be taken up again later. */
     private <R> boolean carryOut(Task<R> task) {
         if (!task.start()) {
             return true;
@@ -214,13 +219,13 @@ final class Worker implements Runnable {
         private final boolean mayReconnect;
         private boolean begun;
         private boolean committing;
-        /** Whether what is being done may be done twice. */
+        /** Whether the current step may be repeated. */
         private boolean repeatable;
         /** Whether the connection may be used again. */
         private boolean fit;
 
         /**
-         * An attempt.
+         * Creates an attempt.
          *
          * @param mayReconnect whether a dead connection leads to another attempt
          */
@@ -234,7 +239,7 @@ final class Worker implements Runnable {
             boolean mayBeOutdated = connections.isOpen();
             try {
                 waiting = new Waiting(true, runtime.nanoTime());
-                // Who looks at much waits longer for the first of it.
+                // A task that only reads may read much, so its first reply may take longer.
                 table = connections.take(task.writes() ? queue.shortestLimitNanos() : Long.MAX_VALUE);
                 waiting = new Waiting(false, runtime.nanoTime());
                 return task.writes() ? write(table) : read(table);
@@ -246,7 +251,7 @@ final class Worker implements Runnable {
                 task.fail(failure.kind(), failure.error());
                 return Try.ENDED;
             } catch (RuntimeException | Error e) {
-                // The connection may go back to a pool, and with it what was begun, and the rows it has locked.
+                // The connection may return to a pool, together with an open transaction and its row locks.
                 if (table != null) {
                     rolledBack(table);
                 }
@@ -303,7 +308,7 @@ final class Worker implements Runnable {
             return succeeded(result);
         }
 
-        /** How long it may wait for a row: no renewal that comes meanwhile is to miss its time limit for it. */
+        /** The maximum wait for a row: a renewal that arrives meanwhile must not miss its time limit. */
         private long waitNanos() {
             return task.isPatient() && dialect.waitsBriefly()
                     ? Math.min(MAX_WAIT_NANOS, queue.shortestLimitNanos() / SHARE_FOR_WAITS)
@@ -330,7 +335,7 @@ final class Worker implements Runnable {
             return Try.AGAIN;
         }
 
-        /** Whether the transaction was surely undone, and may succeed when it is repeated. */
+        /** Whether the transaction was surely rolled back, and may succeed if it is repeated. */
         private boolean isInTheWay(SqlTrouble trouble, SQLException e) {
             return trouble == SqlTrouble.CONTENTION
                     || e instanceof RowLockedException
@@ -349,7 +354,7 @@ final class Worker implements Runnable {
 
         private Try failed(@Nullable LeaseTable table, SQLException e, boolean mayBeOutdated) {
             SqlTrouble told = dialect.troubles().apply(e);
-            // Pools say in words of their own that they have no connection to give.
+            // Pools report in their own words that they have no connection to lend.
             SqlTrouble trouble = table == null && told == SqlTrouble.OTHER ? SqlTrouble.UNREACHABLE : told;
             if (isInTheWay(trouble, e)) {
                 fit = table != null && (!begun || rolledBack(table));
@@ -366,7 +371,7 @@ final class Worker implements Runnable {
                     && trouble != SqlTrouble.READ_ONLY
                     && table != null
                     && rolledBack(table);
-            // A connection may have been dead for long, or have stayed at a server that is the primary no more.
+            // A connection may have been dead for long, or still lead to a server that is no longer the primary.
             boolean newOneMayDo =
                     trouble == SqlTrouble.UNREACHABLE || (trouble == SqlTrouble.READ_ONLY && mayBeOutdated);
             if (newOneMayDo && table != null && (!committing || repeatable) && mayReconnect) {
@@ -376,7 +381,7 @@ final class Worker implements Runnable {
                 return Try.MOVED;
             }
             Failure failure = SqlFailures.of(trouble, task.what(), store, e);
-            // What a single statement answers with an error has not happened; a commit that fails may have.
+            // A single statement that returns an error had no effect; a commit that fails may have had one.
             boolean mayHaveCommitted =
                     committing && trouble != SqlTrouble.FULL && (!repeatable || trouble == SqlTrouble.UNREACHABLE);
             boolean mayPass = trouble == SqlTrouble.ACCESS && table == null && connections.loginMayChange();
@@ -386,7 +391,7 @@ final class Worker implements Runnable {
         }
     }
 
-    /** Ends a failed transaction; says whether the connection is fit for the next. */
+    /** Ends a failed transaction; returns whether the connection can be used for the next one. */
     private static boolean rolledBack(LeaseTable table) {
         try {
             table.forgetStatements();

@@ -1,5 +1,5 @@
 -- Leasehold's lease tables, version 1, for MariaDB 10.6 and newer and MySQL 8.0 and newer.
--- Names are bytes: two that differ in anything, a blank at the end included, are two locks.
+-- Names are compared by their bytes: any difference, even a blank at the end, makes two locks.
 CREATE TABLE IF NOT EXISTS leasehold_store (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     schema_version INTEGER NOT NULL,
@@ -19,7 +19,7 @@ CREATE TABLE IF NOT EXISTS leasehold_lock (
     freed_at BIGINT NOT NULL,
     fence BIGINT NOT NULL,
     INDEX leasehold_lock_fence (fence)) ENGINE=InnoDB CHARACTER SET utf8mb4;
--- What clients tell operators of themselves while they hold; no lock depends on it.
+-- Records of clients that hold locks, for operators; no lock depends on them.
 CREATE TABLE IF NOT EXISTS leasehold_client (
     holder VARBINARY(2048) PRIMARY KEY,
     origin VARCHAR(128) NOT NULL,

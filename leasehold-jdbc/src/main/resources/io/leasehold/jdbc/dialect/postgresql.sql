@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS leasehold_lock (
     freed_at BIGINT NOT NULL,
     fence BIGINT NOT NULL);
 CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON leasehold_lock (fence);
--- What clients tell operators of themselves while they hold; no lock depends on it.
+-- Records of clients that hold locks, for operators; no lock depends on them.
 CREATE TABLE IF NOT EXISTS leasehold_client (
     holder VARCHAR(512) PRIMARY KEY,
     origin VARCHAR(128) NOT NULL,

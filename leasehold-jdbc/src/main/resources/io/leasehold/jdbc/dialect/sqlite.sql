@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS leasehold_lock (
     fence INTEGER NOT NULL,
     life TEXT) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS leasehold_lock_fence ON leasehold_lock (fence);
--- What clients tell operators of themselves while they hold; no lock depends on it.
+-- Records of clients that hold locks, for operators; no lock depends on them.
 CREATE TABLE IF NOT EXISTS leasehold_client (
     holder TEXT PRIMARY KEY,
     origin TEXT NOT NULL,

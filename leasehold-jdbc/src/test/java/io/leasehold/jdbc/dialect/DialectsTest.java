@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What each dialect says of its database, without one. */
+/** The properties of each dialect, without a database. */
 @Tag("quick")
 class DialectsTest {
 

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
 
-/** What is asked of PostgreSQL's driver by its public interfaces, without a server. */
+/** The calls of public interfaces of PostgreSQL's driver, without a server. */
 @Tag("quick")
 class PostgresDriverTest {
 
@@ -132,7 +132,10 @@ class PostgresDriverTest {
                 .hasMessageContaining("PostgreSQL's driver has no getPrepareThreshold as this version");
     }
 
-    /** As where an application server has the driver, and the application has another copy of it beside this library. */
+    /**
+     * For example if an application server has the driver, and the application has another copy of it next to this
+     * library.
+     */
     @Test
     void ofTwoCopiesOfTheDriverThatOfTheConnectionIsAsked() throws Exception {
         URL jar = PGConnection.class.getProtectionDomain().getCodeSource().getLocation();

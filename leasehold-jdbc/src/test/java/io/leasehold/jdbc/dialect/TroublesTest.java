@@ -7,7 +7,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What each error of a database means: whether it passes, whether a new connection helps, and what an operator has to do. */
+/**
+ * The meaning of each error of a database: whether it is temporary, whether a new connection helps, and what an
+ * operator must do.
+ */
 @Tag("quick")
 class TroublesTest {
 

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Where one answer of the rules ends and another begins. */
+/** The boundaries between the results of the rules. */
 @Tag("quick")
 class LeaseRulesEdgesTest {
 

@@ -28,7 +28,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a file beside the database says of a process. That the kernel gives up the lock of a dead one is shown with processes. */
+/**
+ * What a file next to the database proves about a process. The tests with processes show that the kernel releases the
+ * lock of a dead one.
+ */
 @Tag("quick")
 class LifeFileTest {
 
@@ -53,7 +56,7 @@ class LifeFileTest {
         return directory.resolve("locks.db-life-" + life);
     }
 
-    /** What a process leaves behind that is dead. */
+    /** Leaves the file of a dead process. */
     private void dead(String life, String says) throws IOException {
         Files.writeString(file(life), says);
     }
@@ -87,7 +90,7 @@ class LifeFileTest {
         assertThat(lives.stateOf("x/../a")).isEqualTo(State.UNKNOWN);
     }
 
-    /** A life of this process is not looked at: to open its file and close it again would give up its lock. */
+    /** A life of this process is never opened: closing the file again would release its lock. */
     @Test
     void allLivesOfThisProcessAreAliveAndThoseOfItsPidBeforeAreNot() throws IOException {
         assertThat(file(own())).exists();
@@ -126,7 +129,10 @@ class LifeFileTest {
         assertThat(told).doesNotExist();
     }
 
-    /** An interrupt closes the channel that a thread writes to, and with it the lock that says that this process lives. */
+    /**
+     * An interrupt closes the channel that a thread writes to, and releases the lock that proves that this process
+     * lives.
+     */
     @Test
     void aThreadThatIsInterruptedCoversChildrenAndTheProcessStaysAlive() throws IOException {
         Thread.currentThread().interrupt();
@@ -139,7 +145,7 @@ class LifeFileTest {
         }
     }
 
-    /** What a thread of its own does is waited for as everywhere, so that a virtual world can go on meanwhile. */
+    /** The work of the separate thread is awaited by the runtime, so that a virtual world continues meanwhile. */
     @Test
     void childrenAreCoveredInVirtualTimeAndNotAfterTheEnd() throws IOException {
         Lives virtual = LifeFile.begin(Files.createFile(directory.resolve("v.db")), VirtualRuntime.seeded(1));
@@ -151,7 +157,9 @@ class LifeFileTest {
                 .hasCauseInstanceOf(ClosedChannelException.class);
     }
 
-    /** It is there and not locked for a moment, as if its process were dead, and another process may have swept it. */
+    /**
+     * The file exists without a lock for a moment, as if its process were dead, and another process may have swept it.
+     */
     @Test
     void aNewLifeThatWasSweptBeforeItWasLockedIsNotUsed() throws IOException {
         for (boolean swept : new boolean[] {false, true}) {
@@ -168,7 +176,7 @@ class LifeFileTest {
         }
     }
 
-    /** A process that looks whether it is alive has it locked for a moment. */
+    /** A process that checks whether it is alive locks it for a moment. */
     @Test
     void aNewLifeThatIsBeingLookedAtIsNotUsed() throws IOException {
         Path file = Files.createFile(file("new"));
@@ -178,7 +186,7 @@ class LifeFileTest {
         FileChannel made = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
         FileChannel other = FileChannel.open(file, StandardOpenOption.READ);
         other.lock(0, Long.MAX_VALUE, true);
-        // Within one process it is an error; another process would be told no.
+        // Within one process this is an error; in another process the lock would be refused.
         assertThatThrownBy(() -> LifeFile.locked(made, file)).isInstanceOf(OverlappingFileLockException.class);
         assertThat(made.isOpen()).isFalse();
         other.close();
@@ -229,7 +237,7 @@ class LifeFileTest {
         assertThat(openFiles(descriptors)).noneMatch(file -> file.contains(own()));
     }
 
-    /** A file that is there and not locked would say that this process is dead, and its holds with it. */
+    /** An existing file without a lock would say that this process is dead, and its holds with it. */
     @Test
     void aFileThatCannotBeDeletedStaysLocked() throws IOException {
         Path descriptors = Path.of("/proc/self/fd");
@@ -248,7 +256,7 @@ class LifeFileTest {
                 try {
                     files.add(Files.readSymbolicLink(one).toString());
                 } catch (NoSuchFileException e) {
-                    // Closed meanwhile.
+                    // Closed in the meantime.
                 }
             }
         }

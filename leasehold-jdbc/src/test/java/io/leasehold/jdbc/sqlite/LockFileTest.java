@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What may be a lock file, and what is refused as one, and why. */
+/** Files that are accepted as a lock file, and files that are refused, with the reason. */
 @Tag("quick")
 class LockFileTest {
 
@@ -125,7 +125,7 @@ class LockFileTest {
         assertThat(file.refusal(SqlTrouble.OTHER, new SQLException("one line"))).hasMessageContaining("(one line)");
     }
 
-    /** As on Windows; what a file may be used for is then ruled by its directory. */
+    /** As on Windows, where the directory determines the access to a file. */
     @Test
     void whereTheFileSystemHasNoPermissionsNoneAreSetAndNoneAskedFor() throws IOException {
         URI archive = URI.create("jar:" + directory.resolve("disk.zip").toUri());

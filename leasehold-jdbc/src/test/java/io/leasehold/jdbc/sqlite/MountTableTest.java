@@ -12,11 +12,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What mountinfo says of a path: recorded lines, and those of this machine. */
+/** The lines of mountinfo for a path: recorded ones, and those of this machine. */
 @Tag("quick")
 class MountTableTest {
 
-    /** A container of Docker with a directory, a single file and its usual files mounted. */
+    /** A Docker container with a directory, a single file and its usual files mounted. */
     private static final String DOCKER = """
             612 518 0:52 / / rw,relatime master:248 - overlay overlay rw,lowerdir=/l/A:/l/B,upperdir=/u,workdir=/w
             613 612 0:55 / /proc rw,nosuid,nodev,noexec,relatime - proc proc rw
@@ -143,7 +143,7 @@ class MountTableTest {
                 .isNull();
         assertThat(type(table("rubbish\n" + ROOT + "42 27 0:1 / /b rw -\n"), "/b/x"))
                 .isEqualTo("ext4");
-        // A directory that a process was locked into (chroot) need not be a mount: then its root is not listed.
+        // The root directory of a process (chroot) need not be a mount: then its root is not listed.
         assertThat(type(table("42 27 0:39 / /b rw - xfs d rw\n"), "/x")).isNull();
     }
 

@@ -109,7 +109,7 @@ class BootOriginTest {
         return BootOrigin.mac("/bin/sh", "-c", script);
     }
 
-    /** What stands for sysctl, which there is on macOS alone. */
+    /** Replaces sysctl, which exists only on macOS. */
     @Test
     void aCommandTellsTheBootIfItEndsWellAndSaysSomething() {
         assertThat(said("echo ' 7F-A '")).isEqualTo(new BootOrigin("boot:7F-A", 0));
@@ -120,7 +120,7 @@ class BootOriginTest {
         assertThat(BootOrigin.mac(proc.resolve("no command").toString())).isNull();
     }
 
-    /** Else this process would count by the wall clock, and its neighbours by the boot. */
+    /** Otherwise this process would use the wall clock, and its neighbours the boot. */
     @Test
     void anInterruptedThreadIsToldTheBootToo() {
         Thread.currentThread().interrupt();

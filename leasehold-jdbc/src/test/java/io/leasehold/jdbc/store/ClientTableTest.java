@@ -11,7 +11,10 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A table of clients that cannot be looked for at the moment is not taken for one that is missing: operators would be told nothing for good. */
+/**
+ * A failed search for the table of clients is not taken for a missing table: operators would permanently get no
+ * records.
+ */
 @Tag("quick")
 class ClientTableTest {
 

@@ -16,14 +16,14 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A holder may die at any moment, also while it is being looked at. */
+/** A holder may die at any moment, even while it is being checked. */
 @Tag("quick")
 class DyingHolderTest {
 
     @TempDir
     private Path directory;
 
-    /** Each process is seen alive once, and is dead when it is asked after again. */
+    /** Each process is seen alive once, and is dead at the next check. */
     private static final class Dying implements Lives {
 
         private final Map<String, Integer> asked = new HashMap<>();

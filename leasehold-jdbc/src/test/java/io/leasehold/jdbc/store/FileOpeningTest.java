@@ -26,7 +26,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** How long a file that is locked is waited for, whose it may be, and whether it is still the one that was opened. */
+/**
+ * How long the store waits for a locked file, which files it accepts, and whether it is still the file that was opened.
+ */
 @Tag("quick")
 @Timeout(60)
 class FileOpeningTest {
@@ -48,7 +50,7 @@ class FileOpeningTest {
         void run() throws SQLException, InterruptedException;
     }
 
-    /** Each look at the clock takes as long as the test says, and a pause none. */
+    /** Each reading of the clock takes as long as the test says, and a pause takes no time. */
     private final LockRuntime runtime = (LockRuntime) Proxy.newProxyInstance(
             getClass().getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
                 switch (method.getName()) {
@@ -129,7 +131,7 @@ class FileOpeningTest {
         assertThat(pauses).isZero();
     }
 
-    /** As where the system has no descriptor left: a file that is missing may come back, and this does not get better. */
+    /** For example if the system has no descriptor left: a missing file may come back, but this error is permanent. */
     @Test
     void whatCannotBeOpenedThoughItIsThereIsToldAtOnce() throws Exception {
         file().open().discard();
@@ -151,7 +153,7 @@ class FileOpeningTest {
         assertThat(schema.keepsClients()).isTrue();
     }
 
-    /** Whoever holds the write lock may be stopped. */
+    /** The holder of the write lock may be stopped. */
     @Test
     void aFileThatIsThereIsOpenedBesideOneWhoWrites() throws Exception {
         file().open().discard();

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The bound of tokens is on the disk before a token reaches it: what a loss of power takes is not above it. */
+/** The bound of tokens is on the disk before a token reaches it, so a loss of power loses no larger token. */
 @Tag("quick")
 class HorizonTest {
 
@@ -26,14 +26,14 @@ class HorizonTest {
     private Path directory;
 
     private final List<String> said = new ArrayList<>();
-    /** What another process does once it was read and before it is written. */
+    /** The action of another process between the read and the write. */
     private Meanwhile meanwhile = () -> {};
 
     private interface Meanwhile {
         void happens() throws SQLException;
     }
 
-    /** Notes what is said, in its order. */
+    /** Records the statements in their order. */
     private <T> T noting(Class<T> type, Object real, String sql) {
         return type.cast(Proxy.newProxyInstance(
                 HorizonTest.class.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {
@@ -83,7 +83,7 @@ class HorizonTest {
         }
     }
 
-    /** The other has promised its tokens up to there: what is on the disk never goes back. */
+    /** The other process has promised its tokens up to there: the bound on the disk never decreases. */
     @Test
     void whatAnotherProcessHasRaisedFurtherMeanwhileStays() throws Exception {
         Dialect dialect = SqliteDialect.dialect(false);

@@ -26,7 +26,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** How long a connection is waited for, bounded, kept and tried for: in virtual time, over connections that note what is done to them. */
+/**
+ * Waits for connections, their bounds, how long they are kept, and retries: in virtual time, over connections that
+ * record their calls.
+ */
 @Tag("quick")
 @Timeout(60)
 class KeptConnectionEdgesTest {
@@ -179,7 +182,7 @@ class KeptConnectionEdgesTest {
         assertThat(runtime.world().pendingEvents()).isZero();
     }
 
-    /** The worker, the timer and callers use it, each on a thread of its own. */
+    /** The worker, the timer and callers use it, each on its own thread. */
     @Test
     void nothingStaysLockedForOtherThreads() throws Exception {
         KeptConnection kept = KeptConnection.borrowed(new Opener(), PATIENCE, runtime);
@@ -323,7 +326,7 @@ class KeptConnectionEdgesTest {
         assertThat(new ServerOpener(runtime, changing).loginMayChange()).isTrue();
     }
 
-    /** Its company may still succeed. */
+    /** The other try may still succeed. */
     @Test
     void aTryThatFailsWhileAnotherIsUnderWayIsNotTold() {
         ServerOpener opener = new ServerOpener(runtime, this::source);

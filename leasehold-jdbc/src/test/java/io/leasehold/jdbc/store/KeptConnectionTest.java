@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** When a connection is kept, given back and opened anew. */
+/** When a connection is kept, returned and reopened. */
 @Tag("quick")
 @Timeout(60)
 class KeptConnectionTest {
@@ -120,7 +120,7 @@ class KeptConnectionTest {
             assertThat(late.connection().isClosed()).isFalse();
             late.giveBack();
             opener.close();
-            // Of the tries that had company nothing stays open.
+            // The earlier tries leave no connection open.
             while (opened.size() < 3) {
                 LockSupport.parkNanos(1_000_000);
             }
@@ -147,7 +147,7 @@ class KeptConnectionTest {
         }
     }
 
-    /** It comes when whoever asked has gone, and is kept for a moment: then it is closed, and nobody gets it. */
+    /** The connection comes after the caller has gone, and is kept for a moment: then it is closed, and never lent. */
     @Test
     void whatNobodyWantsIsClosedAndNotHandedOut() throws Exception {
         VirtualRuntime runtime = VirtualRuntime.seeded(1);
@@ -186,7 +186,7 @@ class KeptConnectionTest {
         opener.close();
     }
 
-    /** All tries are answered by the close: one that comes later is closed at once. */
+    /** The close ends all tries: a connection that comes later is closed at once. */
     @Test
     void whatComesAfterTheCloseIsClosed() throws Exception {
         VirtualRuntime runtime = VirtualRuntime.seeded(1);
@@ -205,7 +205,7 @@ class KeptConnectionTest {
         assertThat(runtime.world().pendingEvents()).isZero();
     }
 
-    /** Each try that takes too long gets company, up to three; the others may lead to where nobody answers. */
+    /** Each try that takes too long gets another one next to it, up to three; the first may lead to a dead server. */
     @Test
     void triesThatHangGetCompanyAndAreForgottenInTheEnd() throws Exception {
         VirtualRuntime runtime = VirtualRuntime.seeded(1);

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The brackets of a transaction that fails, and rows that this library has not written. */
+/** Begin and end of a transaction that fails, and rows that this library has not written. */
 @Tag("quick")
 class LeaseTableEdgesTest {
 
@@ -280,7 +280,7 @@ class LeaseTableEdgesTest {
         }
     }
 
-    /** A pool's connection whose statements cannot be given back is not for others. */
+    /** A pool's connection whose statements cannot be closed must not return to the pool. */
     @Test
     void aConnectionIsGivenBackWithoutStatementsOrNotAtAll() throws SQLException {
         for (boolean fails : new boolean[] {false, true}) {

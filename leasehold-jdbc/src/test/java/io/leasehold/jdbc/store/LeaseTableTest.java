@@ -28,7 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The statements of each dialect, against the real database. */
+/** Runs the statements of each dialect on the real database. */
 @Tag("quick")
 class LeaseTableTest {
 
@@ -206,7 +206,7 @@ class LeaseTableTest {
         }
     }
 
-    /** SQLite takes the write lock first, so there it cannot happen. */
+    /** SQLite takes the write lock first, so this cannot happen there. */
     @Test
     void twoFirstRowsOfOneNameAreContention() throws SQLException {
         try (Connection connection = connect(Database.H2)) {

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the verbs read, write and tell, over a file. */
+/** The reads, writes and notifications of the verbs, over a file. */
 @Tag("quick")
 class LeaseVerbsTest {
 
@@ -140,7 +140,7 @@ class LeaseVerbsTest {
         assertThat(bench.verbs.forceRelease(name("x"), null, bench.table)).isNull();
     }
 
-    /** The row is written once, so that it is kept for its waiter from the first look on. */
+    /** The row is written once, so that it is kept for its waiter from the first check on. */
     @Test
     void theDeathOfAHolderIsWrittenWhateverIsDecided() throws SQLException {
         bench.table.insert(bench.row("x", bench.held(ANN, TTL, "a life"), bench.waiter(BOB)));
@@ -263,7 +263,7 @@ class LeaseVerbsTest {
         assertThat(renew(ANN)).isInstanceOf(RenewReply.Renewed.class);
     }
 
-    /** Another row of this name may have come and gone since the floor was read. */
+    /** Another row of this name may have been created and deleted since the floor was read. */
     @Test
     void aRowThatTookTooLongToMakeIsNotUsed() throws SQLException {
         long limit = VerbsBench.RETENTION.toNanos() / 2;

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a hold is worth by what is known of its holder, and of the boot that it names. */
+/** The validity of a hold, given the state of its holder and the boot that it names. */
 @Tag("quick")
 class LivesTest {
 
@@ -21,7 +21,7 @@ class LivesTest {
     private static final long TTL = 30_000;
     private static final StoreTime TIME = new StoreTime("this boot", NOW, 1, 1);
 
-    /** All holders are so. */
+    /** All holders have this state. */
     private record All(State state) implements Lives {
         @Override
         public String own() {

@@ -13,7 +13,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A connection goes back as it came; the calls to its driver are what is looked at. */
+/** A connection is returned in its original state; the tests check the calls to its driver. */
 @Tag("quick")
 class LoanTest {
 

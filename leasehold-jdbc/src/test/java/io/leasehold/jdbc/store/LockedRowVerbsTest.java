@@ -28,11 +28,11 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The verbs where other transactions lock rows, and where one statement is tested before a transaction. */
+/** The verbs when other transactions lock rows, and when one statement is tried before a transaction. */
 @Tag("quick")
 class LockedRowVerbsTest {
 
-    /** Answers with what the test has put there. */
+    /** Returns the values that the test has inserted. */
     private static final String AT_ONCE = "SELECT owner, holder, expires_at, token, fence, waiter, micros, granted FROM"
             + " at_once WHERE ? <> '' AND name = ? AND ? <> '' AND ? <> '' AND ? > 0 AND ? > 0 AND ? >= 0";
 
@@ -163,7 +163,7 @@ class LockedRowVerbsTest {
         bench.table.rollback();
     }
 
-    /** What the one statement answers about "x". */
+    /** Sets the answer of the one statement about "x". */
     private void answers(boolean granted, @Nullable String owner, long leftMicros, @Nullable String waiter)
             throws SQLException {
         long micros = bench.micros();

@@ -19,7 +19,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The second waiter, the second lock, the second word of a batch; and the close beside the end of a connection. In virtual time. */
+/**
+ * The second waiter, the second lock, the second notification of a batch; and a close during the end of a connection.
+ * In virtual time.
+ */
 @Tag("quick")
 @Timeout(60)
 class NotificationWatchEdgesTest {
@@ -72,7 +75,7 @@ class NotificationWatchEdgesTest {
         return null;
     }
 
-    /** Tells what it is given, half a second later. */
+    /** Delivers notifications half a second later. */
     private final class Told implements Dialect.Driver {
         private final List<String> told = new ArrayList<>();
         private boolean broken;
@@ -123,7 +126,7 @@ class NotificationWatchEdgesTest {
         assertThat(watch.isReady()).isTrue();
     }
 
-    /** A pool may have given it to another by then, who would lose it. */
+    /** A pool may have lent it to another caller by then. */
     @Test
     void theCloseEndsNoConnectionThatGoesBack() {
         becomeLive();

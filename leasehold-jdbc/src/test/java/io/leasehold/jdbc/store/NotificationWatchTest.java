@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** When it is tried to listen; that it hears is shown at a real server. */
+/** When the watch tries to listen; the tests at a real server show that notifications arrive. */
 @Tag("quick")
 @Timeout(60)
 class NotificationWatchTest {
@@ -48,7 +48,7 @@ class NotificationWatchTest {
                 runtime, driver, source, told::add, new NotificationWatch.Listener(woken::add, word -> {}), "here");
     }
 
-    /** The system had no thread to give, once: waiters poll, and are woken again later. */
+    /** The system failed once to start a thread: waiters poll, and are notified again later. */
     @Test
     void aThreadThatCouldNotStartIsTriedAgain() throws Exception {
         runtime.failures.set(1);
@@ -66,7 +66,7 @@ class NotificationWatchTest {
         watch.close();
     }
 
-    /** Nobody waited for long, so the connection is being given back, which takes its time; then somebody waits again. */
+    /** After a long time without waiters the connection is being returned, which takes a while; then a waiter comes. */
     @Test
     void anEarlierRunDoesNotEndALaterOne() throws Exception {
         Told driver = new Told();
@@ -85,7 +85,7 @@ class NotificationWatchTest {
         watch.close();
     }
 
-    /** However often the connection cannot be had: each time it is tried again after a rest, and not before. */
+    /** However often no connection is available, each retry comes after a rest, and not before. */
     @Test
     void listeningGoesOnHoweverOftenItFails() throws Exception {
         AtomicInteger tries = new AtomicInteger();
@@ -107,7 +107,7 @@ class NotificationWatchTest {
         watch.close();
     }
 
-    /** What was heard once is worth another try at once; and whoever counted on it is woken. */
+    /** If notifications arrived before, another try at once is worthwhile; waiters that relied on them are woken. */
     @Test
     void whenWhatWasHeardEndsWaitersAreWokenAndItIsListenedToAtOnce() throws Exception {
         Told driver = new Told();
@@ -146,7 +146,7 @@ class NotificationWatchTest {
         watch.close();
     }
 
-    /** A lock that is kept for another waiter for a moment gets free without a word. */
+    /** A lock that is kept for another waiter becomes free without a notification. */
     @Test
     void whatEndsByItselfIsLookedAtUnlessTheWaiterAsksBefore() throws Exception {
         NotificationWatch watch = watch(new Told(), () -> DriverManager.getConnection("jdbc:h2:mem:"));
@@ -169,7 +169,7 @@ class NotificationWatchTest {
         }
     }
 
-    /** A way to listen that tells what was sent, and takes its time to end the first time. */
+    /** A driver that delivers the notifications sent, and takes a while to end the first time. */
     private final class Told implements Dialect.Driver {
         private final CompletableFuture<Void> ending = new CompletableFuture<>();
         private final CompletableFuture<Void> mayEnd = new CompletableFuture<>();
@@ -209,7 +209,7 @@ class NotificationWatchTest {
         }
     }
 
-    /** A clock that a test moves on, and a system that may have no thread to give. */
+    /** A clock that a test advances, and a system that may fail to start a thread. */
     private final class Ahead implements LockRuntime {
         private final LockRuntime real;
         private final AtomicLong nanos = new AtomicLong();

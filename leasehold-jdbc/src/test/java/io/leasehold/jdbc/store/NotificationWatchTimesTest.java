@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** For how long it is listened, rested and waited, in virtual time. */
+/** The times for listening, resting and waiting, in virtual time. */
 @Tag("quick")
 @Timeout(60)
 class NotificationWatchTimesTest {
@@ -164,7 +164,7 @@ class NotificationWatchTimesTest {
         assertThat(opened).isEqualTo(1);
     }
 
-    /** The echo of another would say that one hears although one does not. */
+    /** With the echo of another client, the watch would count as ready although it receives nothing. */
     @Test
     void noTwoEchoesAreAlike() {
         watch.isReady();
@@ -251,7 +251,7 @@ class NotificationWatchTimesTest {
         assertThat(opened).as("at once when somebody wants to wait").isEqualTo(2);
     }
 
-    /** Its attempt has ended while the database was away, so that no request told of it. */
+    /** Its attempt ended while the database was unreachable, so no request reported the end. */
     @Test
     void aWaiterThatDoesNotAskAgainInTimeKeepsNoConnection() {
         becomeLive();
@@ -287,7 +287,7 @@ class NotificationWatchTimesTest {
         assertThat(opened).isEqualTo(2);
     }
 
-    /** Of a name with two waiters the one that still asks is told. */
+    /** Of two waiters for a name, the one that still retries is notified. */
     @Test
     void aWaiterThatIsSilentTakesNoOtherWithIt() {
         becomeLive();
@@ -354,7 +354,7 @@ class NotificationWatchTimesTest {
         assertThat(opened).isEqualTo(1);
     }
 
-    /** The close of a store goes on: its worker is still to be waited for. */
+    /** The close of a store continues: it must still wait for the worker. */
     @Test
     void aDriverThatCannotAbortEndsNoClose() {
         becomeLive();
@@ -389,7 +389,7 @@ class NotificationWatchTimesTest {
         }
     }
 
-    /** Nobody tells that a ttl is over. */
+    /** No notification reports the end of a ttl. */
     @Test
     void whoWaitsForAHoldIsWokenAtItsEnd() throws SQLException {
         becomeLive();

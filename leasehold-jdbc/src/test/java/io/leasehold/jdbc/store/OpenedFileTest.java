@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** How a connection to a file is set: what survives a loss of power depends on it. */
+/** The settings of a connection to a file, on which the effect of a loss of power depends. */
 @Tag("quick")
 class OpenedFileTest {
 
@@ -72,7 +72,7 @@ class OpenedFileTest {
         later.discard();
     }
 
-    /** As on a full disk: SQLite may have undone the transaction by itself, and what it says then is not why. */
+    /** For example on a full disk: SQLite may have rolled back by itself, and its error then is not the reason. */
     @Test
     void whyTheTablesCannotBeMadeIsSaidAlsoWhereTheirTransactionIsOver() {
         Dialect of = SqliteDialect.dialect(true);

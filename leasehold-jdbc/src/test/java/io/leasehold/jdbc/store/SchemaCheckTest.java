@@ -12,7 +12,7 @@ import java.util.UUID;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A store keeps the id of its life, and no two have the same. */
+/** A store keeps the id of its life, and no two stores have the same. */
 @Tag("quick")
 class SchemaCheckTest {
 

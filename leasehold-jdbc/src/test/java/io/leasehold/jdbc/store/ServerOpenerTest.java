@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What becomes of connections that come late, in virtual time. */
+/** The handling of late connections, in virtual time. */
 @Tag("quick")
 @Timeout(60)
 class ServerOpenerTest {
@@ -66,7 +66,7 @@ class ServerOpenerTest {
                 Loan.begin(connection, Dialect.Tuning.NONE), H2Dialect.dialect(), new Incarnation("this one"));
     }
 
-    /** Asks; the answer, once the time has passed. */
+    /** Requests a connection; returns the result after the time has passed. */
     private @Nullable Object asks(ServerOpener asked, long withinNanos, Duration passes) {
         CompletableFuture<Object> answer = new CompletableFuture<>();
         runtime.startThread("asks", () -> {
@@ -146,7 +146,7 @@ class ServerOpenerTest {
         assertThat(other.isAlive()).isFalse();
     }
 
-    /** The connection has come, and the thread that waited for it is interrupted all the same. */
+    /** The connection has come, but the thread that waited for it is interrupted. */
     @Test
     void aConnectionThatComesWithTheInterruptGoesBack() {
         LockRuntime interrupting = (LockRuntime) Proxy.newProxyInstance(

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What a database's error is to the caller. */
+/** The meaning of a database's error for the caller. */
 @Tag("quick")
 class SqlFailuresTest {
 

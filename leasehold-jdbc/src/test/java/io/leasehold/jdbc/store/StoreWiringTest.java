@@ -40,7 +40,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** That what a store is made of is put together: looks, words, deaths, waiting, the close. In virtual time, over a real database. */
+/**
+ * The parts of a store work together: polls, notifications, deaths, waiting, the close. In virtual time, over a real
+ * database.
+ */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(60)
@@ -63,7 +66,7 @@ class StoreWiringTest {
     private long openingTakesNanos;
     private @Nullable LeaseTableStore store;
 
-    /** Nobody is known to be dead. */
+    /** No process is known to be dead. */
     private final class Ended implements Lives {
         @Override
         public String own() {
@@ -112,7 +115,7 @@ class StoreWiringTest {
         return DriverManager.getConnection(url);
     }
 
-    /** A connection to listen at, that says that it was ended. */
+    /** A connection for listening that reports its end. */
     private Connection spare() throws SQLException {
         Connection real = connect();
         return (Connection) Proxy.newProxyInstance(
@@ -236,7 +239,7 @@ class StoreWiringTest {
         assertThat(heard).contains("wake x");
     }
 
-    /** SQLite orders by code points, and Java by the halves of those that need two. */
+    /** SQLite orders by code points, and Java by UTF-16 code units. */
     @Test
     void whatIsHeldIsListedInTheOrderOfNamesWhateverTheDatabaseTakesForOne() throws SQLException {
         LeaseTableStore file = startFile();
@@ -304,7 +307,7 @@ class StoreWiringTest {
         assertThat(acquire(request(VerbsBench.ANN, 1_000, "x", "y"))).isInstanceOf(AcquireReply.Granted.class);
     }
 
-    /** Says what it is told, until its connection is ended. */
+    /** Delivers the notifications sent, until its connection is ended. */
     private final class Told implements Dialect.Driver {
 
         @Override

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What operators are told, and what is kept for them; each task is carried out when the test says so. */
+/** The records for operators and the notes of operators; each task runs when the test says so. */
 @Tag("quick")
 class TableOperationsTest {
 
@@ -125,7 +125,7 @@ class TableOperationsTest {
         assertThat(client(ME)).isEmpty();
     }
 
-    /** Containers may have boot ids of their own: what another one told counts if it can be of this boot. */
+    /** Containers may have boot ids of their own: a record of another one counts if it may belong to this boot. */
     @Test
     void overAFileWhatAnotherBootToldCountsForAMinuteAtMost() throws SQLException {
         open(SqliteDialect.dialect(true), "jdbc:sqlite:" + directory.resolve("t.db"), true);
@@ -156,7 +156,7 @@ class TableOperationsTest {
         assertThat(operations.client(ME)).isCompletedWithValue(Optional.empty());
     }
 
-    /** Else a holder would not hear what it is told. */
+    /** Otherwise a holder would not learn of the release by force. */
     @Test
     void whereNoClientIsKeptAHolderIsToldOnTheWayAlone() throws SQLException {
         open(VerbsBench.h2(null, new Dialect.ByNotifications("INSERT INTO words VALUES (?)", noDriver())), url, false);
@@ -224,7 +224,7 @@ class TableOperationsTest {
         queue.finished(task);
     }
 
-    /** Who holds is not kept waiting by it, so nothing else tells of it. */
+    /** A missing right does not affect the holder, so only the log reports it. */
     @Test
     void aMissingRightIsInTheLogOnceAndOtherFailuresAreNot() throws SQLException {
         open();

@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A task is answered once, and what it says about its effect is true. */
+/** A task is answered once, and its answer about its effect is true. */
 @Tag("quick")
 class TaskTest {
 
@@ -70,7 +70,7 @@ class TaskTest {
         assertThat(task.future()).isCompletedWithValue(FailureKind.UNKNOWN);
     }
 
-    /** Its time is up while it stands aside, and what undoes it may be carried out before its turn comes. */
+    /** Its time limit passes while it stands aside, and its undo may be carried out before its turn comes. */
     @Test
     void onceAnsweredItIsNotTakenUpAgain() {
         AtomicReference<Task<Object>> late = new AtomicReference<>();
@@ -95,7 +95,7 @@ class TaskTest {
         assertThat(task.giveWay()).isTrue();
     }
 
-    /** A renewal waits for rows only at its second try, a request only at its first, and what comes again anyway never. */
+    /** A renewal waits for rows only at its second try, a request only at its first, and periodic work never. */
     @Test
     void whoWaitsForRowsDependsOnTheRankAndTheTry() {
         Task<Object> renewal = renewal();
@@ -141,7 +141,7 @@ class TaskTest {
         };
     }
 
-    /** The owner token may be released by then, so the transaction that is under way is the last that was begun for it. */
+    /** The owner token may be released by then, so the current transaction is the last one of the task. */
     @Test
     void whatIsWithdrawnWhileItCommitsIsTakenBackWhenThatIsUndone() {
         for (boolean givesWay : new boolean[] {false, true}) {
@@ -169,7 +169,7 @@ class TaskTest {
         assertThat(aside.start()).isFalse();
     }
 
-    /** What it did counts, whoever wanted to take it back meanwhile. */
+    /** Its effect counts, even if it was withdrawn meanwhile. */
     @Test
     void whatIsWithdrawnWhileItCommitsMaySucceed() {
         assertThat(task.start()).isTrue();
@@ -192,7 +192,7 @@ class TaskTest {
         assertThat(task.what()).isEqualTo("a test");
     }
 
-    /** A read is not committed, so nothing but its end keeps it from being taken back. */
+    /** A read does not commit, so only its end prevents its withdrawal. */
     @Test
     void whatIsOverIsNotTakenBack() {
         for (boolean succeeds : new boolean[] {true, false}) {

@@ -12,7 +12,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Each task hears that its time is up, whatever becomes of the others. */
+/** Each task is notified of its time limit, whatever happens to the others. */
 @Tag("quick")
 class TimeLimitsTest {
 
@@ -37,7 +37,7 @@ class TimeLimitsTest {
         assertThat(told).containsExactly("first", "second", "third");
     }
 
-    /** The system had no memory for the next timer; the next task that has a limit brings one for the others, too. */
+    /** The system had no memory for the next timer; the next task with a limit arms one for the others, too. */
     @Test
     void whatIsUpIsToldThoughNoTimerCanBeArmedForTheOthers() {
         long[] nowNanos = {0};

@@ -27,7 +27,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The verbs over a real table, with a clock, lives and timers that the test rules. */
+/** The verbs over a real table, with a clock, lives and timers that the test controls. */
 final class VerbsBench implements AutoCloseable {
 
     static final long TTL = Duration.ofSeconds(30).toNanos();
@@ -37,7 +37,7 @@ final class VerbsBench implements AutoCloseable {
     static final OwnerToken CAT = OwnerToken.fromHex("c".repeat(40));
     static final String ORIGIN = "this boot";
 
-    /** Its clocks are the test's; its timers stand still. */
+    /** The test sets its clocks; its timers stand still. */
     final LockRuntime runtime;
 
     private final VirtualRuntime timers = VirtualRuntime.seeded(1);
@@ -66,7 +66,7 @@ final class VerbsBench implements AutoCloseable {
             return states.getOrDefault(life, State.UNKNOWN);
         }
 
-        /** By the watch, and where a row is read. */
+        /** Called by the watch, and when a row is read. */
         @Override
         public boolean isOver(String life) {
             asked.add(life);
@@ -126,7 +126,7 @@ final class VerbsBench implements AutoCloseable {
         polling = new LeaseVerbs(settings, runtime, Waking.NONE, () -> prunesAsked++);
     }
 
-    /** The dialect of H2 with another statement that acquires, and another way to wake. */
+    /** The dialect of H2 with another statement that acquires, and another way of waking. */
     static Dialect h2(@Nullable String acquire, Dialect.Waking waking) {
         Dialect h2 = H2Dialect.dialect();
         Dialect.Leases of = h2.leases();
@@ -159,7 +159,7 @@ final class VerbsBench implements AutoCloseable {
                 h2.scope());
     }
 
-    /** The clock reads it last. */
+    /** This clock is read last. */
     private long wallMillis() {
         long millis = nowNanos / 1_000_000;
         whenTheTimeIsRead.run();
@@ -229,7 +229,7 @@ final class VerbsBench implements AutoCloseable {
         }
     }
 
-    /** Whether the watch wakes for anything now. */
+    /** The locks for which the watch wakes waiters now. */
     List<LockName> wokenByALook() throws SQLException {
         woken.clear();
         watch.look(table);

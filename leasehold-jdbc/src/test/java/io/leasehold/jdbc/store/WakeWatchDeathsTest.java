@@ -15,11 +15,11 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The death of a holder wakes who waits for it, though nobody writes it down. */
+/** The death of a holder wakes its waiters, though no process records it. */
 @Tag("quick")
 class WakeWatchDeathsTest {
 
-    /** As many are asked after in one look. */
+    /** The number of holders that are checked in one poll. */
     private static final int MAX_IN_A_LOOK = 64;
 
     @TempDir

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A waiter for several locks, a waiter that asks for others, and holders that have gone. */
+/** A waiter for several locks, a waiter that changes its locks, and holders that have gone. */
 @Tag("quick")
 class WakeWatchSeveralTest {
 
@@ -109,7 +109,7 @@ class WakeWatchSeveralTest {
         assertThat(bench.asked).noneMatch(life -> life.startsWith("life-gone"));
     }
 
-    /** They are known to the watch, and so asked after, from the next look on. */
+    /** The watch knows them, and so checks them, from the next poll on. */
     private List<OwnerToken> awaitHolders(String which) throws SQLException {
         List<OwnerToken> waiters = new ArrayList<>();
         bench.execute("BEGIN");
@@ -124,7 +124,7 @@ class WakeWatchSeveralTest {
         return waiters;
     }
 
-    /** A look that counts as pending and is not would never come. */
+    /** A poll that counts as pending without a timer would never come. */
     @Test
     void whereNoTimerCouldBeArmedForAWaiterTheNextOneBringsTheLook() {
         List<Long> timers = new ArrayList<>();
@@ -145,7 +145,7 @@ class WakeWatchSeveralTest {
         assertThat(timers).containsExactly(Duration.ofMillis(1).toNanos());
     }
 
-    /** A watch with a waiter for x, for which no timer could be armed; says of which it armed later. */
+    /** A watch with a waiter for x, for which no timer could be armed; records the timers that it armed later. */
     private WakeWatch refusedOnce(List<Long> timers) {
         int[] refusals = {1};
         LockRuntime refusing = (LockRuntime) Proxy.newProxyInstance(

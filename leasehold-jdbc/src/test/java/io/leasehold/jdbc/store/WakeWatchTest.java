@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a look at a real file sees, and what becomes of one that fails. */
+/** What a poll of a real file finds, and what follows a failed one. */
 @Tag("quick")
 class WakeWatchTest {
 
@@ -56,7 +56,7 @@ class WakeWatchTest {
             LeaseTable table = table(connection);
             long nowNanos = clock.read().nanos();
             LeaseRow.Held held = new LeaseRow.Held(HOLDER, "holder", nowNanos + MINUTE, MINUTE, 5, null);
-            // With its waiter noted: else it would be worth asking, in order to be.
+            // With its waiter noted: otherwise the lock would be worth a request, in order to be noted.
             LeaseRow.Waiter noted = new LeaseRow.Waiter(WAITER, nowNanos);
             table.insert(new LeaseRow(NAME, clock.origin(), held, noted, 0, 5));
         }
@@ -143,7 +143,7 @@ class WakeWatchTest {
         assertThat(submitted.get()).isEqualTo(before);
     }
 
-    /** A waiter that was woken may have asked in vain, or its wake-up may have come while it was being granted another try. */
+    /** A waiter that was woken may have retried in vain, or its wake-up may have come during its retry. */
     @Test
     void aWaiterThatWasWokenAndNeitherAsksNorGoesIsWokenAgain() throws SQLException {
         watch.add(WAITER, List.of(NAME), MINUTE, MINUTE);
@@ -238,7 +238,7 @@ class WakeWatchTest {
         }
     }
 
-    /** At each of its steps outside of this class: a clock, a wake-up, the timer of the next look. */
+    /** At each of its steps outside this class: a clock, a wake-up, the timer of the next poll. */
     @Test
     void aLookThatThrowsAnywhereIsFollowedByExactlyOne() throws SQLException {
         int throwsAt = 0;
@@ -248,7 +248,7 @@ class WakeWatchTest {
         assertThat(throwsAt).as("steps of a look").isGreaterThan(3);
     }
 
-    /** Returns whether the look came to that step at all. */
+    /** Returns whether the poll reached that step. */
     private boolean isFollowedByOneLookIfItThrowsAt(int step) throws SQLException {
         Steps steps = new Steps();
         WakeWatch watched = steps.watch();

@@ -23,7 +23,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** When it is looked again, what is read then, and who is woken: over a real database, with the clock of the test. */
+/**
+ * The times of polls, the rows that they read, and the waiters that they wake: over a real database, with the test's
+ * clock.
+ */
 @Tag("quick")
 class WakeWatchTimesTest {
 
@@ -61,7 +64,7 @@ class WakeWatchTimesTest {
         bench.close();
     }
 
-    /** Looks; says after how long it is looked again. */
+    /** Polls; returns the time until the next poll. */
     private long look() throws SQLException {
         delays.clear();
         woken.clear();

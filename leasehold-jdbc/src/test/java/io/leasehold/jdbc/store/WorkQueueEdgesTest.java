@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The bounds of the queue and of its time limits, and what it says where they are reached. */
+/** The bounds of the queue and of its time limits, and its messages at the bounds. */
 @Tag("quick")
 @Timeout(60)
 @SuppressWarnings("FutureReturnValueIgnored")
@@ -185,7 +185,7 @@ class WorkQueueEdgesTest {
         assertThat(take()).isSameAs(chore);
     }
 
-    /** Whoever interrupts the worker is not waited for, and not forgotten. */
+    /** The worker stops waiting at an interrupt, and stays interrupted. */
     @Test
     void anInterruptOfWhoTakesIsKept() throws Exception {
         SystemLockRuntime real = new SystemLockRuntime();

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What the worker gets next, and what becomes of what it does not get. */
+/** The order of the worker's tasks, and the end of tasks that never reach it. */
 @Tag("quick")
 @Timeout(60)
 @SuppressWarnings("FutureReturnValueIgnored")
@@ -51,7 +51,7 @@ class WorkQueueTest {
         return Objects.requireNonNull(queue.take());
     }
 
-    /** Lets a worker take all there is, and all that comes. */
+    /** Lets a worker take all tasks, present and future. */
     private void work() {
         runtime.startThread("worker", () -> {
             Task<?> task = queue.take();
@@ -62,7 +62,7 @@ class WorkQueueTest {
         });
     }
 
-    /** As the worker does with a task for which another transaction is in the way. */
+    /** Like the worker, if another transaction is in the way of a task. */
     private void standAside(Task<?> task, long pauseNanos) {
         assertThat(take()).isSameAs(task);
         assertThat(task.start()).isTrue();
@@ -127,7 +127,7 @@ class WorkQueueTest {
         runtime.runFor(Duration.ofMillis(1));
     }
 
-    /** One in line, and one that stands aside. */
+    /** Lets the limits of two tasks pass: one in the queue, and one that stands aside. */
     private WeakReference<Task<?>> timeIsUp() {
         Task<FailureKind> aside = acquire(owner());
         queue.submit(aside, LIMIT);
@@ -203,7 +203,7 @@ class WorkQueueTest {
         runtime.runFor(Duration.ofMillis(1));
     }
 
-    /** A silent connection is given up within it, so that what a client did for people counts for nothing. */
+    /** A silent connection is given up within this limit, so requests of operators do not count. */
     @Test
     void theShortestLimitIsThatOfWhatAcquiresOrKeepsAHold() {
         queue.submit(request(), 5);

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What each step of the queue leaves behind: no lock, no time limit, no task that is over, no interrupt. */
+/** The remains of each step of the queue: no lock, no time limit, no finished task, no interrupt. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(60)
@@ -89,7 +89,7 @@ class WorkQueueTracesTest {
         assertThat(interrupted).isCompletedWithValue(false);
     }
 
-    /** The threads of callers, of the timer and the worker's all use it. */
+    /** The threads of callers, of the timer and of the worker use it. */
     @Test
     void eachStepLeavesTheQueueToOtherThreads() throws Exception {
         SystemLockRuntime real = new SystemLockRuntime();
@@ -142,7 +142,7 @@ class WorkQueueTracesTest {
         assertThat(task.get()).as(how).isNull();
     }
 
-    /** A client asks for locks for months. */
+    /** A client requests locks for months. */
     @Test
     void whatIsOverIsForgottenBeforeItsTimeLimit() throws Exception {
         WeakReference<Task<?>> finished = afterwards(owner -> {

@@ -34,7 +34,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a connection is like after each end of a task, and what is not begun any more: in virtual time, over a real database. */
+/**
+ * The state of a connection after each end of a task, and tasks that are not begun any more: in virtual time, over a
+ * real database.
+ */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(60)
@@ -147,7 +150,7 @@ class WorkerEdgesTest {
         return answer.getNow("open");
     }
 
-    /** As where a driver fails in a way of its own: the close of the client waits for the end. */
+    /** For example if a driver fails in an unusual way: the close of the client waits for the end. */
     @Test
     void itsEndIsToldThoughAConnectionCannotBeClosed() throws SQLException {
         Worker worker = worker(H2Dialect.dialect());
@@ -207,7 +210,7 @@ class WorkerEdgesTest {
         }
     }
 
-    /** The next task finds none, and one is opened for it. */
+    /** The next task finds no connection, and one is opened for it. */
     private void loseConnection() {
         assertThat(outcome(writing((table, tries) -> {
                     throw new SQLException("the connection is broken", "08006", 90067);
@@ -298,7 +301,7 @@ class WorkerEdgesTest {
         assertThat(opened).hasSize(1);
     }
 
-    /** pg_cancel_backend, KILL QUERY: the connection is as good as before, and nothing has happened. */
+    /** pg_cancel_backend, KILL QUERY: the connection remains usable, and the statement had no effect. */
     @Test
     void aTransactionThatAnAdministratorInterruptedIsRepeatedUnlessItsCommitWas() throws SQLException {
         start(with(H2Dialect.dialect(), SqlTrouble.INTERRUPTED, 4711));
@@ -370,7 +373,7 @@ class WorkerEdgesTest {
                 .isEqualTo("up to " + 60_000_000);
     }
 
-    /** Pools say in words of their own that they have no connection to give. */
+    /** Pools report in their own words that they have no connection to lend. */
     @Test
     void aDatabaseThatGaveNoConnectionForWhateverReasonWasAway() throws SQLException {
         start(H2Dialect.dialect());

@@ -30,7 +30,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What fails beside a task, what comes while a statement is under way, and what is remembered of it. In virtual time, over a real database. */
+/**
+ * Failures next to a task, events during a statement, and the worker's memory of them. In virtual time, over a real
+ * database.
+ */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(60)
@@ -136,7 +139,7 @@ class WorkerOnceMoreTest {
         return Task.reading("a look", (table, tries) -> "done", WorkerOnceMoreTest::failed);
     }
 
-    /** It may be granted by what is under way: nothing is begun behind that for a caller that has gone. */
+    /** The current statement may grant it: nothing is begun after it for a caller that has gone. */
     @Test
     void aStatementDuringWhichTheTimeIsUpIsFollowedByNoTransaction() throws SQLException {
         start();
@@ -159,7 +162,7 @@ class WorkerOnceMoreTest {
         assertThat(opened).as("the connection is kept").isEqualTo(1);
     }
 
-    /** One statement was not enough, and then a transaction, whose first try may fail with this. */
+    /** One statement that is not enough, and then a transaction whose first try may fail with this. */
     private Task<String> inTwoSteps(@Nullable SQLException first) {
         return Task.acquiring(
                 OwnerToken.draw(runtime),
@@ -182,7 +185,7 @@ class WorkerOnceMoreTest {
         assertThat(opened).isEqualTo(2);
     }
 
-    /** The statement might have been repeated; what was committed behind it might not. */
+    /** The statement may be repeated; the transaction committed after it may not. */
     @Test
     void aTransactionBehindAStatementIsNotRepeatedWhenItsCommitMayHaveHappened() throws SQLException {
         start();
@@ -198,7 +201,7 @@ class WorkerOnceMoreTest {
         assertThat(outcome(inTwoSteps(access))).startsWith("PERMANENT an acquire at here: the database may not be");
     }
 
-    /** A server that can only be read has answered: nothing is lost, and nothing has happened. */
+    /** A read-only server has answered: no reply is lost, and the statement had no effect. */
     @Test
     void aStatementThatWasRefusedTwiceHasHadNoEffect() throws SQLException {
         start();

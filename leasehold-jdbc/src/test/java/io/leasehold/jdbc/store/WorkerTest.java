@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What becomes of a task whose connection, statement or commit fails: in virtual time, over a real database. */
+/** The end of a task whose connection, statement or commit fails: in virtual time, over a real database. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 @Timeout(60)
@@ -170,7 +170,7 @@ class WorkerTest {
         return Task.acquiring(OwnerToken.draw(runtime), "an acquire", quickly, this::work, WorkerTest::failed);
     }
 
-    /** What comes of it within a second. */
+    /** The result within a second. */
     private String outcome(Task<String> task) {
         CompletableFuture<String> answer = queue.submit(task, LIMIT);
         goOn(1_000);
@@ -260,7 +260,7 @@ class WorkerTest {
         }
     }
 
-    /** What comes between is an answer of the database, and no success yet. */
+    /** The failure in between is a reply of the database, but not a success. */
     @Test
     void thatItWasAwayIsToldThoughAnotherFailureComesFirst() throws SQLException {
         start();
@@ -507,8 +507,8 @@ class WorkerTest {
                 while (rows.next()) {
                     waits.add(rows.getString(1));
                 }
-                // What stood aside waits no more, and what was rolled back is not there; a renewal does not begin by
-                // waiting.
+                // The task that stood aside does not wait any more, and the rolled-back transaction does not count; a
+                // renewal does not wait at first.
                 assertThat(waits).containsExactly("250ms", "1ms", "1ms", "200ms");
             }
         }
@@ -525,7 +525,7 @@ class WorkerTest {
         assertThat(opened.get(0).isClosed()).isTrue();
     }
 
-    /** The file was moved while the store was closed: nothing is begun again. */
+    /** The file was moved while the store was closed: no task is begun again. */
     @Test
     void theCloseEndsWhatKeepsMoving() throws SQLException {
         start();

@@ -12,28 +12,28 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The merged history of all processes, in the order of its times. Immutable. */
+/** The merged history of all processes, ordered by time. Immutable. */
 public final class History {
 
     private final List<HistoryEvent> events;
 
     private History(Collection<HistoryEvent> events) {
         List<HistoryEvent> sorted = new ArrayList<>(events);
-        // Stable: what one process did at the same nanosecond keeps its order.
+        // Stable: events of one process at the same nanosecond keep their order.
         sorted.sort(Comparator.comparingLong(HistoryEvent::atNanos));
         this.events = List.copyOf(sorted);
     }
 
-    /** The history of these events; those of one process come in the order in which it wrote them. */
+    /** Merges these events; those of one process must be in the order of recording. */
     public static History of(Collection<HistoryEvent> events) {
         return new History(events);
     }
 
     /**
-     * Reads and merges files. A last line without its end, as a killed process leaves it, is left out.
+     * Reads and merges files. Skips an incomplete last line, which a killed process may leave.
      *
      * @throws UncheckedIOException if a file cannot be read
-     * @throws IllegalArgumentException if a line is no event, with its file and number
+     * @throws IllegalArgumentException if a line is not an event; the message has its file and number
      */
     public static History read(Collection<Path> files) {
         List<HistoryEvent> events = new ArrayList<>();
@@ -70,12 +70,12 @@ public final class History {
         return text.toString();
     }
 
-    /** How many leases were acquired. */
+    /** The number of acquired leases. */
     public long acquisitions() {
         return events.stream().filter(HistoryEvent.Acquired.class::isInstance).count();
     }
 
-    /** The spans in which holders believed in their leases, by lock, in the order of their beginnings. */
+    /** The spans during which holders believed in their leases, by lock, ordered by their beginnings. */
     Map<String, List<LeaseSpan>> spansByLock() {
         Map<LeaseKey, LeaseSpan> open = new HashMap<>();
         List<LeaseSpan> all = new ArrayList<>();

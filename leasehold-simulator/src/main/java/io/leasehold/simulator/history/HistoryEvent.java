@@ -8,7 +8,7 @@ public sealed interface HistoryEvent {
     /** The time, on the common monotonic clock, in nanoseconds. */
     long atNanos();
 
-    /** The process: unique over restarts. */
+    /** The process: unique across restarts. */
     String process();
 
     /**
@@ -18,7 +18,7 @@ public sealed interface HistoryEvent {
      * @param process the holder
      * @param lock the lock
      * @param token the fencing token
-     * @param untilAtNanos not after the end that the lease itself tells
+     * @param untilAtNanos not after the end that the lease reports
      */
     record Acquired(long atNanos, String process, String lock, long token, long untilAtNanos) implements HistoryEvent {
         /** Refuses nulls. */
@@ -29,13 +29,13 @@ public sealed interface HistoryEvent {
     }
 
     /**
-     * A holder saw that its lease lasts longer than it knew.
+     * A holder has found that its lease lasts longer than it knew.
      *
      * @param atNanos the time of the check
      * @param process the holder
      * @param lock the lock
      * @param token the fencing token
-     * @param untilAtNanos not after the end that the lease itself tells
+     * @param untilAtNanos not after the end that the lease reports
      */
     record Extended(long atNanos, String process, String lock, long token, long untilAtNanos) implements HistoryEvent {
         /** Refuses nulls. */
@@ -52,7 +52,7 @@ public sealed interface HistoryEvent {
      * @param process the holder
      * @param lock the lock
      * @param token the fencing token
-     * @param how in one word
+     * @param how the reason, in one word
      */
     record Ended(long atNanos, String process, String lock, long token, String how) implements HistoryEvent {
         /** Refuses nulls. */
@@ -64,13 +64,13 @@ public sealed interface HistoryEvent {
     }
 
     /**
-     * A holder entered its lock again, or left it except for the last time.
+     * A holder entered its lock again, or left it other than for the last time.
      *
-     * @param atNanos when
+     * @param atNanos the time
      * @param process the holder
      * @param lock the lock
      * @param token the fencing token that it sees
-     * @param depth how many times it is inside after that
+     * @param depth the number of its entries after that
      */
     record Nested(long atNanos, String process, String lock, long token, int depth) implements HistoryEvent {
         /** Refuses nulls. */
@@ -83,7 +83,7 @@ public sealed interface HistoryEvent {
     /**
      * A release has returned.
      *
-     * @param atNanos when
+     * @param atNanos the time
      * @param process the holder
      * @param lock the lock
      * @param token the fencing token
@@ -107,13 +107,13 @@ public sealed interface HistoryEvent {
     }
 
     /**
-     * A protected resource was used; written by the resource, in the order in which it happened there.
+     * A protected resource was used; the resource records this in its own order.
      *
-     * @param atNanos when
+     * @param atNanos the time
      * @param process the resource
-     * @param resource which counter
+     * @param resource the counter
      * @param access read or write
-     * @param token the fencing token that came with it
+     * @param token the fencing token of the request
      * @param value the value that was read, or was to be written
      * @param accepted false if the resource refused the token
      */

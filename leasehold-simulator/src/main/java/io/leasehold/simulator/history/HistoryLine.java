@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 
-/** One event as one line: a verb, then {@code key=value} pairs with percent-escaped texts. */
+/** One event as one line: a verb, then {@code key=value} pairs with percent-escaped values. */
 final class HistoryLine {
 
     private HistoryLine() {}
@@ -60,7 +60,7 @@ final class HistoryLine {
     /**
      * Reads a line.
      *
-     * @throws IllegalArgumentException if it is not one
+     * @throws IllegalArgumentException if it is not an event
      */
     static HistoryEvent read(String line) {
         String[] words = line.split(" ", -1);

@@ -4,6 +4,6 @@ package io.leasehold.simulator.history;
 @FunctionalInterface
 public interface HistorySink {
 
-    /** Takes an event; when this returns, the end of the process cannot lose it any more. */
+    /** Records an event; when this returns, the end of the process cannot lose it. */
     void add(HistoryEvent event);
 }

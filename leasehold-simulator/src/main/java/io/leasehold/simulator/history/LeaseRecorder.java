@@ -6,8 +6,8 @@ import java.util.Objects;
 import java.util.function.LongSupplier;
 
 /**
- * Writes down what a holder believes of its leases, on the safe side: each belief begins a little late and ends a
- * little early, so that no checker sees an overlap that was none.
+ * Records a holder's beliefs about its leases, on the safe side: each belief begins a little late and ends a little
+ * early, so that no checker sees a false overlap.
  */
 public final class LeaseRecorder {
 
@@ -16,9 +16,9 @@ public final class LeaseRecorder {
     private final LongSupplier clock;
 
     /**
-     * Records for one process.
+     * Creates a recorder for one process.
      *
-     * @param process unique over restarts
+     * @param process unique across restarts
      * @param clock the clock that all processes share: {@code System::nanoTime}, or a virtual world's
      */
     public LeaseRecorder(HistorySink sink, String process, LongSupplier clock) {
@@ -27,7 +27,7 @@ public final class LeaseRecorder {
         this.clock = Objects.requireNonNull(clock, "clock");
     }
 
-    /** To be called when an acquiring method has returned this lease. */
+    /** Call this when an acquiring method has returned this lease. */
     public void acquired(Lease lease) {
         long at = clock.getAsLong();
         long until = at + lease.remainingValidity().toNanos();
@@ -35,7 +35,7 @@ public final class LeaseRecorder {
     }
 
     /**
-     * To be called now and then while the lease is used, before each use above all.
+     * Call this repeatedly while the lease is used, in particular before each use.
      *
      * @return whether the holder may believe in the lease
      */
@@ -49,13 +49,13 @@ public final class LeaseRecorder {
         return true;
     }
 
-    /** To be called before the lease is released, or when its loss was heard of. */
+    /** Call this before the lease is released, or after its loss was reported. */
     public void ended(Lease lease, String how) {
         sink.add(new HistoryEvent.Ended(
                 clock.getAsLong(), process, lease.lockName().text(), lease.fencingToken(), how));
     }
 
-    /** To be called when a release has returned. */
+    /** Call this when a release has returned. */
     public void released(Lease lease, ReleaseOutcome outcome) {
         sink.add(new HistoryEvent.Released(
                 clock.getAsLong(), process, lease.lockName().text(), lease.fencingToken(), outcome.name()));

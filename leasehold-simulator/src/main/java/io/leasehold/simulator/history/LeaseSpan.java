@@ -1,6 +1,6 @@
 package io.leasehold.simulator.history;
 
-/** From when to when a holder believed in a lease: the end is the first moment at which it did not. */
+/** The span during which a holder believed in a lease: the end is the first moment at which it did not. */
 final class LeaseSpan {
 
     private final String process;
@@ -25,7 +25,7 @@ final class LeaseSpan {
         untilAtNanos = Math.min(untilAtNanos, atNanos);
     }
 
-    /** Whether there was any moment at which the holder believed in it. */
+    /** Whether the holder believed in it at any moment. */
     boolean wasBelievedIn() {
         return untilAtNanos > fromAtNanos;
     }

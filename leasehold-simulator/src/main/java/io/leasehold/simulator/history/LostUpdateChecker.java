@@ -8,8 +8,8 @@ import java.util.TreeMap;
 /**
  * Counts the acknowledged updates that a protected counter lost.
  *
- * <p>Every update reads the counter and writes one more. A write of {@code v} that is accepted when the counter is at
- * {@code c} has not seen {@code c − (v − 1)} updates before it, which are lost.
+ * <p>Every update reads the counter and writes the next number. If a write of {@code v} is accepted when the counter is
+ * at {@code c}, it has overwritten {@code c − (v − 1)} updates, which are lost.
  */
 public final class LostUpdateChecker {
 

@@ -7,13 +7,13 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The four models of a lock that histories of locks are checked against in this field, with leases that end: an
- * owner whose lease has ended owns nothing, although it has not left, and nor does an owner that was killed.
+ * The four usual models of a lock for checking histories, extended by leases that end. An owner whose lease has ended
+ * owns nothing, although it has not left; neither does a killed owner.
  */
 public enum MutexModel {
-    /** One owner at a time; only the owner releases, and no owner releases twice. */
+    /** One owner at a time; only the owner releases, and only once. */
     OWNER_AWARE(false, false),
-    /** An owner may enter again, and must leave as often; the lock is free when it has left for the last time. */
+    /** An owner may enter again, and must leave as often; the lock is free after the last leave. */
     REENTRANT(true, false),
     /** Owner-aware, and tokens increase from owner to owner. */
     FENCED(false, true),
@@ -28,7 +28,7 @@ public enum MutexModel {
         this.fenced = fenced;
     }
 
-    /** Every step that this model does not allow. */
+    /** The steps that this model does not allow. */
     public List<Violation> check(History history) {
         List<Violation> violations = new ArrayList<>(OverlapChecker.check(history));
         if (fenced) {
@@ -107,7 +107,7 @@ public enum MutexModel {
         }
 
         /**
-         * From then on the owner relies on nothing: a store that detects a death grants the lock to another client at
+         * From then on the owner relies on nothing: a store that detects its death grants the lock to another client at
          * once.
          */
         void ended(HistoryEvent.Ended event) {
@@ -124,8 +124,7 @@ public enum MutexModel {
                 if (fenced || !another) {
                     violations.add(new Violation(
                             lock,
-                            "entered again " + (another ? "with another token: " : "by who does not own it: ")
-                                    + event));
+                            "entered again " + (another ? "with another token: " : "by another process: ") + event));
                 }
                 return;
             }
@@ -145,7 +144,7 @@ public enum MutexModel {
             boolean told = event.outcome().equals("RELEASED");
             if (tenure == null) {
                 if (told) {
-                    violations.add(new Violation(lock, "released by who does not own it: " + event));
+                    violations.add(new Violation(lock, "released by a process that does not own it: " + event));
                 }
                 return;
             }

@@ -4,10 +4,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * No two holders are inside their validity at once.
+ * Checks that no two holders are inside their validity at once.
  *
- * <p>A holder is inside from the moment at which it had its lease until the last end that it knew of, or until it
- * gave the lease up before that.
+ * <p>A holder is inside from the moment at which it received its lease until the last end that it knew, or until it
+ * released the lease before that.
  */
 public final class OverlapChecker {
 

@@ -9,16 +9,16 @@ import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Fencing tokens of a lock strictly increase over leases that follow each other, and are never equal.
+ * Checks that the fencing tokens of a lock strictly increase over successive leases, and are never equal.
  *
- * <p>A lease in which its holder never believed, because it was paused between the grant and its first look at it, follows
- * nothing: it was granted earlier than it was seen.
+ * <p>If a holder never believed in its lease, because it was paused between the grant and its first check, the lease
+ * follows no other: it was granted earlier than it was recorded.
  */
 public final class TokenChecker {
 
     private TokenChecker() {}
 
-    /** Each lease whose token is not larger than that of a lease which had ended before, or equals any other's. */
+    /** The leases whose token is not larger than that of a lease that had ended before, or equals another one's. */
     public static List<Violation> check(History history) {
         List<Violation> violations = new ArrayList<>();
         history.spansByLock().forEach((lock, spans) -> check(lock, spans, violations));

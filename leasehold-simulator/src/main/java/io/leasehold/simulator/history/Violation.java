@@ -3,10 +3,10 @@ package io.leasehold.simulator.history;
 import java.util.Objects;
 
 /**
- * Something that must not have happened.
+ * A violation of a guarantee.
  *
  * @param subject the lock or resource
- * @param what it is, with the two events that contradict each other
+ * @param what the description, with the two contradicting events
  */
 public record Violation(String subject, String what) {
     /** Refuses nulls. */

@@ -4,8 +4,8 @@
  * <p>Each process writes its own file ({@link io.leasehold.simulator.history.HistoryFile}); the files are merged
  * ({@link io.leasehold.simulator.history.History}); {@link io.leasehold.simulator.history.OverlapChecker}, {@link
  * io.leasehold.simulator.history.TokenChecker} and {@link io.leasehold.simulator.history.LostUpdateChecker} read
- * nothing else. All times are of one monotonic clock: {@code System.nanoTime()} is one for a whole Linux machine, and a
- * virtual world has one too.
+ * nothing else. All times are of one monotonic clock: on Linux, {@code System.nanoTime()} is one clock for the whole
+ * machine, and a virtual world has one, too.
  *
  * <pre>{@code
  * History history = History.read(List.of(Path.of("w1.history"), Path.of("w2.history")));

@@ -3,10 +3,10 @@ package io.leasehold.simulator.proxy;
 import java.time.Duration;
 
 /**
- * One direction of all present and future connections of a {@link TcpProxy}, and the faults it suffers.
+ * One direction of all present and future connections of a {@link TcpProxy}, and its faults.
  *
- * <p>Faults add up until {@link #heal()}: bytes can be delayed and dribble. Each method returns once the fault is in force,
- * and this direction, for chaining. Safe for use by any thread.
+ * <p>Faults add up until {@link #heal()}: bytes can be both delayed and limited in rate. Each method returns this
+ * direction once the fault is in force. Safe for use by any thread.
  */
 public final class Direction {
     private final ProxyLoop loop;
@@ -19,14 +19,14 @@ public final class Direction {
         this.faults = faults;
     }
 
-    /** Makes every byte wait this long. Bytes already under way keep their time. */
+    /** Makes every byte wait this long. Bytes already in flight keep their time. */
     public Direction delay(Duration delay) {
         return delay(delay, Duration.ZERO);
     }
 
     /**
-     * Makes every chunk wait {@code delay} plus a random part of {@code jitter}. Within a connection the order stays, as it
-     * does in TCP; over several connections it does not.
+     * Makes every chunk wait {@code delay} plus a random part of {@code jitter}. The order stays within a connection,
+     * as in TCP, but not across connections.
      */
     public Direction delay(Duration delay, Duration jitter) {
         long newDelayNanos = notNegative(delay, "delay");
@@ -34,27 +34,27 @@ public final class Direction {
         return change(() -> faults.delay(newDelayNanos, newJitterNanos));
     }
 
-    /** Holds all bytes, and ends of connections, back until {@link #resume()}; nothing is lost. A one-way block. */
+    /** Holds back all bytes, and ends of connections, until {@link #resume()}; nothing is lost. A one-way block. */
     public Direction stall() {
         return change(() -> faults.stall(true));
     }
 
-    /** Ends a stall: what was held back is delivered in order. */
+    /** Ends a stall: delivers the held-back bytes in order. */
     public Direction resume() {
         return change(() -> faults.stall(false));
     }
 
     /**
-     * Swallows all bytes and ends of connections, those under way included: a black hole in this direction.
+     * Swallows all bytes and ends of connections, including those in flight: a black hole in this direction.
      *
-     * <p>Since TCP never delivers a stream with a hole in it, a connection that lost bytes stays silent in this direction
-     * for the rest of its life and is reset by {@link #heal()}.
+     * <p>Since TCP never delivers a stream with a hole, a connection that lost bytes stays silent in this direction for
+     * the rest of its life; {@link #heal()} resets it.
      */
     public Direction drop() {
         return change(faults::drop);
     }
 
-    /** Delivers at most this many bytes a second on each connection. */
+    /** Delivers at most this many bytes per second on each connection. */
     public Direction dribble(int newBytesPerSecond) {
         if (newBytesPerSecond <= 0) {
             throw new IllegalArgumentException("bytes per second must be positive, not " + newBytesPerSecond);
@@ -63,8 +63,8 @@ public final class Direction {
     }
 
     /**
-     * Lets exactly this many more bytes through, over all connections together, and then resets the connection that carried
-     * the last of them. The receiver of this direction gets those bytes first.
+     * Lets exactly this many more bytes through, over all connections together, and then resets the connection that
+     * carried the last of them. The receiver gets those bytes first.
      */
     public Direction resetAfter(long bytes) {
         if (bytes <= 0) {
@@ -73,7 +73,7 @@ public final class Direction {
         return change(() -> faults.resetAfter(bytes));
     }
 
-    /** Ends every fault of this direction and resets connections that lost bytes in it. */
+    /** Ends every fault of this direction, and resets connections that lost bytes in it. */
     public Direction heal() {
         loop.run(() -> {
             faults.heal();
@@ -82,7 +82,7 @@ public final class Direction {
         return this;
     }
 
-    /** The counts of the bytes of this direction so far. */
+    /** The counts of the bytes in this direction so far. */
     public Traffic traffic() {
         return loop.call(faults::traffic);
     }

@@ -2,7 +2,7 @@ package io.leasehold.simulator.proxy;
 
 import java.util.SplittableRandom;
 
-/** The faults of one direction, and what has happened to its bytes. Belongs to the loop's thread. */
+/** The faults of one direction, and their effects on its bytes. Belongs to the loop's thread. */
 final class DirectionFaults {
     private final SplittableRandom random;
     private long delayNanos;
@@ -67,7 +67,7 @@ final class DirectionFaults {
         return bytesPerSecond;
     }
 
-    /** How long a chunk read now has to wait; counts it if it has to. */
+    /** The delay of a chunk that was read now; counts the chunk if it is delayed. */
     long delayNanosFor(int bytes) {
         if (delayNanos == 0 && jitterNanos == 0) {
             return 0;
@@ -81,7 +81,7 @@ final class DirectionFaults {
         return bytesUntilReset < 0 ? wanted : (int) Math.min(wanted, bytesUntilReset);
     }
 
-    /** Counts bytes written to the receiver; true if the requested reset is due now. */
+    /** Counts bytes written to the receiver; returns true if the requested reset is due now. */
     boolean countPassed(int bytes) {
         passed += bytes;
         if (bytesPerSecond > 0) {

@@ -7,12 +7,13 @@ import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One direction of one connection: reads from its source, keeps what is under way, writes to its sink when it is due.
+ * One direction of one connection: reads from its source, queues bytes in flight, and writes them to its sink when they
+ * are due.
  *
  * <p>Belongs to the loop's thread.
  */
 final class Flow {
-    // Beyond this the source is no longer read, so that a stalled receiver is felt by the sender as in real life.
+    // Beyond this the source is not read, so that its sender notices a stalled receiver as in a real network.
     private static final int MAX_UNDER_WAY = 1 << 20;
 
     private final ProxyConnection connection;
@@ -85,7 +86,7 @@ final class Flow {
         return sinkFull;
     }
 
-    /** Whether bytes or ends were swallowed, so that the rest of the stream must never be delivered. */
+    /** Whether bytes or ends were swallowed, so that the rest of the stream must not be delivered. */
     boolean isHoled() {
         return holed;
     }
@@ -94,7 +95,7 @@ final class Flow {
         return sourceEnded;
     }
 
-    /** Whether nothing will be read any more and nothing is under way. */
+    /** Whether nothing will be read any more and nothing is in flight. */
     boolean isFinished() {
         return sourceEnded && underWay.isEmpty();
     }
@@ -131,7 +132,7 @@ final class Flow {
         deliver();
     }
 
-    /** The sender reset its side, or writing to it failed; the receiver learns it like everything else: in order. */
+    /** Records that the sender reset its side, or a write to it failed; the receiver learns this in order, too. */
     void sourceWasReset() {
         if (!sourceEnded) {
             sourceEnded = true;
@@ -140,7 +141,7 @@ final class Flow {
         }
     }
 
-    /** Writes whatever is due; the loop comes back when more is. */
+    /** Writes the bytes that are due; the loop calls this again when more are. */
     void deliver() {
         if (direction.isDropping() && !underWay.isEmpty()) {
             hole();
@@ -166,7 +167,7 @@ final class Flow {
         }
     }
 
-    /** The requested time has come. */
+    /** Called at the requested time. */
     void woken() {
         wakePending = false;
     }
@@ -226,7 +227,7 @@ final class Flow {
         }
     }
 
-    /** False if the sink takes no more, or the connection came to its end. */
+    /** Returns false if the sink accepts no more, or the connection ended. */
     private boolean write(Parcel parcel) {
         int wanted = direction.untilReset(dribblePiece(parcel.bytes.remaining()));
         ByteBuffer piece = parcel.bytes.slice(parcel.bytes.position(), wanted);
@@ -257,7 +258,7 @@ final class Flow {
         return true;
     }
 
-    // A hundredth of a second's worth at a time, at least one byte.
+    // A hundredth of a second's amount at a time, at least one byte.
     private int dribblePiece(int remaining) {
         int rate = direction.bytesPerSecond();
         return rate == 0 ? remaining : Math.min(remaining, Math.max(1, rate / 100));

@@ -6,12 +6,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 
-/** The requests of other threads to a proxy's loop. Safe for use by any thread. */
+/** The requests of other threads to a proxy's loop. Any thread may use it. */
 final class LoopTasks {
     private final List<Task<?>> waiting = new ArrayList<>();
     private boolean over;
 
-    /** A request of another thread, which receives the result only when it has reached the sockets. */
+    /** A request of another thread, which receives the result only when its effect has reached the sockets. */
     static final class Task<T> {
         private final Supplier<T> action;
         private final CompletableFuture<T> result = new CompletableFuture<>();
@@ -59,7 +59,7 @@ final class LoopTasks {
         return task.result();
     }
 
-    /** Takes the requests that have not been taken. */
+    /** Takes the pending requests. */
     List<Task<?>> take() {
         synchronized (waiting) {
             List<Task<?>> taken = List.copyOf(waiting);
@@ -68,7 +68,7 @@ final class LoopTasks {
         }
     }
 
-    /** The loop has ended: remaining tasks run here, and later tasks run on the calling thread. */
+    /** Ends the queue with the loop: remaining tasks run here, and later tasks run on the calling thread. */
     void end() {
         List<Task<?>> left;
         synchronized (waiting) {

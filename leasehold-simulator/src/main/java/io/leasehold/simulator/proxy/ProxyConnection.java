@@ -8,7 +8,7 @@ import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
 import org.jspecify.annotations.Nullable;
 
-/** One client's connection and the one to the target that belongs to it. Belongs to the loop's thread. */
+/** One client's connection and its connection to the target. Used only by the loop's thread. */
 final class ProxyConnection {
     private final ProxyLoop loop;
     private final SocketChannel client;
@@ -38,7 +38,7 @@ final class ProxyConnection {
         serverKey = server.register(selector, SelectionKey.OP_CONNECT, this);
     }
 
-    /** Opens the side of the server; until that has happened nothing is read from the client. */
+    /** Opens the server's side; until then nothing is read from the client. */
     void connect(SocketAddress target) {
         try {
             connected = server.connect(target);
@@ -48,7 +48,7 @@ final class ProxyConnection {
         }
     }
 
-    /** Does what the selector found possible. */
+    /** Handles the operations that the selector found ready. */
     void ready(SelectionKey key) {
         if (key == serverKey && key.isValid() && key.isConnectable()) {
             finishConnect();
@@ -62,7 +62,7 @@ final class ProxyConnection {
         settle();
     }
 
-    /** Delivers what a change of faults or the passing of time has set free. */
+    /** Delivers the bytes that a change of faults or the passing of time has freed. */
     void deliver() {
         toServer.deliver();
         toClient.deliver();
@@ -73,7 +73,7 @@ final class ProxyConnection {
         return flow == toServer ? toClient : toServer;
     }
 
-    /** The chunk without the messages that are to be lost. */
+    /** The chunk without the messages to be lost. */
     byte[] withoutLostPushes(Flow flow, byte[] chunk) {
         return flow == toClient && exchange.isSubscribed() ? pushes.passing(chunk) : chunk;
     }
@@ -87,7 +87,7 @@ final class ProxyConnection {
         return exchange.pending();
     }
 
-    /** The message that was to be lost has been withheld, and all before it was delivered. */
+    /** The message to be lost has been withheld, and all earlier ones were delivered. */
     void lose(@Nullable ScheduledLoss loss) {
         if (loss == null) {
             return;
@@ -102,8 +102,8 @@ final class ProxyConnection {
     }
 
     /**
-     * Resets the client, while the server gets everything sent to it so far and then an orderly end: a reset would make
-     * its kernel throw away what it has not read yet.
+     * Resets the client, while the server receives everything sent so far and then an orderly end: a reset would make
+     * its kernel discard unread bytes.
      */
     void cut() {
         loop.countReset();
@@ -125,7 +125,7 @@ final class ProxyConnection {
         settle();
     }
 
-    /** Resets the server's side and leaves the client in the belief that it is connected. */
+    /** Resets the server's side; the client still believes that it is connected. */
     void halfOpenForClient() {
         closeByReset(server);
         toServer.hole();
@@ -133,7 +133,7 @@ final class ProxyConnection {
         settle();
     }
 
-    /** Resets the client's side and leaves the server in the belief that it is connected. */
+    /** Resets the client's side; the server still believes that it is connected. */
     void halfOpenForServer() {
         closeByReset(client);
         toServer.hole();
@@ -141,7 +141,7 @@ final class ProxyConnection {
         settle();
     }
 
-    /** Whether the stream of a direction has a hole, and a peer that still waits for the rest of it. */
+    /** Whether the stream of a direction has a hole, and a peer still waits for the rest. */
     boolean isHoled(DirectionFaults direction) {
         Flow flow = toServer.direction() == direction ? toServer : toClient;
         return flow.isHoled() && !cut;
@@ -172,7 +172,7 @@ final class ProxyConnection {
         reset();
     }
 
-    /** Sets the interest of the selector, and leaves the loop when there is nothing more to come. */
+    /** Sets the interest of the selector, and leaves the loop when nothing more can happen. */
     private void settle() {
         if (isOver()) {
             close(client);
@@ -184,9 +184,8 @@ final class ProxyConnection {
         }
     }
 
-    // Over in order, or with one side gone and the other gone too, by itself or by what it was told. A side that has
-    // not
-    // been told stays, since that is what half open means.
+    // Both sides ended in order, or one side is gone and the other is gone, too, by itself or because it was notified.
+    // A side that was not notified stays: that is the meaning of half open.
     private boolean isOver() {
         return (toServer.isFinished() && toClient.isFinished())
                 || (!client.isOpen() && (!server.isOpen() || toClient.hasSourceEnded()))
@@ -206,7 +205,7 @@ final class ProxyConnection {
                 channel.setOption(StandardSocketOptions.SO_LINGER, 0);
             }
         } catch (IOException notConnected) {
-            // Closing is all that can be done with it.
+            // It can only be closed.
         }
         close(channel);
     }

@@ -25,15 +25,18 @@ public final class ProxyFront implements StoreFront {
     }
 
     /**
-     * A front that closes its proxies.
+     * Creates a front that closes its proxies.
      *
-     * @param uri of the store behind them
+     * @param uri the URI of the store behind them
      */
     public static ProxyFront of(List<TcpProxy> proxies, String uri, BiFunction<String, LockRuntime, LockStore> opener) {
         return new ProxyFront(proxies, uri, opener, true);
     }
 
-    /** A front over proxies that stay when it is closed, healed: servers tell their clients of these addresses. */
+    /**
+     * Creates a front over proxies that stay open, healed, when it is closed: servers report these addresses to their
+     * clients.
+     */
     public static ProxyFront overLasting(
             List<TcpProxy> proxies, String uri, BiFunction<String, LockRuntime, LockStore> opener) {
         return new ProxyFront(proxies, uri, opener, false);

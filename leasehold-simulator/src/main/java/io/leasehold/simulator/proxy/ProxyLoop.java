@@ -24,9 +24,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one thread of a proxy: owns all sockets, faults and counters, and runs what other threads ask of it.
+ * The single thread of a proxy: owns all sockets, faults and counters, and runs the requests of other threads.
  *
- * <p>Every request from outside is a task that the loop runs between two selections; the caller waits until it has run and
+ * <p>Every external request is a task that the loop runs between two selections; the caller waits until it has run and
  * its effect on sockets has reached the kernel. So no state here needs a lock.
  */
 final class ProxyLoop {
@@ -53,7 +53,7 @@ final class ProxyLoop {
     private long requestsLost;
     private long repliesLost;
 
-    /** A moment at which a flow has something to deliver. */
+    /** A time at which a flow has something to deliver. */
     private record Wake(long atNanos, Flow flow) implements Comparable<Wake> {
         @Override
         public int compareTo(Wake other) {
@@ -71,7 +71,7 @@ final class ProxyLoop {
         thread.setDaemon(true);
     }
 
-    /** Listens on the port of 127.0.0.1, 0 for any, and starts the thread. */
+    /** Listens on the port of 127.0.0.1 (0 means any), and starts the thread. */
     static ProxyLoop start(SocketAddress target, int port, long seed) throws IOException {
         Selector selector = Selector.open();
         try {
@@ -97,7 +97,7 @@ final class ProxyLoop {
         return toClient;
     }
 
-    /** Runs on the loop's thread and waits until it has run. */
+    /** Runs the action on the loop's thread and waits until it has run. */
     void run(Runnable action) {
         call(() -> {
             action.run();
@@ -128,7 +128,7 @@ final class ProxyLoop {
         }
     }
 
-    // ---- what follows runs on the loop's thread only ----
+    // ---- only the loop's thread runs the following ----
 
     long nanoTime() {
         return System.nanoTime();
@@ -216,8 +216,8 @@ final class ProxyLoop {
     }
 
     /**
-     * Closes the listening socket, so that the kernel refuses connections, and keeps the port from being given to others
-     * by a socket that is bound but does not listen.
+     * Closes the listening socket, so that the kernel refuses connections. A socket that is bound but does not listen
+     * keeps the port.
      */
     void refuse() throws IOException {
         if (listener == null) {
@@ -310,7 +310,7 @@ final class ProxyLoop {
         }
     }
 
-    // What goes wrong on one connection must not end the others; the connection itself is over.
+    // An error on one connection must not end the others; the connection itself is over.
     private void guarded(ProxyConnection connection, Runnable action) {
         try {
             action.run();
@@ -332,7 +332,7 @@ final class ProxyLoop {
             return;
         }
         present.forEach(LoopTasks.Task::run);
-        // A channel that is registered is really closed by the next selection only.
+        // Only the next selection really closes a registered channel.
         selector.selectNow(this::ready);
         present.forEach(LoopTasks.Task::tell);
     }

@@ -7,19 +7,22 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes single messages out of what a server sends on a subscribed RESP2 connection, as a relay would that loses them: the
- * connection itself stays whole. Pure; one thread.
+ * Removes single messages from the data that a server sends on a subscribed RESP2 connection, like a relay that loses
+ * them: the connection itself stays intact. Pure; one thread.
  */
 final class PushFilter {
     private final List<ScheduledLoss> scheduled;
     private byte[] rest = {};
 
-    /** The list is shared by all connections of the proxy; a loss that found its message is taken out. */
+    /** The list is shared by all connections of the proxy; a loss that has found its message is removed. */
     PushFilter(List<ScheduledLoss> scheduled) {
         this.scheduled = scheduled;
     }
 
-    /** The part of the chunk, and of the bytes kept back before, that may be sent on: complete values that are not to be lost. */
+    /**
+     * The part of the chunk, and of the bytes held back before, that may be forwarded: complete values that are not to
+     * be lost.
+     */
     byte[] passing(byte[] chunk) {
         byte[] bytes = Arrays.copyOf(rest, rest.length + chunk.length);
         System.arraycopy(chunk, 0, bytes, rest.length, chunk.length);

@@ -7,11 +7,12 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Follows the requests and replies of one connection, so that a scheduled loss hits exactly the message it is meant for,
- * also when requests are pipelined.
+ * Follows the requests and replies of one connection, so that a scheduled loss hits exactly the intended message, even
+ * if requests are pipelined.
  *
- * <p>The n-th reply answers the n-th request; RESP3 pushes are no replies. Where that cannot be kept (another protocol,
- * subscriptions over RESP2) the connection is no longer followed and no loss happens on it. Pure; one thread.
+ * <p>The n-th reply answers the n-th request; RESP3 pushes are not replies. If that rule does not hold (another
+ * protocol, subscriptions over RESP2), the connection is no longer followed and no loss happens on it. Pure; one
+ * thread.
  */
 final class RespExchange {
     private static final byte[] NOTHING = {};
@@ -27,7 +28,7 @@ final class RespExchange {
     private @Nullable ScheduledLoss pending;
     private long pendingReply;
 
-    /** The list is shared by all connections of the proxy; a loss that found its request is taken out. */
+    /** The list is shared by all connections of the proxy; a loss that has found its request is removed. */
     RespExchange(List<ScheduledLoss> scheduled) {
         this.scheduled = scheduled;
     }
@@ -38,12 +39,15 @@ final class RespExchange {
         return pending;
     }
 
-    /** Whether messages come over RESP2 by now. */
+    /** Whether messages arrive over RESP2 by now. */
     boolean isSubscribed() {
         return subscribed;
     }
 
-    /** How many bytes of the chunk may go to the server; fewer than all means that {@link #pending()} happens there. */
+    /**
+     * The number of bytes of the chunk that may go to the server; fewer than all mean that {@link #pending()} happens
+     * there.
+     */
     int requestBytesThatPass(byte[] chunk) {
         if (!followed) {
             return chunk.length;
@@ -68,7 +72,10 @@ final class RespExchange {
         return chunk.length;
     }
 
-    /** How many bytes of the chunk may go to the client; fewer than all means that {@link #pending()} happens there. */
+    /**
+     * The number of bytes of the chunk that may go to the client; fewer than all mean that {@link #pending()} happens
+     * there.
+     */
     int replyBytesThatPass(byte[] chunk) {
         if (!followed) {
             return chunk.length;
@@ -77,7 +84,7 @@ final class RespExchange {
         int start = 0;
         while (start < bytes.length) {
             boolean push = bytes[start] == '>';
-            // The rest of an earlier chunk begins inside a reply that was already found to be another one.
+            // The rest of an earlier chunk begins inside a reply that was already identified as another one.
             if (!push && pending != null && replies == pendingReply) {
                 return Math.max(0, start - replyRest.length);
             }

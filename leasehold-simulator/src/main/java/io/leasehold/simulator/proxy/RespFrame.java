@@ -1,6 +1,6 @@
 package io.leasehold.simulator.proxy;
 
-/** Finds the ends of RESP2 and RESP3 values in a byte array; knows nothing of their meaning. */
+/** Finds the ends of RESP2 and RESP3 values in a byte array, regardless of their meaning. */
 final class RespFrame {
     /** The value continues beyond the available bytes. */
     static final int INCOMPLETE = -1;
@@ -26,7 +26,7 @@ final class RespFrame {
         };
     }
 
-    /** As {@link #end}, also for the inline form {@code PING\r\n} of a request. */
+    /** As {@link #end}, but also accepts the inline form {@code PING\r\n} of a request. */
     static int requestEnd(byte[] bytes, int from) {
         if (bytes[from] == '*') {
             return end(bytes, from);

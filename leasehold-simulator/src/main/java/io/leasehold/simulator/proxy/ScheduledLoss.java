@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 
 /**
- * The loss of one request, reply or pushed message that a proxy was told to bring about, and whether it has happened yet.
+ * The loss of one request, reply or push that a proxy was instructed to cause, and whether it has happened.
  *
  * <p>Safe for use by any thread.
  */
@@ -40,15 +40,15 @@ public final class ScheduledLoss {
         happened.countDown();
     }
 
-    /** Whether the message was withheld by now. */
+    /** Whether the message has been withheld. */
     public boolean happened() {
         return happened.getCount() == 0;
     }
 
     /**
-     * Waits until the message was withheld.
+     * Waits until the message has been withheld.
      *
-     * @throws IllegalStateException if that does not happen in time: the fault under test never took place
+     * @throws IllegalStateException if that does not happen in time: the fault under test has not taken place
      */
     public void await(Duration patience) throws InterruptedException {
         if (!happened.await(patience.toNanos(), TimeUnit.NANOSECONDS)) {

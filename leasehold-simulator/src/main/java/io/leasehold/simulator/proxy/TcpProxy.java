@@ -9,18 +9,18 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 
 /**
- * A TCP proxy on 127.0.0.1 that a test puts between a client and a real server, to do to the connection what networks do.
+ * A TCP proxy on 127.0.0.1 that a test puts between a client and a real server, to inject the faults of real networks.
  *
- * <p>Faults of a direction ({@link #toServer()}, {@link #toClient()}) hold for all present and future connections until
- * {@link #heal()}; resets and half-opening happen once, to the connections that are open. A method returns when its fault is
- * in force: what is sent after that suffers it. {@link #connections()} and {@link Direction#traffic()} tell whether the
- * fault really touched anything.
+ * <p>Faults of a direction ({@link #toServer()}, {@link #toClient()}) apply to all present and future connections until
+ * {@link #heal()}; resets and half-opening happen once, to the open connections. A method returns when its fault is in
+ * force: it affects everything that is sent after that. {@link #connections()} and {@link Direction#traffic()} show
+ * whether the fault had any effect.
  *
- * <p>A proxy in user space accepts before it connects, and cannot lose single packets: there is no black hole for the
- * handshake itself, and within a connection bytes are never reordered or doubled, as TCP would not either.
+ * <p>A proxy in user space accepts before it connects, and cannot lose single packets. So it has no black hole for the
+ * handshake itself, and never reorders or duplicates bytes within a connection, like TCP.
  *
- * <p>Needs one daemon thread for any number of connections. Safe for use by any thread; methods wait for that thread, and no
- * wait is interruptible, since none is long.
+ * <p>Uses one daemon thread for any number of connections. Any thread may use it; methods wait for the daemon thread,
+ * and their waits are short and not interruptible.
  */
 public final class TcpProxy implements AutoCloseable {
     private final ProxyLoop loop;
@@ -33,21 +33,21 @@ public final class TcpProxy implements AutoCloseable {
         this.toClient = new Direction(loop, "server to client", loop.toClient());
     }
 
-    /** A proxy on any free port in front of a server on 127.0.0.1. */
+    /** Creates a proxy on any free port in front of a server on 127.0.0.1. */
     public static TcpProxy to(int port) {
         return to(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
     }
 
-    /** A proxy on any free port in front of a server. */
+    /** Creates a proxy on any free port in front of a server. */
     public static TcpProxy to(InetSocketAddress server) {
         return to(server, 0, 1);
     }
 
     /**
-     * A proxy on a given port.
+     * Creates a proxy on a given port.
      *
-     * @param listenPort the port on 127.0.0.1, 0 for any that is free
-     * @param seed from which the jitter of delays is drawn
+     * @param listenPort the port on 127.0.0.1; 0 means any free one
+     * @param seed determines the jitter of delays
      * @throws UncheckedIOException if the port is taken
      */
     public static TcpProxy to(InetSocketAddress server, int listenPort, long seed) {
@@ -68,7 +68,7 @@ public final class TcpProxy implements AutoCloseable {
         return new InetSocketAddress(InetAddress.getLoopbackAddress(), port());
     }
 
-    /** Leads connections that are opened from now on to another server. */
+    /** Connects connections that are opened from now on to another server. */
     public TcpProxy retarget(InetSocketAddress server) {
         loop.run(() -> loop.retarget(server));
         return this;
@@ -84,12 +84,12 @@ public final class TcpProxy implements AutoCloseable {
         return toClient;
     }
 
-    /** Holds everything back in both directions: a partition during which nothing is lost. */
+    /** Holds back everything in both directions: a partition during which nothing is lost. */
     public TcpProxy stall() {
         return both(Direction::stall);
     }
 
-    /** Ends {@link #stall()}: what was held back is delivered. */
+    /** Ends {@link #stall()}: delivers the held-back bytes. */
     public TcpProxy resume() {
         return both(Direction::resume);
     }
@@ -99,12 +99,12 @@ public final class TcpProxy implements AutoCloseable {
         return both(Direction::drop);
     }
 
-    /** Delays both directions; a round trip takes twice as much longer. */
+    /** Delays both directions, so a round trip takes twice this time longer. */
     public TcpProxy delay(Duration delay) {
         return both(direction -> direction.delay(delay));
     }
 
-    /** Makes the kernel refuse new connections; those that are open stay. */
+    /** Makes the kernel refuse new connections; open ones stay. */
     public TcpProxy refuseConnections() {
         loop.run(() -> unchecked(loop::refuse));
         return this;
@@ -123,22 +123,25 @@ public final class TcpProxy implements AutoCloseable {
     }
 
     /**
-     * Resets the server's side of every open connection without telling the client: the client still relies on a
-     * connection that leads nowhere, as after a crash of the server's machine.
+     * Resets the server's side of every open connection without notifying the client. The client still relies on a
+     * connection to nowhere, as after a crash of the server's machine.
      */
     public TcpProxy halfOpenForClients() {
         loop.run(() -> loop.halfOpenAll(ProxyConnection::halfOpenForClient));
         return this;
     }
 
-    /** Resets the client's side of every open connection without telling the server, as after a crash of its machine. */
+    /**
+     * Resets the client's side of every open connection without notifying the server, as after a crash of the client's
+     * machine.
+     */
     public TcpProxy halfOpenForServer() {
         loop.run(() -> loop.halfOpenAll(ProxyConnection::halfOpenForServer));
         return this;
     }
 
     /**
-     * Lets the next request through to the server, waits for its reply, and resets the client instead of delivering it:
+     * Forwards the next request to the server, waits for its reply, and resets the client instead of delivering it:
      * reset after send and before reply. For RESP only; see {@link #loseNextReplyTo}.
      */
     public ScheduledLoss resetAfterNextRequest() {
@@ -146,44 +149,44 @@ public final class TcpProxy implements AutoCloseable {
     }
 
     /**
-     * Lets the next request that matches through, and resets the client instead of delivering the reply; so the server is
-     * known to have acted. Replies to earlier requests of the connection are delivered.
+     * Forwards the next matching request, and resets the client instead of delivering the reply, so the server is known
+     * to have acted. Replies to earlier requests of the connection are delivered.
      *
-     * <p>Works for RESP2 and RESP3, pipelined or not, on connections opened before or after; not on RESP2 connections that
+     * <p>Works for RESP2 and RESP3, pipelined or not, on present and future connections; not on RESP2 connections that
      * have subscribed.
      *
-     * @param request is shown each complete request as it stands on the wire, one char per byte; runs on the proxy's thread
+     * @param request receives each complete request in its wire form, one char per byte; runs on the proxy's thread
      */
     public ScheduledLoss loseNextReplyTo(Predicate<String> request) {
         return schedule(ScheduledLoss.Kind.REPLY_THEN_RESET, request);
     }
 
     /**
-     * As {@link #loseNextReplyTo}, but the connection falls silent towards the client instead of being reset: no word comes
-     * from the server on it any more, though requests still reach it.
+     * As {@link #loseNextReplyTo}, but the connection falls silent towards the client instead of being reset: no more
+     * bytes come from the server, though requests still reach it.
      */
     public ScheduledLoss silenceFromNextReplyTo(Predicate<String> request) {
         return schedule(ScheduledLoss.Kind.REPLY_THEN_SILENCE, request);
     }
 
     /**
-     * Loses the next message that matches on a RESP2 connection that has subscribed, as a relay would that drops it: the
-     * server has sent it, and the connection stays whole.
+     * Loses the next matching message on a RESP2 connection that has subscribed, like a relay that drops it: the server
+     * has sent it, and the connection stays intact.
      *
-     * @param message is shown each message as it stands on the wire, one char per byte; runs on the proxy's thread
+     * @param message receives each message in its wire form, one char per byte; runs on the proxy's thread
      */
     public ScheduledLoss loseNextPush(Predicate<String> message) {
         return schedule(ScheduledLoss.Kind.PUSH, message);
     }
 
-    /** Resets the client instead of passing on the next request that matches; the server never acts on it. */
+    /** Resets the client instead of forwarding the next matching request; the server never acts on it. */
     public ScheduledLoss loseNextRequest(Predicate<String> request) {
         return schedule(ScheduledLoss.Kind.REQUEST_THEN_RESET, request);
     }
 
     /**
-     * Ends every fault: what a stall held back is delivered, connections are accepted, losses that have not
-     * met their request are forgotten, and connections that lost bytes or are half open are reset.
+     * Ends every fault: delivers held-back bytes, accepts connections, forgets losses that have not met their request,
+     * and resets connections that lost bytes or are half open.
      */
     public TcpProxy heal() {
         loop.run(() -> unchecked(loop::healAll));
@@ -212,7 +215,7 @@ public final class TcpProxy implements AutoCloseable {
         return loss;
     }
 
-    // Both at once: no byte sees one direction changed and the other not.
+    // Both at once: each byte sees the change in both directions, or in neither.
     private TcpProxy both(Consumer<Direction> change) {
         loop.run(() -> {
             change.accept(toServer);

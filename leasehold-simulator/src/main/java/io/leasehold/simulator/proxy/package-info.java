@@ -1,6 +1,6 @@
 /**
- * A TCP proxy that injects the faults a network really has, switched by tests while connections are open, with counters
- * that prove each fault took place.
+ * A TCP proxy that injects the faults of real networks. Tests switch them while connections are open, and counters
+ * prove that each fault took place.
  *
  * <pre>{@code
  * try (TcpProxy way = TcpProxy.to(6379);

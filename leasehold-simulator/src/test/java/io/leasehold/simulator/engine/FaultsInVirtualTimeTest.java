@@ -27,7 +27,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What the network and pauses do to one lease, step by step. */
+/** The effects of the network and of pauses on one lease, step by step. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class FaultsInVirtualTimeTest {

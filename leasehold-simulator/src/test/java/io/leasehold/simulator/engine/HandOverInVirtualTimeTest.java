@@ -24,13 +24,13 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Whoever goes at whatever moment: the lock is passed on. */
+/** Any process may leave at any moment: the lock is handed over. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class HandOverInVirtualTimeTest {
 
     private static final Duration FOR_LONG = Duration.ofMinutes(10);
-    /** A release, its hand-over, the recheck and its answer take four ways of the network, one millisecond each. */
+    /** A release, its hand-over, the recheck and its reply take four messages of one millisecond each. */
     private static final long LAST_MICROS = 6_000;
 
     private final Lab lab = new Lab(12);
@@ -148,7 +148,7 @@ final class HandOverInVirtualTimeTest {
         held.releaseAsync();
         lab.world.runUntilDone(next);
 
-        // A claim, and the recheck of the next.
+        // A claim, and the recheck of the next waiter.
         assertThat(since(start)).isLessThanOrEqualTo(Duration.ofMillis(3_000 + 3_700));
     }
 
@@ -173,7 +173,7 @@ final class HandOverInVirtualTimeTest {
                 .runtime(process)
                 .defaults(LockOptions.defaults().ttl(Lab.TTL).recheck(Duration.ofMillis(20)))
                 .connect();
-        // Slow to the node: its clock looks 400 ms further than it is. Then fast.
+        // Slow to the node: its clock seems to be 400 ms further than it is. Then fast.
         link.requests().faults(LinkFaults.none().delay(Duration.ofMillis(400), Duration.ofMillis(400)));
         CompletableFuture<Attempt<Lease>> waiting = waiter.named(Lab.LOCK).attemptAsync(Duration.ofSeconds(2));
         lab.world.runFor(Duration.ofMillis(810));

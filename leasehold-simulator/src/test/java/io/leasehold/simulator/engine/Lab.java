@@ -76,7 +76,7 @@ final class Lab {
         return new Client(name, change, listener);
     }
 
-    /** Whether the node keeps the lock for anybody. */
+    /** Whether the node keeps the lock for any holder. */
     boolean isHeld() {
         return node.admin().describe(io.leasehold.LockName.exactly(LOCK)).join().isPresent();
     }

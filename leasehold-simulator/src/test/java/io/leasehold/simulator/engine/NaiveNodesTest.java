@@ -25,14 +25,14 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * What breaks where nodes follow simpler rules for ballots and memory: each schedule is played twice, at nodes with the
- * simpler rule, where it does break, and at ours.
+ * Simpler rules for ballots and memory, and why they fail: each schedule runs twice, on nodes with the simpler rule,
+ * where it breaks a guarantee, and on Leasehold's nodes.
  */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class NaiveNodesTest {
 
-    /** A client whose clock is wrong by years. */
+    /** A number of a client whose clock is wrong by years. */
     private static final long ABSURD = Long.MAX_VALUE >>> 11;
 
     private static OwnerToken owner(QuorumLab lab) {
@@ -55,7 +55,7 @@ final class NaiveNodesTest {
         return lab.servers.get(0).host().wallMillis() * 1_000;
     }
 
-    /** A fence of its own in place of the node's: what is stale at the node and above this one is granted nevertheless. */
+    /** A fence that replaces the node's: a ballot that is stale at the node but above this fence is granted. */
     private abstract static class OwnFence extends PassingNode {
         private final LockNode node;
         private long fence;
@@ -65,7 +65,7 @@ final class NaiveNodesTest {
             this.node = node;
         }
 
-        /** What a release with this ballot makes of the fence. */
+        /** The fence after a release with this ballot. */
         abstract long fenceAfter(long fence, long ballot);
 
         @Override
@@ -104,7 +104,7 @@ final class NaiveNodesTest {
         }
     }
 
-    /** Rule: what a grant has not used of its range is given back, so that no numbers are wasted. */
+    /** Rule: the unused part of a grant's range is returned, so that no numbers are wasted. */
     @Test
     void aRangeGivenBack() {
         assertThat(keptByACopyOfWhatWasGivenBack(node -> new OwnFence(node) {
@@ -117,7 +117,7 @@ final class NaiveNodesTest {
                 .isTrue();
         assertThat(keptByACopyOfWhatWasGivenBack(node -> node)).isFalse();
 
-        // And over a set: whatever its caller made of the range, the fence of each node stays above all of it.
+        // And over a set: whatever part of the range the caller has used, the fence of each node stays above all of it.
         QuorumLab ours = new QuorumLab();
         List<Ballot> sent = new ArrayList<>();
         List<Membership> memberships = new ArrayList<>();
@@ -142,7 +142,7 @@ final class NaiveNodesTest {
         assertThat(next.tokens().first()).isGreaterThan(grant.tokens().last());
     }
 
-    /** Granted 64 tokens, none used, given back as unused; then a copy of the acquire arrives. */
+    /** Granted 64 tokens, none used, and returned as unused; then a copy of the acquire arrives. */
     private static boolean keptByACopyOfWhatWasGivenBack(UnaryOperator<LockNode> rule) {
         QuorumLab lab = new QuorumLab();
         lab.servers(1);
@@ -156,7 +156,7 @@ final class NaiveNodesTest {
         return node.admin().describe(QuorumLab.LOCK).join().isPresent();
     }
 
-    /** Notes what reaches a node. */
+    /** Records the requests that reach a node. */
     private static final class Recording extends PassingNode {
         private final List<Ballot> sent;
         private final List<Membership> memberships;
@@ -175,7 +175,7 @@ final class NaiveNodesTest {
         }
     }
 
-    /** Rule: whoever has the key is told yes, also for a ballot that the fence has left behind. */
+    /** Rule: the owner of the key gets a yes, even for a ballot below the fence. */
     @Test
     void aStaleBallotToItsOwnKey() {
         assertThat(votesForTheStaleBallot(StaleIsYes::new))
@@ -185,8 +185,8 @@ final class NaiveNodesTest {
     }
 
     /**
-     * How many nodes say yes to a ballot below the token of an earlier holder. That one had nodes 1 and 2. The ballot reaches
-     * 0, is stale at 1 and slow to 2; the next one, above the fence, gets to 2 before it.
+     * The number of nodes that say yes to a ballot below the token of an earlier holder. That holder had nodes 1 and 2.
+     * The ballot reaches 0, is stale at 1 and slow to 2; the next one, above the fence, reaches 2 first.
      */
     private static int votesForTheStaleBallot(UnaryOperator<LockNode> rule) {
         QuorumLab lab = new QuorumLab();
@@ -240,7 +240,7 @@ final class NaiveNodesTest {
         }
     }
 
-    /** Rule: an undo raises the fence to whatever was proposed. */
+    /** Rule: an undo raises the fence to any proposed ballot. */
     @Test
     void anAbsurdCandidateThatIsUndone() {
         assertThat(grantedAfterAnAbsurdUndo(node -> new OwnFence(node) {
@@ -258,7 +258,10 @@ final class NaiveNodesTest {
                 .isLessThan(ABSURD / 2);
     }
 
-    /** A client with a clock of another time proposes its number everywhere, and undoes it; who asks in the half minute after? */
+    /**
+     * A client with a wrong clock proposes its number everywhere, and undoes it; returns the grant of a request in the
+     * half minute after that.
+     */
     private static @Nullable Grant grantedAfterAnAbsurdUndo(UnaryOperator<LockNode> rule) {
         QuorumLab lab = new QuorumLab();
         lab.servers(3, rule);
@@ -280,11 +283,11 @@ final class NaiveNodesTest {
         return null;
     }
 
-    /** Rule: the server's run id is read once for each connection, since a connection ends with its server. */
+    /** Rule: the server's run id is read once per connection, since a connection ends with its server. */
     @Test
     void aRunIdThatIsRememberedForItsConnection() {
         assertThat(twoHoldAfterAnEmptyRestartBehindAProxy(() -> {
-                    // It outlives the server: the proxy keeps the connection.
+                    // The connection outlives the server: the proxy keeps it.
                     AtomicBoolean asked = new AtomicBoolean();
                     return node -> new OncePerConnection(node, asked);
                 }))
@@ -312,7 +315,7 @@ final class NaiveNodesTest {
         return reply instanceof AcquireReply.Granted;
     }
 
-    /** How the connections of a set to its servers begin. */
+    /** The first steps of a connection from a set to a server. */
     private interface Connection {
         UnaryOperator<LockNode> begun();
     }

@@ -28,8 +28,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * The schedules that break simpler quorums: each is first played against the simpler rule, by hand, and does break it; then the
- * same schedule is played against ours.
+ * The schedules that break simpler quorums: each runs first against the simpler rule, by hand, and breaks it; then
+ * against Leasehold.
  */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
@@ -47,7 +47,7 @@ final class NaiveQuorumTest {
         return AcquireRequest.exclusive(List.of(QuorumLab.LOCK), owner, "host/1/" + who, ttlNanos, QuorumLab.TIMEOUT);
     }
 
-    /** What a plain {@code SET NX PX} would say: true if the lock is the owner's now. */
+    /** Simulates a plain {@code SET NX PX}; returns true if the owner has the lock now. */
     private boolean takes(LockNode node, OwnerToken owner, String who) {
         return node.acquire(new Ballot(request(owner, who, QuorumLab.TTL), micros(), 1))
                         .join()
@@ -58,7 +58,7 @@ final class NaiveQuorumTest {
         return lab.servers.get(0).host().wallMillis() * 1_000;
     }
 
-    /** What a plain compare-and-delete does. */
+    /** Simulates a plain compare-and-delete. */
     private static void deletes(LockNode node, OwnerToken owner) {
         node.release(end(owner, 0)).join();
     }
@@ -76,14 +76,15 @@ final class NaiveQuorumTest {
                 instanceof RenewReply.Renewed;
     }
 
-    /** Rule: "a yes that comes too late is undone", also where the attempt was won. */
+    /** Rule: "a yes that comes too late is undone", even if the attempt was won. */
     @Test
     void theLateYesOfAWonAttempt() {
         lab.servers(3);
         OwnerToken naive = owner();
         assertThat(takes(lab.servers.get(0), naive, "naive")).isTrue();
         assertThat(takes(lab.servers.get(1), naive, "naive")).isTrue();
-        // It is won; the third yes is late, and its undo is under way while a renewal finds the key at 1 and 2.
+        // The attempt is won; the third yes is late, and its undo is in flight while a renewal finds the key at 1 and
+        // 2.
         assertThat(takes(lab.servers.get(2), naive, "naive")).isTrue();
         lab.run(2_000);
         assertThat(renews(lab.servers.get(1), naive)).isTrue();
@@ -112,7 +113,7 @@ final class NaiveQuorumTest {
         assertThat(ours.keptBy("ours")).containsExactlyInAnyOrder(1, 2);
     }
 
-    /** Rule: "the key is already mine" is a yes, whatever ballot it answers and without raising the fence to it. */
+    /** Rule: "the key is already mine" is a yes, whatever ballot it answers and without raising the fence to that. */
     @Test
     void ownKeysThatRaiseNoFence() {
         lab.servers(1);
@@ -129,7 +130,7 @@ final class NaiveQuorumTest {
                 .isInstanceOf(NodeReply.Stale.class);
     }
 
-    /** A second, higher ballot of one owner; its key ends; a rival then asks with a number in between. */
+    /** One owner sends a second, higher ballot; its key ends; then a rival proposes a number in between. */
     private NodeReply secondBallotThenRival(LockNode node, VirtualRuntime host) {
         OwnerToken first = OwnerToken.draw(host);
         long shortTtl = SECOND / 5;
@@ -170,7 +171,9 @@ final class NaiveQuorumTest {
         }
     }
 
-    /** Rule: "free is free": whoever asks for a free key has it, also an acquire or a repair from before the release. */
+    /**
+     * Rule: "free is free": any request for a free key is granted, even an acquire or a repair from before the release.
+     */
     @Test
     void lateCopiesAfterTheRelease() {
         assertThat(keptAfterLateCopies(true))
@@ -179,7 +182,10 @@ final class NaiveQuorumTest {
         assertThat(keptAfterLateCopies(false)).isEmpty();
     }
 
-    /** Holds, is repaired at two nodes, releases; then every ballot that was ever sent arrives once more, at every node. */
+    /**
+     * Holds, is repaired at two nodes, and releases; then every ballot that was ever sent arrives once more, at every
+     * node.
+     */
     private static List<Integer> keptAfterLateCopies(boolean unfenced) {
         QuorumLab world = new QuorumLab();
         List<Ballot> sent = new ArrayList<>();
@@ -210,7 +216,7 @@ final class NaiveQuorumTest {
         return List.copyOf(world.keptBy("late"));
     }
 
-    /** Grants whatever is free: a stale ballot is raised until it is not. */
+    /** Grants a free key to any ballot, raising a stale one. */
     private static final class Unfenced extends PassingNode {
         private final LockNode node;
 
@@ -231,7 +237,7 @@ final class NaiveQuorumTest {
         }
     }
 
-    /** Rule: each node passes its key to its own first waiter. */
+    /** Rule: each node hands its key to its own first waiter. */
     @Test
     void handOverByEachNode() {
         lab.servers(3);
@@ -243,7 +249,7 @@ final class NaiveQuorumTest {
             owners.add(owner());
             assertThat(takes(nodes.get(node), holder, "holder")).isTrue();
         }
-        // Three waiters, whose requests reach each node in another order.
+        // The requests of three waiters reach each node in a different order.
         for (int node = 0; node < 3; node++) {
             for (int turn = 0; turn < 3; turn++) {
                 int waiter = (node + turn) % 3;
@@ -287,7 +293,7 @@ final class NaiveQuorumTest {
         assertThat(winners).as("the nodes are free, and one of them wins").isEqualTo(1);
     }
 
-    /** Rule: a server that has run for long enough, or whose connections live, remembers. */
+    /** Rule: a server that has run long enough, or whose connections live, has lost nothing. */
     @Test
     void uptimeIsNoMemory() {
         lab.servers(3);
@@ -354,13 +360,13 @@ final class NaiveQuorumTest {
                 && world.world.elapsedNanos() < until;
     }
 
-    /** Rule: a lost round is undone, and the next one goes on with the same owner token. */
+    /** Rule: a lost round is undone, and the next one continues with the same owner token. */
     @Test
     void theUndoOfALostRoundThatComesLate() {
         lab.servers(3);
         OwnerToken naive = owner();
         assertThat(takes(lab.servers.get(1), naive, "naive")).isTrue();
-        // That round is lost; its undo for node 1 is slow. The next round wins at 0 and 1; then the undo arrives.
+        // The round is lost; its undo for node 1 is slow. The next round wins at 0 and 1; then the undo arrives.
         assertThat(takes(lab.servers.get(0), naive, "naive")).isTrue();
         lab.run(5);
         assertThat(takes(lab.servers.get(1), naive, "naive")).isTrue();
@@ -379,7 +385,7 @@ final class NaiveQuorumTest {
         OwnerToken attempt = OwnerToken.draw(client.process);
         ours.servers.get(1).forceRelease(QuorumLab.LOCK, null);
         assertThat(ours.world.runUntilDone(client.wait(attempt))).isNotInstanceOf(AcquireReply.Granted.class);
-        // The undo for node 1 is under way, and slow; the lock becomes free, and the attempt goes on.
+        // The undo for node 1 is in flight, and slow; the lock becomes free, and the attempt continues.
         holder.release(held);
         AcquireReply reply = ours.world.runUntilDone(client.wait(attempt));
         for (int tries = 0; tries < 10 && !(reply instanceof AcquireReply.Granted); tries++) {

@@ -10,8 +10,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Three clients take turns at one lock of five nodes, in virtual time: with frozen nodes it takes at most twice as long as
- * with none, also when the clients first meet the frozen nodes, and no client is served before the others again and again.
+ * Three clients take turns at one lock of five nodes, in virtual time. With frozen nodes it takes at most twice as long
+ * as with none, even when the clients first meet the frozen nodes. No client is served before the others repeatedly.
  */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
@@ -23,10 +23,10 @@ final class QuorumContentionTest {
     private static final Duration HOLD = Duration.ofMillis(1);
 
     /**
-     * The medians of some runs.
+     * The medians of several runs.
      *
      * @param tookNanos the time for all turns
-     * @param again how many turns follow one of the same client, of 1
+     * @param again the fraction of turns that follow one of the same client
      */
     private record Measured(long tookNanos, double again) {}
 
@@ -58,7 +58,7 @@ final class QuorumContentionTest {
         return measured;
     }
 
-    /** Lets the clients take their turns, after each has held the lock once; with nodes that freeze meanwhile. */
+    /** Lets the clients take their turns, after each has held the lock once, while nodes freeze. */
     private static long turnsNanos(QuorumTurns set, int frozen, boolean known) {
         List<QuorumTurns.Client> clients = new ArrayList<>();
         for (int i = 0; i < CLIENTS; i++) {
@@ -97,7 +97,7 @@ final class QuorumContentionTest {
                 measured("one of five is known to be frozen", 1, true),
                 measured("two of five are known to be frozen", 2, true))) {
             assertThat(frozen.tookNanos()).isLessThanOrEqualTo(2 * healthy.tookNanos());
-            // By lot it would be a third.
+            // A random choice would give a third.
             assertThat(frozen.again()).isLessThan(0.2);
         }
     }

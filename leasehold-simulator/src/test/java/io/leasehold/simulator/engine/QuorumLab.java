@@ -33,7 +33,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.UnaryOperator;
 
-/** A set of simulated servers and clients of it, in one virtual world: what directed sequences are played in. */
+/** A set of simulated servers and their clients, in one virtual world, for directed sequences. */
 @SuppressWarnings("FutureReturnValueIgnored")
 final class QuorumLab {
 
@@ -72,7 +72,7 @@ final class QuorumLab {
         return new Client(name);
     }
 
-    /** A client with links of its own; they delay by 1 ms unless told otherwise. */
+    /** A client with its own links, which delay by 1 ms by default. */
     final class Client {
         final VirtualRuntime process;
         final List<FaultyNode> links = new ArrayList<>();
@@ -102,7 +102,7 @@ final class QuorumLab {
             return world.runUntilDone(ask(OwnerToken.draw(process)));
         }
 
-        /** Asks as one who wants to be woken. */
+        /** Requests the lock as a waiter that wants to be woken. */
         CompletableFuture<AcquireReply> wait(OwnerToken owner) {
             return store.acquire(
                     AcquireRequest.exclusive(List.of(LOCK), owner, "host/1/" + process.name(), TTL, TIMEOUT)

@@ -13,7 +13,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The real engine over a quorum in virtual time: who waits is served, and a renewal that fails is not tried for ever. */
+/** The real engine over a quorum in virtual time: waiters are served, and a failing renewal is not retried forever. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class QuorumLivenessTest {
@@ -21,7 +21,7 @@ final class QuorumLivenessTest {
     private static final Duration HOLD = Duration.ofMillis(20);
     private static final long MILLI = 1_000_000L;
 
-    /** How long a round takes at most when nobody else is there. */
+    /** The maximum duration of a round without rivals. */
     private static long roundNanos(QuorumTurns set) {
         QuorumTurns.Client alone = set.client("alone", options -> options);
         alone.acquired().releaseAsync();
@@ -52,7 +52,7 @@ final class QuorumLivenessTest {
         int[] grantsInSecond = new int[60];
         set.turns.forEach(turn -> grantsInSecond[(int) Math.min(59, turn.atNanos() / 1_000_000_000L)]++);
         long p99 = sorted[sorted.length * 99 / 100];
-        // Two others may be served before.
+        // Two others may be served first.
         long bound = 20 * round + 2 * HOLD.toNanos();
         System.out.printf(
                 "three clients on five nodes, virtual time: %d grants, round %.2f ms, wait p50 %.2f ms, p99 %.2f ms of at most"
@@ -69,7 +69,7 @@ final class QuorumLivenessTest {
         assertThat(p99).as("the 99th of 100 waits").isLessThanOrEqualTo(bound);
     }
 
-    /** Attempts within one validity are capped, evenly spread, and announced before the end. */
+    /** Attempts within one validity are limited, evenly spread, and announced before the end. */
     @Test
     void renewalsThatFailAreTriedTenTimesWithinOneValidity() {
         QuorumTurns set = new QuorumTurns(7, 5, HOLD);
@@ -100,7 +100,7 @@ final class QuorumLivenessTest {
         return tries;
     }
 
-    /** maxHold ends a hold however well its renewals go, and says so before. */
+    /** maxHold ends a hold however well its renewals succeed, and is announced before. */
     @Test
     void maxHoldIsAnnouncedAndReached() {
         QuorumTurns set = new QuorumTurns(7, 3, HOLD);
@@ -119,7 +119,7 @@ final class QuorumLivenessTest {
         assertThat(set.world.elapsedNanos() - start).isBetween(45_000 * MILLI, 60_000 * MILLI);
     }
 
-    /** A clock of our own machine that is set does nothing: not to the tokens, not to who holds, not to the nodes. */
+    /** A step of this machine's wall clock changes nothing: neither tokens, nor holders, nor nodes. */
     @Test
     void ourWallClockHasNoInfluence() {
         QuorumTurns set = new QuorumTurns(7, 3, HOLD);

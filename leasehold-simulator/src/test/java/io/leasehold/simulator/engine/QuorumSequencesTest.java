@@ -20,7 +20,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The sequences that break simpler quorums, one by one; where it is cheap, first the simpler one breaks. */
+/** The sequences that break simpler quorums, one by one; if it is cheap, the simpler quorum breaks first. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class QuorumSequencesTest {
@@ -69,7 +69,7 @@ final class QuorumSequencesTest {
         assertThat(loser.acquire()).isInstanceOf(AcquireReply.Granted.class);
     }
 
-    /** Counters per node: partial grants let a later owner get a smaller number. Ballots do not. */
+    /** Counters per node: after partial grants a later owner gets a smaller number. Ballots do not. */
     @Test
     void tokensRiseThoughQuorumsShareOneNodeOnly() {
         lab.servers(5);
@@ -87,7 +87,7 @@ final class QuorumSequencesTest {
                 client.links.get(node).acceptConnections();
                 lowest = Math.min(lowest, ++counters[node]);
             }
-            // What a client that counts with INCR would show: the number that its quorum agrees on.
+            // The number of a client that counts with INCR: the one on which its quorum agrees.
             naive.add(lowest);
             Grant grant = client.granted();
             ours.add(grant.tokens().first());
@@ -107,7 +107,7 @@ final class QuorumSequencesTest {
         Grant grant = holder.granted();
         lab.servers.get(0).forget();
         lab.servers.get(1).forget();
-        // Without the quarantine these two would be a quorum.
+        // Without the quarantine these two would form a quorum.
         assertThat(lab.keptBy("holder")).containsExactly(2);
         long start = lab.world.elapsedNanos();
         long validUntil = start + TTL;
@@ -122,7 +122,9 @@ final class QuorumSequencesTest {
                 .isGreaterThan(grant.tokens().last());
     }
 
-    /** The birth comes from after the loss: a request that was under way while the node forgot has an old clock. */
+    /**
+     * The birth is taken after the loss: a request that was in flight while the node lost its state has an old clock.
+     */
     @Test
     void theBirthIsNeverTakenFromALateRequest() {
         lab.servers(3);
@@ -137,7 +139,7 @@ final class QuorumSequencesTest {
         slow.links.get(0).requests().resume();
         lab.world.runUntilDone(asked);
         lab.run(100);
-        // A node that took its birth from that request would be 3 s old now, and its quarantine nearly over.
+        // A node with the birth of that request would be 3 s old now, and its quarantine nearly over.
         assertThat(lab.propose(lab.servers.get(0), lab.membership(slow))).isInstanceOf(NodeReply.Unborn.class);
         slow.acquire();
         lab.run(100);
@@ -149,7 +151,7 @@ final class QuorumSequencesTest {
                 .isGreaterThanOrEqualTo(QUARANTINE.toNanos() - (lab.world.elapsedNanos() - forgotten) - 50_000_000L);
     }
 
-    /** A birth that is late, or told twice, fits no later life. */
+    /** A birth that is late, or sent twice, fits no later life. */
     @Test
     void aBirthFitsOneLifeOnly() {
         lab.servers(3);
@@ -204,7 +206,7 @@ final class QuorumSequencesTest {
         assertThat(lab.keptBy("a")).as("nothing was repaired").containsExactlyInAnyOrder(3, 4);
     }
 
-    /** What is released is not repaired by an answer that comes later. */
+    /** A late reply does not repair a released lock. */
     @Test
     void aRepairNeverBringsBackAReleasedLock() {
         lab.servers(3);
@@ -250,7 +252,7 @@ final class QuorumSequencesTest {
         client.release(client.granted());
     }
 
-    /** A client's wall clock is off by an hour, and is set while it holds: nothing that others see depends on it. */
+    /** A client's wall clock is wrong by an hour, and is set while it holds: nothing that others see depends on it. */
     @Test
     void theWallClockOfAClientHasNoInfluence() {
         lab.servers(3);

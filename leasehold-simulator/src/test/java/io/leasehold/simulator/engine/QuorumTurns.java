@@ -35,7 +35,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.UnaryOperator;
 
-/** Clients of the real engine that take turns at one lock of a set of simulated nodes, in virtual time. */
+/** Clients of the real engine that take turns at one lock of simulated nodes, in virtual time. */
 @SuppressWarnings("FutureReturnValueIgnored")
 final class QuorumTurns {
 
@@ -45,7 +45,7 @@ final class QuorumTurns {
     /**
      * One hold of the lock.
      *
-     * @param waitedNanos how long its client waited for it
+     * @param waitedNanos the wait of its client
      */
     record Turn(String client, long waitedNanos, long atNanos) {}
 
@@ -66,7 +66,7 @@ final class QuorumTurns {
         operator.close();
     }
 
-    /** The waits of all turns, from the shortest to the longest. */
+    /** The waits of all turns, in ascending order. */
     long[] waits() {
         return turns.stream().mapToLong(Turn::waitedNanos).sorted().toArray();
     }
@@ -81,7 +81,10 @@ final class QuorumTurns {
                 .toList();
     }
 
-    /** One client's way to a server that wakes whoever asked first, at every node the same, as {@code member_release.lua} does. */
+    /**
+     * One client's link to a server that wakes the first waiter, the same at every node, like {@code
+     * member_release.lua}.
+     */
     private static final class InOrder extends PassingNode {
         private final LockNode node;
         private final String client;
@@ -173,7 +176,7 @@ final class QuorumTurns {
                     .connect();
         }
 
-        /** Takes one turn after the other, as long as it may. */
+        /** Takes turns as long as it may. */
         void takeTurns(BooleanSupplier mayGoOn) {
             if (!mayGoOn.getAsBoolean()) {
                 return;

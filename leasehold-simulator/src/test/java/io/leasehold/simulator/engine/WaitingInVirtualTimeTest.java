@@ -13,7 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Waiting, its order and its ends, to the nanosecond. */
+/** Waiting, its order and its ends, accurate to the nanosecond. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class WaitingInVirtualTimeTest {
@@ -124,7 +124,7 @@ final class WaitingInVirtualTimeTest {
     @Test
     void anInterruptDuringTheRoundTripOfAGrantGivesTheGrantBack() {
         Lab.Client client = lab.client("client");
-        // After the request has left, before the reply is here.
+        // After the request was sent, before the reply is received.
         for (long micros = 100; micros < 4_500; micros += 400) {
             long at = micros;
             lab.world.after(

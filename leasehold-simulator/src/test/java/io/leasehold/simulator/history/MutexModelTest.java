@@ -12,7 +12,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Which of the four models each history breaks. */
+/** The models that each history breaks. */
 @Tag("quick")
 final class MutexModelTest {
 

@@ -12,7 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** A counter behind RESP: INCR counts, everything else is answered with OK, and NOISE with a push before the reply. */
+/** A counter with RESP: INCR counts, NOISE sends a push before its reply, and everything else is answered with OK. */
 final class CountingRespServer implements AutoCloseable {
     private final ServerSocket listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
     private final AtomicInteger counter = new AtomicInteger();
@@ -70,7 +70,7 @@ final class CountingRespServer implements AutoCloseable {
                     try {
                         work.run();
                     } catch (IOException ended) {
-                        // By the test, or by the fault it injects.
+                        // Closed by the test, or by the fault that it injects.
                     }
                 },
                 "resp-server");

@@ -16,7 +16,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** Answers every byte with itself, and tells what it received and how each connection ended. */
+/** Returns every byte, and reports the bytes received and the end of each connection. */
 final class EchoServer implements AutoCloseable {
     private final ServerSocket listener;
     private final List<Socket> sockets = new CopyOnWriteArrayList<>();
@@ -38,7 +38,7 @@ final class EchoServer implements AutoCloseable {
         }
     }
 
-    /** {@code end} or {@code reset}, for the next connection that ended; {@code none} if none did in time. */
+    /** {@code end} or {@code reset} for the next connection that ended, or {@code none} if none did in time. */
     String nextEnd(long millis) throws InterruptedException {
         String end = ends.poll(millis, TimeUnit.MILLISECONDS);
         return end == null ? "none" : end;

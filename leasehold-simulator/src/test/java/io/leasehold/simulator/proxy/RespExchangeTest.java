@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 class RespExchangeTest {
     private static final String GET = "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n";
     private static final String EVAL = "*3\r\n$7\r\nEVALSHA\r\n$4\r\n\r\n*1\r\n$1\r\n0\r\n";
-    // Everything RESP3 has: nested aggregates, nulls, an attribute before a map, a push in between.
+    // All features of RESP3: nested aggregates, nulls, an attribute before a map, a push in between.
     private static final String FIRST_REPLY =
             "|1\r\n+ttl\r\n:5\r\n%2\r\n+a\r\n*2\r\n$-1\r\n#t\r\n+b\r\n~1\r\n,1.5\r\n>2\r\n+message\r\n=8\r\ntxt:\r\n:1\r\n";
     private static final String SECOND_REPLY = "*3\r\n:1\r\n$5\r\n+OK\r\n\r\n_\r\n";
@@ -63,7 +63,7 @@ class RespExchangeTest {
         return scheduled;
     }
 
-    /** What gets through of a text that arrives in chunks of the given size. */
+    /** The part of a text that passes if it arrives in chunks of the given size. */
     private static String passing(RespExchange exchange, boolean request, String text, int size) {
         StringBuilder through = new StringBuilder();
         for (int from = 0; from < text.length(); from += size) {

@@ -276,7 +276,7 @@ class TcpProxyTest {
             gone = shortLived.address();
         }
         proxy.retarget(gone);
-        // The reset may come as early as in connect().
+        // The reset may happen as early as in connect().
         assertThatThrownBy(() -> {
                     try (Socket client = connect()) {
                         receive(client, 1);

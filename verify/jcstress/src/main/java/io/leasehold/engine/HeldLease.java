@@ -13,7 +13,9 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** One lease as the engine makes it, whose clock stands still and whose callbacks run where they are submitted. */
+/**
+ * One lease as the engine creates it, with a clock that stands still and callbacks that run in the submitting thread.
+ */
 final class HeldLease {
 
     private static final LockName NAME = LockName.exactly("n");
@@ -32,7 +34,7 @@ final class HeldLease {
         this(true);
     }
 
-    /** A lease, or one that is not begun yet. */
+    /** Creates a lease, which has begun or not. */
     HeldLease(boolean begun) {
         LockRuntime runtime = new Frozen();
         TimerQueue timeline = new TimerQueue(runtime);
@@ -61,7 +63,7 @@ final class HeldLease {
         handle.onLost(cause -> told.incrementAndGet());
     }
 
-    /** A signal of the store about the lock, which finds what the client holds of it. */
+    /** Sends a signal of the store about the lock; it reaches the client's hold, if there is one. */
     void loseIfFound() {
         LocalQueues.Passable found = queues.held(NAME);
         if (found != null) {
@@ -69,7 +71,7 @@ final class HeldLease {
         }
     }
 
-    /** A waiter that contends, if it does, with a store of its own. */
+    /** Creates a waiter that uses a store of its own. */
     AcquireAttempt waiter(AnsweringStore asked) {
         EngineContext own = new EngineContext(
                 context.runtime(),
@@ -104,7 +106,7 @@ final class HeldLease {
         return outcome == null ? 0 : outcome.ordinal() + 1;
     }
 
-    /** Whether anything of it is still known to the client. */
+    /** Whether the client still has any state of it. */
     boolean isLeft() {
         return !holds.isEmpty() || !queues.isEmpty();
     }

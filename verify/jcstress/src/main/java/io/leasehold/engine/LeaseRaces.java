@@ -9,12 +9,12 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.IIII_Result;
 import org.openjdk.jcstress.infra.results.III_Result;
 
-/** What threads can do to one lease at the same time. Outcomes of a release: 1 released, 2 already lost, 3 unconfirmed. */
+/** The concurrent actions of threads on one lease. Outcomes of a release: 1 released, 2 already lost, 3 unconfirmed. */
 public final class LeaseRaces {
 
     private LeaseRaces() {}
 
-    /** Release against loss: one of them wins, both sides agree which, and nothing is left. */
+    /** Release against loss: one of them wins, both sides agree on the winner, and no state is left. */
     @JCStressTest
     @State
     @Outcome(id = "1, 0, 0, 0", expect = Expect.ACCEPTABLE, desc = "released first: no callback")
@@ -46,7 +46,7 @@ public final class LeaseRaces {
         }
     }
 
-    /** A signal against the beginning: what is lost is left in no table, and the caller sees it. */
+    /** A signal against the beginning: a lost lease is left in no table, and the caller notices the loss. */
     @JCStressTest
     @State
     @Outcome(id = "1, 0, 0", expect = Expect.ACCEPTABLE, desc = "lost, and nothing is left")
@@ -73,7 +73,7 @@ public final class LeaseRaces {
         }
     }
 
-    /** Two threads release, or one releases and one closes: one outcome for both, one request. */
+    /** Two threads release, or one releases and one closes: one outcome for both, and one request. */
     @JCStressTest
     @State
     @Outcome(id = "1, 1, 0, 0", expect = Expect.ACCEPTABLE, desc = "the same outcome for both")
@@ -99,7 +99,10 @@ public final class LeaseRaces {
         }
     }
 
-    /** Release against a renewal: whatever was in flight, none is sent after the release, and the renewal is answered. */
+    /**
+     * Release against a renewal: whatever is in flight, no renewal is sent after the release, and the renewal is
+     * answered.
+     */
     @JCStressTest
     @State
     @Outcome(id = "1, 1, 0, 0", expect = Expect.ACCEPTABLE, desc = "released; the renewal was answered")
@@ -127,7 +130,7 @@ public final class LeaseRaces {
         }
     }
 
-    /** Late success never un-loses: a renewal against a loss. */
+    /** A late success never revokes a loss: a renewal against a loss. */
     @JCStressTest
     @State
     @Outcome(id = "0, 1, 0", expect = Expect.ACCEPTABLE, desc = "asked after the renewal, before the loss")
@@ -154,7 +157,7 @@ public final class LeaseRaces {
         }
     }
 
-    /** A loss against whoever begins to listen: each callback is told exactly once. */
+    /** A loss against a new listener: each callback is notified exactly once. */
     @JCStressTest
     @State
     @Outcome(id = "1, 1, 0", expect = Expect.ACCEPTABLE, desc = "both told once")
@@ -181,7 +184,7 @@ public final class LeaseRaces {
         }
     }
 
-    /** interruptOnLoss: once release was called, no interrupt is delivered any more. */
+    /** interruptOnLoss: after the call of release, no interrupt is delivered. */
     @JCStressTest
     @State
     @Outcome(id = "1, 0, 0", expect = Expect.ACCEPTABLE, desc = "released, not interrupted")
@@ -196,7 +199,7 @@ public final class LeaseRaces {
             lease.handle.interruptOnLoss();
             lease.release();
             r.r2 = Thread.interrupted() ? 1 : 0;
-            // From here on nothing may come any more.
+            // From here on no interrupt may arrive.
             for (int i = 0; i < 50; i++) {
                 Thread.onSpinWait();
             }

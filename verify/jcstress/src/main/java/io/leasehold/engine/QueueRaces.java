@@ -9,12 +9,12 @@ import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.III_Result;
 import org.openjdk.jcstress.infra.results.II_Result;
 
-/** Two waiters of this process behind a lease that may be passed on to them: whatever happens, one of them goes on. */
+/** Two waiters of this process behind a lease that may be handed to them: in every case, one of them continues. */
 public final class QueueRaces {
 
     private QueueRaces() {}
 
-    /** The lease ends while the first in line leaves: the second must not sleep. */
+    /** The lease ends while the first waiter leaves: the second must not sleep. */
     @JCStressTest
     @State
     @Outcome(id = "1, 0", expect = Expect.ACCEPTABLE, desc = "the second contends")
@@ -47,7 +47,10 @@ public final class QueueRaces {
         }
     }
 
-    /** The lease is released while the first in line gives up: the second has it, or contends; the release is answered. */
+    /**
+     * The lease is released while the first waiter gives up: the second acquires it, or contends; the release is
+     * answered.
+     */
     @JCStressTest
     @State
     @Outcome(id = "1, 1, 0", expect = Expect.ACCEPTABLE, desc = "handed to the second, or the second contends")

@@ -8,9 +8,7 @@ import org.openjdk.jcstress.annotations.Outcome;
 import org.openjdk.jcstress.annotations.State;
 import org.openjdk.jcstress.infra.results.II_Result;
 
-/**
- * A copy of the end of a lease in which the guard was forgotten: it must be caught, or these runs see nothing.
- */
+/** A copy of the end of a lease without its guard: the runs must detect it, or they would detect nothing. */
 @JCStressTest
 @State
 @Outcome(id = "1, 0", expect = Expect.ACCEPTABLE, desc = "released first")

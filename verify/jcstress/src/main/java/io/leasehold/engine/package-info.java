@@ -1,2 +1,2 @@
-/** The state of a lease, raced; in the engine's package, since what is raced is not public. */
+/** Races on the state of a lease; in the engine's package, since that state is not public. */
 package io.leasehold.engine;

@@ -20,8 +20,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * When every client has ended: within a ttl no lock is left (orphans), each is granted to who asks (liveness), and of clients that were
- * killed or left, the store keeps nothing.
+ * The state when every client has ended. Within a ttl no lock is left (orphans), and each is granted on request
+ * (liveness). The store keeps nothing of clients that were killed or left.
  */
 final class ChaosAftermath {
 
@@ -47,7 +47,7 @@ final class ChaosAftermath {
                         lock.name().text(), "orphan: still held by " + lock.holder() + " when all clients had ended"));
             }
             for (String name : names(plan)) {
-                // What is held for ever need not be waited for.
+                // A lock that is held permanently is not waited for.
                 boolean stays =
                         left.stream().anyMatch(lock -> lock.name().text().equals(name));
                 Duration most = stays ? plan.ttl().plusSeconds(1) : PATIENCE;
@@ -69,7 +69,10 @@ final class ChaosAftermath {
                 .toList();
     }
 
-    /** Waits until the rest is gone: entries go with their session or lease, rows when a client keeps house, which a new one does soon. */
+    /**
+     * Waits until the rest is gone: entries end with their session or lease, and rows when a client runs its
+     * housekeeping, which a new one does soon.
+     */
     private static List<String> awaitGone(ChaosPlan plan, String uri, Remains remains) throws Exception {
         if (!plan.store().keepsHouse()) {
             return leftWithin(GONE_PATIENCE, remains);
@@ -100,7 +103,7 @@ final class ChaosAftermath {
         }
     }
 
-    /** A busy machine may be too slow for the time that a connection or a request is given. */
+    /** A busy machine may be too slow for the time limit of a connection or a request. */
     private static <T> T retried(Supplier<T> request) {
         long start = System.nanoTime();
         while (true) {
@@ -114,7 +117,7 @@ final class ChaosAftermath {
         }
     }
 
-    /** A busy machine may answer too late for a node timeout; that is no refusal. */
+    /** A busy machine may exceed a node timeout; that is not a refusal. */
     private static boolean isGranted(LockClient client, String name, Duration most) throws InterruptedException {
         long start = System.nanoTime();
         while (true) {
@@ -133,7 +136,7 @@ final class ChaosAftermath {
         return plan.control() != io.leasehold.verify.client.ControlKind.REDISSON;
     }
 
-    /** Gives every lease the time to end: ttl, its drift and the time that a store takes to notice. */
+    /** Waits until every lease can have ended: ttl, its drift and the time that a store needs to notice. */
     private static List<LockAdmin.HeldLock> awaitNone(LockClient client, ChaosPlan plan) throws InterruptedException {
         long start = System.nanoTime();
         long mostNanos = plan.ttl().plusSeconds(plan.control() == null ? 15 : 2).toNanos();

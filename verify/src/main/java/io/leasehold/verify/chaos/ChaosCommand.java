@@ -21,22 +21,22 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         description = {
             "Client JVMs contend for a few locks and update a protected resource, while they are stopped and killed and",
-            "their connections suffer. At the end checkers read the histories. Exit code: 0 nothing was violated, 1",
-            "something was, 2 the run proves nothing because nothing was acquired, no fault happened, or a lease table's",
+            "their connections fail. At the end checkers read the histories. Exit code: 0 no violation, 1 a violation,",
+            "2 the run proves nothing because no lock was acquired, no fault happened, or a lease table's",
             "housekeeping never removed a row. With --control:",
-            "0 the broken lock was caught, 1 it was not. 64: the options make no sense."
+            "0 the broken lock was detected, 1 it was not. 64: invalid options."
         },
         exitCodeOnInvalidInput = 64,
         exitCodeOnExecutionException = 70)
 public final class ChaosCommand implements Callable<Integer> {
 
-    /** For picocli. */
+    /** Called by picocli. */
     public ChaosCommand() {}
 
     @Spec
     private @Nullable CommandSpec spec;
 
-    @Option(names = "--minutes", paramLabel = "M", description = "How long; fractions are allowed. Default: 1")
+    @Option(names = "--minutes", paramLabel = "M", description = "Length; fractions are allowed. Default: 1")
     private double minutes = 1;
 
     @Option(
@@ -46,13 +46,13 @@ public final class ChaosCommand implements Callable<Integer> {
                     "redis, redlock (5 nodes), sentinel, cluster, sqlite, postgresql, mariadb, zk or etcd. Default: redis")
     private StoreKind store = StoreKind.REDIS;
 
-    @Option(names = "--seed", paramLabel = "N", description = "Decides which faults come when. Default: the clock")
+    @Option(names = "--seed", paramLabel = "N", description = "Determines the faults. Default: the clock")
     private long seed = System.currentTimeMillis();
 
-    @Option(names = "--clients", paramLabel = "N", description = "Client JVMs. Default: 4")
+    @Option(names = "--clients", paramLabel = "N", description = "Number of client JVMs. Default: 4")
     private int clients = 4;
 
-    @Option(names = "--locks", paramLabel = "N", description = "Locks they contend for. Default: 3")
+    @Option(names = "--locks", paramLabel = "N", description = "Number of locks. Default: 3")
     private int locks = 3;
 
     @Option(names = "--ttl", paramLabel = "MS", description = "Time to live of their leases in ms. Default: 2000")
@@ -65,8 +65,8 @@ public final class ChaosCommand implements Callable<Integer> {
             fallbackValue = "DEL_WITHOUT_COMPARE",
             converter = Control.class,
             description = {
-                "Runs a lock that is known to break instead, which the checkers must catch: two-step, get-then-set,",
-                "fixed-value, del-without-compare (if none is named), get-then-del, quorum-without-ballot, redisson."
+                "Runs a lock that is known to break instead, which the checkers must detect: two-step, get-then-set,",
+                "fixed-value, del-without-compare (the default), get-then-del, quorum-without-ballot, redisson."
             })
     private @Nullable ControlKind control;
 
@@ -131,12 +131,12 @@ public final class ChaosCommand implements Callable<Integer> {
         }
     }
 
-    /** As it is named here. */
+    /** The name of the control on this command line. */
     static String nameOf(ControlKind control) {
         return control.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
-    /** Controls are named as options are, with hyphens. */
+    /** Controls have the form of options, with hyphens. */
     static final class Control implements CommandLine.ITypeConverter<ControlKind> {
         @Override
         public ControlKind convert(String value) {

@@ -8,18 +8,18 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The run that is to be made.
+ * The parameters of a run.
  *
- * @param store against which store
- * @param duration for how long
- * @param seed which faults come when
- * @param clients how many client JVMs
- * @param locks how many locks
+ * @param store the store under test
+ * @param duration the length of the run
+ * @param seed determines the faults and their times
+ * @param clients the number of client JVMs
+ * @param locks the number of locks
  * @param ttl of the leases
- * @param control the broken lock that runs, or null for ours
- * @param updates of the resource under each hold
- * @param faults what is harmed
- * @param keep where histories stay, or null if they are deleted
+ * @param control the broken lock to run, or null for Leasehold
+ * @param updates the number of updates of the resource under each hold
+ * @param faults the targets of faults
+ * @param keep the directory in which histories stay, or null if they are deleted
  */
 record ChaosPlan(
         StoreKind store,
@@ -33,15 +33,15 @@ record ChaosPlan(
         Set<FaultGroup> faults,
         @Nullable Path keep) {
 
-    /** How many names there are for each lock that many want, so that most lie idle most of the time. */
+    /** The number of idle names per contended lock, so that most names are idle most of the time. */
     private static final int COOL_NAMES = 5;
 
-    /** How many locks lie idle in between. */
+    /** The number of locks that are idle in between. */
     int coolLocks() {
         return control == null && store.usesManyNames() ? locks * COOL_NAMES : 0;
     }
 
-    /** How a client comes to the store. */
+    /** The way in which a client reaches the store. */
     StoreAccess access(String uri, int pool) {
         return control == null && store.keepsHouse()
                 ? new StoreAccess(uri, StoreKind.RETENTION, pool)

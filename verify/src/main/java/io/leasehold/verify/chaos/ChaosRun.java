@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One run from its first process to its verdict. Whatever happens, nothing it started is left behind. */
+/** One run from its first process to its verdict. In every case, it ends everything that it has started. */
 final class ChaosRun {
 
     private static final Logger LOG = LoggerFactory.getLogger(ChaosRun.class);

@@ -14,13 +14,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** A place in which one client JVM after another lives, with a proxy of its own where the store is across a network. */
+/** A place for successive client JVMs, with a proxy of its own if the store is across a network. */
 final class ClientSlot implements AutoCloseable {
 
-    /** For a JVM to begin or to end; a machine that is busy with other things takes its time. */
+    /** The time for a JVM to start or end on a busy machine. */
     private static final Duration PATIENCE = Duration.ofMinutes(3);
 
-    /** Every other client has the connections of a pool, if that can be: two at first, then three. */
+    /** Every other client has the connections of a pool, if possible: two at first, then three. */
     private static final int MIN_POOL = 2;
 
     private final int number;
@@ -69,7 +69,7 @@ final class ClientSlot implements AutoCloseable {
                 .start();
     }
 
-    /** Its ways to the servers, in their order. */
+    /** Its proxies to the servers, in the servers' order. */
     List<TcpProxy> proxies() {
         return proxies;
     }
@@ -90,7 +90,7 @@ final class ClientSlot implements AutoCloseable {
         }
     }
 
-    /** SIGKILL, frozen or not, and a new life. */
+    /** Sends SIGKILL, frozen or not, and starts a new client. */
     void killAndRestart() throws InterruptedException {
         long beforeNanos = System.nanoTime();
         child.kill();
@@ -102,8 +102,8 @@ final class ClientSlot implements AutoCloseable {
     private record Held(String lock, long token) {}
 
     /**
-     * The dead believe in nothing: their leases ended with them. A store that notices the death gives their locks to others
-     * before the leases' own ends, and is right.
+     * A dead process believes in nothing: its beliefs ended with it. A store that notices the death may grant its locks
+     * to others before its leases' own ends.
      */
     private void noteDeath(Path history, long beforeNanos) {
         Map<Held, HistoryEvent.Acquired> open = new HashMap<>();
@@ -133,7 +133,7 @@ final class ClientSlot implements AutoCloseable {
         child.awaitLine("READY", PATIENCE);
     }
 
-    /** A client that ended by itself is a fault of ours; says so. */
+    /** Throws if a client has ended by itself, which is an error of Leasehold. */
     void requireAlive() {
         if (!child.isAlive()) {
             throw new IllegalStateException(
@@ -141,7 +141,7 @@ final class ClientSlot implements AutoCloseable {
         }
     }
 
-    /** Whether the client has acquired something since then. */
+    /** Whether the client has acquired a lock since then. */
     boolean hasAcquiredSince(long nanos) {
         Path history = histories.get(histories.size() - 1);
         return Files.exists(history)

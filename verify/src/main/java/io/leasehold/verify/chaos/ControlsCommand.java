@@ -12,13 +12,13 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code controls}: every lock that is known to break, through the harness that judges ours. */
+/** {@code controls}: runs every lock that is known to break with the harness that judges Leasehold. */
 @Command(
         name = "controls",
         mixinStandardHelpOptions = true,
         description = {
-            "Runs each lock that is known to break through the chaos that ours has to survive: a few clients, one lock, a",
-            "ttl of 500 ms (2 s over a quorum). Prints what was broken. Exit code: 0 all were caught, 1 one was not."
+            "Runs each lock that is known to break with the faults that Leasehold must survive: a few clients, one lock,",
+            "a ttl of 500 ms (2 s over a quorum). Prints the violations. Exit code: 0 all were detected, 1 one was not."
         },
         exitCodeOnInvalidInput = 64,
         exitCodeOnExecutionException = 70)
@@ -26,7 +26,7 @@ public final class ControlsCommand implements Callable<Integer> {
 
     private static final Duration TTL = Duration.ofMillis(500);
 
-    /** A majority has to be asked one by one within it. */
+    /** Long enough to ask a majority one by one. */
     private static final Duration QUORUM_TTL = Duration.ofSeconds(2);
 
     /** For picocli. */
@@ -35,23 +35,23 @@ public final class ControlsCommand implements Callable<Integer> {
     @Spec
     private @Nullable CommandSpec spec;
 
-    @Option(names = "--minutes", paramLabel = "M", description = "How long a try of each. Default: 0.2")
+    @Option(names = "--minutes", paramLabel = "M", description = "Length of a try. Default: 0.2")
     private double minutes = 0.2;
 
-    @Option(names = "--tries", paramLabel = "N", description = "How often a control that got away is run. Default: 5")
+    @Option(names = "--tries", paramLabel = "N", description = "Maximum number of tries of each. Default: 5")
     private int tries = 5;
 
-    @Option(names = "--seed", paramLabel = "S", description = "Of the first try of each. Default: 1")
+    @Option(names = "--seed", paramLabel = "S", description = "Seed of the first try of each. Default: 1")
     private long seed = 1;
 
-    @Option(names = "--clients", paramLabel = "N", description = "Client JVMs. Default: 3")
+    @Option(names = "--clients", paramLabel = "N", description = "Number of client JVMs. Default: 3")
     private int clients = 3;
 
     @Option(
             names = "--only",
             paramLabel = "LOCK",
             converter = ChaosCommand.Control.class,
-            description = "This one alone.")
+            description = "Only this lock.")
     private @Nullable ControlKind only;
 
     @Override
@@ -78,7 +78,7 @@ public final class ControlsCommand implements Callable<Integer> {
         return caught == tried ? 0 : 1;
     }
 
-    /** Seed after seed until it is caught. */
+    /** Tries seeds until the control is detected. */
     private Verdict hunt(ControlKind control) throws Exception {
         for (int attempt = 0; ; attempt++) {
             Verdict verdict = ChaosRun.run(plan(control, seed + attempt));

@@ -20,14 +20,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * A PostgreSQL or MariaDB server. Both hand each commit to the operating system before they say so, which is as good as a disk where
- * only processes die.
+ * A PostgreSQL or MariaDB server. Both hand each commit to the operating system before they report it, which is as good
+ * as a disk if only processes die.
  */
 final class DatabaseUnderTest implements ServerUnderTest {
 
     private static final Duration START_PATIENCE = Duration.ofMinutes(2);
 
-    /** Those of these programs that run as root say so, or may not. */
+    /** Some of these programs need an option to run as root, or refuse to. */
     private static final boolean ROOT = System.getProperty("user.name").equals("root");
 
     private final String name;
@@ -60,7 +60,7 @@ final class DatabaseUnderTest implements ServerUnderTest {
                     .start()
                     .close();
             int port = PortReservation.forThisJvm();
-            // It refuses to run as root; a user namespace of its own has none.
+            // It refuses to run as root; a user namespace of its own has no root.
             List<String> command = new ArrayList<>(ROOT ? List.of("unshare", "-U") : List.of());
             command.addAll(List.of(
                     find(binaries, "postgres").toString(),
@@ -106,7 +106,7 @@ final class DatabaseUnderTest implements ServerUnderTest {
                 made.destroyForcibly();
                 throw new IllegalStateException("MariaDB's data directory cannot be made:\n" + Files.readString(log));
             }
-            // What a database is to MariaDB.
+            // The directory is MariaDB's form of a database.
             Files.createDirectories(data.resolve("app"));
             int port = PortReservation.forThisJvm();
             List<String> command = new ArrayList<>(List.of(
@@ -143,7 +143,7 @@ final class DatabaseUnderTest implements ServerUnderTest {
         }
     }
 
-    /** Where the programs are unpacked once for all runs: beside the classes of this harness. */
+    /** The folder in which the programs are unpacked once for all runs: next to the classes of this harness. */
     private static Path unpacked() throws IOException {
         URL classes =
                 DatabaseUnderTest.class.getProtectionDomain().getCodeSource().getLocation();

@@ -13,7 +13,9 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The keys below a prefix, and leases: both end with the ttl of the leases. Asked over etcd's gateway, which speaks JSON. */
+/**
+ * The keys below a prefix, and leases; both end with the ttl of the leases. Read over etcd's gateway, which uses JSON.
+ */
 final class EtcdRemains implements Remains {
 
     private static final Duration PATIENCE = Duration.ofSeconds(30);

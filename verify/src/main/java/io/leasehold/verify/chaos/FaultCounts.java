@@ -4,7 +4,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
-/** How often each kind of fault was really seen, not only asked for. One thread. */
+/** The number of effective faults of each kind, not of the requested ones. For one thread. */
 final class FaultCounts {
 
     private final Map<String, Long> seen = new TreeMap<>();

@@ -16,8 +16,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Does harm at random: a seed decides what, to whom and when. Every fault ends after a while, and is counted only if it
- * touched something. One thread.
+ * Injects faults at random: a seed determines kind, target and time. Every fault ends after a while, and counts only if
+ * it had an effect. For one thread.
  */
 final class FaultDriver {
 
@@ -55,7 +55,7 @@ final class FaultDriver {
 
     private record Ending(long atNanos, Step step) {}
 
-    /** Does harm for so long; then everything is healed. */
+    /** Injects faults for this time, and then heals everything. */
     void run(Duration duration) throws InterruptedException {
         long start = System.nanoTime();
         while (System.nanoTime() - start < duration.toNanos()) {
@@ -99,7 +99,7 @@ final class FaultDriver {
             case CLIENT -> harmProcess(client, draw % 35);
             case NETWORK -> {
                 TcpProxy proxy = proxies.get(random.nextInt(proxies.size()));
-                // Where a proxy can tell requests apart it loses single ones; elsewhere it goes by bytes and moments.
+                // If a proxy can distinguish requests, it loses single ones; otherwise it loses bytes or periods.
                 boolean apart = servers != null && servers.speaksResp();
                 harmConnection(proxy, apart ? (draw - 35) / 6 : OPAQUE_KINDS[random.nextInt(OPAQUE_KINDS.length)]);
             }
@@ -107,7 +107,7 @@ final class FaultDriver {
         }
     }
 
-    /** Where clients find their servers themselves, there is no network of theirs to be harmed, and more befalls the servers. */
+    /** If clients find their servers themselves, they have no network to be harmed, and servers have more faults. */
     private FaultGroup group(int draw, boolean overProxies) {
         boolean harmable = servers != null && !servers.members().isEmpty();
         if (draw >= 35 && overProxies) {
@@ -186,7 +186,9 @@ final class FaultDriver {
         }
     }
 
-    /** Loses the messages of a moment, and resets the connections that lost one: others never notice. */
+    /**
+     * Loses the messages of a moment, and resets the connections that lost one; the other connections notice nothing.
+     */
     private void resetAfterLosses(String what, TcpProxy proxy, Direction direction) {
         long before = direction.traffic().dropped();
         direction.drop();
@@ -198,7 +200,7 @@ final class FaultDriver {
         });
     }
 
-    /** For longer than a client waits for an answer, and nobody is told: one way, the other, or both. */
+    /** Longer than a client waits for a reply, and without an error: in one direction, the other, or both. */
     private void silence(TcpProxy proxy) {
         switch (random.nextInt(4)) {
             case 0 -> proxy.drop();
@@ -208,7 +210,7 @@ final class FaultDriver {
         }
     }
 
-    /** Acquire, renewal and release are scripts; losing one of them is what hurts. */
+    /** Acquire, renewal and release are scripts; the loss of one of them matters. */
     private static boolean isScript(String request) {
         return request.contains("EVAL") || request.contains("SET");
     }
@@ -225,7 +227,7 @@ final class FaultDriver {
         ServerGroup group = Objects.requireNonNull(servers, "servers");
         List<ServerUnderTest> members = group.members();
         ServerUnderTest target = members.get(random.nextInt(members.size()));
-        // Fail-over needs a replica to fail over to.
+        // A fail-over needs a replica.
         boolean others = !group.ports().isEmpty() || sufferingServers.isEmpty();
         if (!others || !sufferingServers.add(target)) {
             return;

@@ -8,10 +8,10 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * The committed table of what chaos runs have shown, one row for each store, to which every run with {@code --ledger} adds.
+ * The committed table of the results of chaos runs, one row per store, to which every run with {@code --ledger} adds.
  *
- * <p>Tab-separated: store, runs, seconds, acquisitions, updates acknowledged and lost at the checking resource, the same at
- * the naive one, violations.
+ * <p>Tab-separated: store, runs, seconds, acquisitions, updates acknowledged and lost at the checking resource, the
+ * same at the naive one, violations.
  */
 final class Ledger {
 
@@ -21,7 +21,7 @@ final class Ledger {
 
     private Ledger() {}
 
-    /** Adds a run, and says what its store's row is now. */
+    /** Adds a run, and returns the new row of its store. */
     static String add(Path file, String store, Verdict.Figures run) throws IOException {
         List<String> lines = Files.exists(file) ? new ArrayList<>(Files.readAllLines(file)) : new ArrayList<>();
         if (lines.isEmpty()) {

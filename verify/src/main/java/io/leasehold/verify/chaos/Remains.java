@@ -3,26 +3,26 @@ package io.leasehold.verify.chaos;
 import java.util.List;
 import java.util.OptionalLong;
 
-/** Reads the remains in a store past our clients, by its own means. */
+/** Reads the remains of clients in a store, by the store's own tools. */
 interface Remains {
 
     /** Reads nothing. */
     Remains UNSEEN = new Remains() {};
 
-    /** Before the clients come. */
+    /** Called before the clients start. */
     default void prepare() throws Exception {}
 
-    /** When all clients have ended: what is there of them, and should have gone or will soon. */
+    /** Called when all clients have ended: returns their remains that should have gone. */
     default List<String> left() throws Exception {
         return List.of();
     }
 
-    /** The changes of the remains that must not happen. */
+    /** The forbidden changes of the remains. */
     default List<String> wrongs() throws Exception {
         return List.of();
     }
 
-    /** How much housekeeping has removed, or empty where the store does that by itself. */
+    /** The number of remains that housekeeping has removed, or empty if the store removes them by itself. */
     default OptionalLong removed() throws Exception {
         return OptionalLong.empty();
     }

@@ -10,13 +10,14 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * The servers that make a store, and how a client reaches them through its own ways.
+ * The servers of a store, and the way in which a client reaches them through its own proxies.
  *
- * @param name of the store, with its version
- * @param members the servers that may be harmed
- * @param ports those to which each client has a way of its own; none where the servers tell clients of each other
- * @param uri the store URI of a client whose ways to the members are these ports
- * @param rawUris the same for a control, which knows Redis only
+ * @param name the store's name, with its version
+ * @param members the servers that faults may hit
+ * @param ports the ports to which each client has a proxy of its own; none if the servers report each other's addresses
+ *     to clients
+ * @param uri the store URI for a client whose proxies have these ports
+ * @param rawUris the same for a control, which only supports Redis
  * @param stop ends them
  */
 record ServerGroup(
@@ -35,7 +36,7 @@ record ServerGroup(
         return new ServerGroup(server.name(), List.of(server), List.of(server.port()), uri, uri, server);
     }
 
-    /** A primary with two replicas, and three Sentinels, which are left alone. */
+    /** A primary with two replicas, and three Sentinels, which are not harmed. */
     static ServerGroup sentinel() {
         RedisSentinelGroup group = RedisSentinelGroup.start(2, RedisServer.Builder::durable);
         return direct("sentinel over ", group.servers(), group.uri(), group);
@@ -54,7 +55,7 @@ record ServerGroup(
         return new ServerGroup(name, List.copyOf(members), List.of(), ports -> uri, ports -> uri, stop);
     }
 
-    /** Five durable Redis servers. Their names are the same for all clients, whatever way these take. */
+    /** Five durable Redis servers. Their names are the same for all clients, whatever their proxies. */
     static ServerGroup redlock(long maxTtlMillis) {
         List<ServerUnderTest> nodes = new ArrayList<>();
         try {
@@ -84,12 +85,12 @@ record ServerGroup(
                 () -> nodes.forEach(ServerUnderTest::close));
     }
 
-    /** The remains in the store, read by its own means. */
+    /** The remains in the store, read by its own tools. */
     Remains remains() {
         return members.size() == 1 ? members.get(0).remains() : Remains.UNSEEN;
     }
 
-    /** Whether a proxy can tell requests apart, to lose single ones. */
+    /** Whether a proxy can distinguish requests, in order to lose single ones. */
     boolean speaksResp() {
         return !members.isEmpty() && members.stream().allMatch(ServerUnderTest::speaksResp);
     }

@@ -16,15 +16,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A server program with the processes that it starts for its connections: stopped, continued and killed as one. Ends at the latest
- * with this JVM, however that ends.
+ * A server program with the processes that it starts for its connections: paused, continued and killed together. Ends
+ * with this JVM at the latest, however that ends.
  */
 final class ServerTree implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(ServerTree.class);
     private static final Duration END_PATIENCE = Duration.ofSeconds(60);
 
-    /** Reads a pipe whose only writer is this JVM; its end without a line is the end of this JVM. */
+    /** Reads a pipe whose only writer is this JVM; an end without a line means that this JVM has ended. */
     private static final String GUARD = """
             trap '' INT TERM HUP
             PATH=/usr/bin:/bin
@@ -68,7 +68,7 @@ final class ServerTree implements AutoCloseable {
         return root.isAlive();
     }
 
-    /** Its last words. */
+    /** The end of its log. */
     String log() {
         try {
             List<String> lines = Files.readAllLines(log, StandardCharsets.UTF_8);
@@ -78,7 +78,7 @@ final class ServerTree implements AutoCloseable {
         }
     }
 
-    /** SIGSTOP: the root first, which then starts no more. */
+    /** SIGSTOP: the root first, so that it starts no more processes. */
     void freeze() throws InterruptedException {
         Signal.STOP.sendTo(root.pid());
         for (long child : children()) {
@@ -94,7 +94,7 @@ final class ServerTree implements AutoCloseable {
         send(Signal.CONT, root.pid());
     }
 
-    /** SIGKILL, as a machine that goes down would; returns when all are gone. */
+    /** SIGKILL, like a failing machine; returns when all processes are gone. */
     void kill() throws InterruptedException {
         if (root.isAlive()) {
             freeze();
@@ -123,7 +123,7 @@ final class ServerTree implements AutoCloseable {
         return root.toHandle().descendants().map(ProcessHandle::pid).toList();
     }
 
-    /** To one that may just be ending by itself. */
+    /** Tolerates a process that is ending by itself. */
     private static void send(Signal signal, long pid) throws InterruptedException {
         try {
             signal.sendTo(pid);

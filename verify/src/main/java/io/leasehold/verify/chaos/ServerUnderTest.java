@@ -12,7 +12,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import org.apache.zookeeper.server.ZooKeeperServerMain;
 
-/** The server behind the proxies, as the faults need it: to be killed, restarted with its data, frozen and thawed. */
+/**
+ * The server behind the proxies, as the faults need it: it can be killed, restarted with its data, frozen and thawed.
+ */
 interface ServerUnderTest extends AutoCloseable {
 
     /** Its name and version. */
@@ -20,13 +22,13 @@ interface ServerUnderTest extends AutoCloseable {
 
     int port();
 
-    /** The store URI of a client whose way to the server is this port. */
+    /** The store URI of a client whose proxy to the server has this port. */
     String uri(int port);
 
-    /** Whether its protocol lets a proxy lose a single request or reply. */
+    /** Whether a proxy can lose a single request or reply of its protocol. */
     boolean speaksResp();
 
-    /** The remains in the store, read by its own means. */
+    /** The remains in the store, read by its own tools. */
     default Remains remains() {
         return Remains.UNSEEN;
     }
@@ -42,7 +44,7 @@ interface ServerUnderTest extends AutoCloseable {
     @Override
     void close();
 
-    /** A Redis server that writes everything down. */
+    /** A Redis server that persists every write. */
     static ServerUnderTest redis() {
         return Started.redis(RedisServer.builder().durable().start());
     }
@@ -52,7 +54,7 @@ interface ServerUnderTest extends AutoCloseable {
         return Started.etcd(EtcdServer.start("--log-level=error"));
     }
 
-    /** A ZooKeeper server in a JVM of its own. */
+    /** A ZooKeeper server in a separate JVM. */
     static ServerUnderTest zooKeeper(Path directory) throws InterruptedException {
         return ZooKeeper.start(directory);
     }
@@ -60,7 +62,7 @@ interface ServerUnderTest extends AutoCloseable {
     /**
      * A server that this process has started.
      *
-     * @param uri the store URI up to the port, and after it
+     * @param uri the text of the store URI before and after the port
      */
     record Started(String name, int port, Uri uri, boolean speaksResp, Remains remains, Verbs verbs)
             implements ServerUnderTest {
@@ -163,7 +165,7 @@ interface ServerUnderTest extends AutoCloseable {
                     .start();
         }
 
-        /** A file, since what ZooKeeper takes as arguments cannot say that it listens on this machine only. */
+        /** Writes a file, since ZooKeeper's arguments cannot restrict it to listening on this machine. */
         private static Path configuration(Path directory, int port) {
             try {
                 return Files.writeString(

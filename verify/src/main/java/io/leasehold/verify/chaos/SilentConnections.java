@@ -8,14 +8,14 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * When the other faults are over, all connections fall silent at once and stay so, while new ones lead to the server: each client has to
- * find out, and go on.
+ * After the other faults, all connections fall silent at once and stay silent, while new ones reach the server: each
+ * client must notice, and continue.
  */
 final class SilentConnections {
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-    /** An answer from before may be handled so much later. */
+    /** A reply from before may be processed this much later. */
     private static final Duration LATE = Duration.ofSeconds(1);
 
     private SilentConnections() {}

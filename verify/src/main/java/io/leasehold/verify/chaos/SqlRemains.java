@@ -13,12 +13,12 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * The rows of a lease table. Triggers write down which were deleted, and what no statement may do whatever sends it: delete a row that is
- * held, take a hold that has not ended, lower a fence.
+ * The rows of a lease table. Triggers record the deleted rows, and the changes that no statement may make: deleting a
+ * held row, replacing a hold that has not ended, lowering a fence.
  */
 final class SqlRemains implements Remains {
 
-    /** A client looks for records that have expired about once a minute, and for a few at a time. */
+    /** A client searches for expired records about once a minute, a few at a time. */
     private static final Duration RECORDS_STAY = Duration.ofMinutes(2);
 
     private final String url;
@@ -31,7 +31,7 @@ final class SqlRemains implements Remains {
         this.postgresql = url.startsWith("jdbc:postgresql:");
     }
 
-    /** Microseconds since 1970, now and not when the transaction began. */
+    /** Microseconds since 1970, now and not at the beginning of the transaction. */
     private String micros() {
         return postgresql
                 ? "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"

@@ -2,41 +2,44 @@ package io.leasehold.verify.chaos;
 
 import java.time.Duration;
 
-/** The stores that can be run against. */
+/** The stores of the runs. */
 public enum StoreKind {
-    /** A real Redis server that writes everything down, behind one proxy per client. */
+    /** A real Redis server that persists every write, behind one proxy per client. */
     REDIS,
-    /** Five real Redis servers that make a quorum, behind one proxy per client and server. */
+    /** Five real Redis servers that form a quorum, behind one proxy per client and server. */
     REDLOCK,
-    /** A Redis primary, two replicas and three Sentinels; clients go to them directly. */
+    /** A Redis primary, two replicas and three Sentinels; clients reach them directly. */
     SENTINEL,
-    /** A Redis Cluster of three masters with a replica each; clients go to them directly. */
+    /** A Redis Cluster of three masters with a replica each; clients reach them directly. */
     CLUSTER,
     /** A file that all client processes open. */
     SQLITE,
     /** A PostgreSQL server, behind one proxy per client. */
     POSTGRESQL,
-    /** A MariaDB server of the PATH, behind one proxy per client. */
+    /** A MariaDB server from the PATH, behind one proxy per client. */
     MARIADB,
     /** A ZooKeeper server of one member, behind one proxy per client. */
     ZK,
     /** A real etcd of one member, behind one proxy per client. */
     ETCD;
 
-    /** How long a lease table keeps rows in these runs; that of users is a day. */
+    /** The retention of a lease table in these runs; the default is a day. */
     static final Duration RETENTION = Duration.ofSeconds(2);
 
-    /** Whether a fail-over may forget what was acknowledged, so that only the checking resource is promised anything. */
+    /** Whether a fail-over may lose acknowledged writes, so that only the checking resource is guaranteed. */
     boolean isBestEffort() {
         return this == SENTINEL || this == CLUSTER;
     }
 
-    /** Whether locks live in a lease table, of which housekeeping removes what is not used for a {@link #RETENTION}. */
+    /**
+     * Whether locks are in a lease table, from which housekeeping removes rows that were not used for a {@link
+     * #RETENTION}.
+     */
     boolean keepsHouse() {
         return this == POSTGRESQL || this == MARIADB;
     }
 
-    /** Whether clients use more names than they hold at once, so that what the store keeps of a name comes and goes. */
+    /** Whether clients use more names than they hold at once, so that the store creates and deletes their data. */
     boolean usesManyNames() {
         return keepsHouse() || this == ZK || this == ETCD;
     }

@@ -14,10 +14,10 @@ import java.util.OptionalLong;
  * The judgement on the histories of a run.
  *
  * @param line the figures
- * @param violations what must not have happened
+ * @param violations the violations
  * @param exitCode see {@link ChaosCommand}
  * @param figures for the ledger
- * @param broken how often which promise was broken
+ * @param broken the number of violations of each promise
  */
 record Verdict(String line, List<Violation> violations, int exitCode, Figures figures, String broken) {
 
@@ -27,8 +27,8 @@ record Verdict(String line, List<Violation> violations, int exitCode, Figures fi
     /**
      * Judges the histories.
      *
-     * @param removed how much housekeeping has removed, where that is counted: a run in which that was nothing proves nothing
-     * @param aftermath what was found when the faults were over
+     * @param removed the number of rows that housekeeping removed, if it is counted: a run with zero proves nothing
+     * @param aftermath the findings after the faults
      */
     static Verdict of(
             ChaosPlan plan,

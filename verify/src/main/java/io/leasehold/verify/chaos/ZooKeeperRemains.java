@@ -10,7 +10,7 @@ import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.Stat;
 
-/** The nodes of a chroot: those in queues end with their sessions, and the queues after them. */
+/** The nodes of a chroot: nodes in queues end with their sessions, and the queues after them. */
 final class ZooKeeperRemains implements Remains {
 
     private static final String CHROOT = "/chaos";
@@ -44,7 +44,7 @@ final class ZooKeeperRemains implements Remains {
         }
     }
 
-    /** One of which nothing was ever in the queue is left alone by ZooKeeper: its maker was killed in between. */
+    /** ZooKeeper leaves a queue alone that never had a node: its creator was killed before it added one. */
     private static void look(ZooKeeper zooKeeper, String path, List<String> left)
             throws KeeperException, InterruptedException {
         if (path.endsWith("/@tokens")) {
@@ -59,7 +59,7 @@ final class ZooKeeperRemains implements Remains {
                 left.add("the empty queue " + path);
             }
         } catch (KeeperException.NoNodeException gone) {
-            // As it should.
+            // The expected case.
         }
     }
 }

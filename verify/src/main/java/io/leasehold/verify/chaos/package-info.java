@@ -1,4 +1,4 @@
-/** The chaos run: starts everything, does harm at random, and lets the checkers judge the histories. */
+/** The chaos run: starts everything, injects faults at random, and lets the checkers judge the histories. */
 @NullMarked
 package io.leasehold.verify.chaos;
 

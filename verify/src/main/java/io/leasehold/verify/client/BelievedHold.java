@@ -5,7 +5,7 @@ import io.leasehold.simulator.history.HistorySink;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A hold in which its holder believes until it gives it back, since nothing tells it better. */
+/** A hold in which its holder believes until it releases it, since it gets no other information. */
 final class BelievedHold implements Contender.Held {
 
     private static final Logger LOG = LoggerFactory.getLogger(BelievedHold.class);
@@ -44,7 +44,7 @@ final class BelievedHold implements Contender.Held {
         try {
             giveBack.run();
         } catch (RuntimeException e) {
-            // As everywhere: the ttl will end it.
+            // As usual: the ttl will end it.
             LOG.debug("giving {} back failed", lock, e);
         }
     }

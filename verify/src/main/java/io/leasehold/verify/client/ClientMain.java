@@ -13,9 +13,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One client JVM: contends for a few locks without end, in one thread or some.
+ * One client JVM: contends for a few locks without end, in one or several threads.
  *
- * <p>Prints {@code READY} when connected. Ends in order when its standard input does, and prints {@code DONE}.
+ * <p>Prints {@code READY} when connected. Ends in order when its standard input closes, and prints {@code DONE}.
  */
 public final class ClientMain {
 
@@ -24,7 +24,7 @@ public final class ClientMain {
     /** The lock under test; every other kind is a {@link ControlKind}. */
     public static final String LEASE = "lease";
 
-    /** Where names come and go, more threads of a process want them, and some are interrupted while they wait. */
+    /** If names come and go, several threads of a process request them, and some are interrupted while they wait. */
     private static final int THREADS = 3;
 
     private static final int MAX_MILLIS_BETWEEN_INTERRUPTS = 1_500;
@@ -37,8 +37,8 @@ public final class ClientMain {
     }
 
     /**
-     * Arguments: name, seed, resource port, history file, number of locks, ttl in ms, kind of lock, updates per hold, number of locks
-     * that lie idle in between.
+     * Arguments: name, seed, resource port, history file, number of locks, ttl in ms, kind of lock, updates per hold,
+     * number of idle locks.
      */
     public static void main(String[] args) throws IOException, InterruptedException {
         String name = args[0];
@@ -113,7 +113,7 @@ public final class ClientMain {
         }
     }
 
-    /** The network may be down just now, which is what these processes live in; null then. */
+    /** Connects. Returns null if the network is down at the moment, which these processes must survive. */
     private static @org.jspecify.annotations.Nullable Contender connect(
             String kind, StoreAccess access, Duration ttl, String name, HistoryFile history)
             throws InterruptedException {
@@ -139,7 +139,7 @@ public final class ClientMain {
                 () -> {
                     try {
                         while (System.in.read() >= 0) {
-                            // Only the end counts.
+                            // Only the end of the input counts.
                         }
                     } catch (IOException e) {
                         LOG.debug("standard input failed", e);

@@ -3,14 +3,14 @@ package io.leasehold.verify.client;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** A way to lock, and to write down what the holder believes. */
+/** A way to lock, and to record the holder's beliefs. */
 interface Contender extends AutoCloseable {
 
-    /** Waits at most so long; null if the lock stayed busy. */
+    /** Waits at most this long; returns null if the lock stayed busy. */
     @Nullable
     Held acquire(String lock, Duration patience) throws InterruptedException;
 
-    /** Two locks or none; the token is that of the first. */
+    /** Acquires two locks or none; the token is that of the first. */
     default @Nullable Held acquireBoth(String lock, String other, Duration patience) throws InterruptedException {
         throw new UnsupportedOperationException("this lock is one alone");
     }
@@ -18,16 +18,16 @@ interface Contender extends AutoCloseable {
     @Override
     void close();
 
-    /** A lock that is held. */
+    /** A held lock. */
     interface Held {
 
-        /** The token that goes to the resource. */
+        /** The token for the resource. */
         long token();
 
-        /** Whether the holder may go on. */
+        /** Whether the holder may continue. */
         boolean stillHolds();
 
-        /** Gives it back. */
+        /** Releases it. */
         void release();
     }
 }

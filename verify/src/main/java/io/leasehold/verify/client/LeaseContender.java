@@ -35,7 +35,7 @@ final class LeaseContender implements Contender {
         recorder = new LeaseRecorder(sink, process, System::nanoTime);
     }
 
-    /** For another thread of the same process. */
+    /** Creates a contender for another thread of the same process. */
     private LeaseContender(StoreAccess.Opened opened, String process, HistorySink sink) {
         this.process = process;
         this.sink = sink;
@@ -44,12 +44,12 @@ final class LeaseContender implements Contender {
         this.recorder = new LeaseRecorder(sink, process, System::nanoTime);
     }
 
-    /** For another thread of this process, by the same client; not to be closed. */
+    /** Creates a contender for another thread of this process, which shares the client; it must not be closed. */
     LeaseContender beside(String ofProcess) {
         return new LeaseContender(opened, ofProcess, sink);
     }
 
-    /** Interrupts the thread that waits for a lock just now, if one does. */
+    /** Interrupts the thread that is waiting for a lock, if any. */
     synchronized void interrupt() {
         if (waiting != null) {
             waiting.interrupt();
@@ -65,13 +65,16 @@ final class LeaseContender implements Contender {
         T get() throws InterruptedException;
     }
 
-    /** Can be interrupted in there, and nowhere else: an interrupt while the history is written would close its file. */
+    /**
+     * Runs an attempt that may be interrupted. Interrupts must happen only here: an interrupt while the history is
+     * written would close its file.
+     */
     private <T> @Nullable T interruptibly(Waiting<T> attempt) {
         waits(Thread.currentThread());
         try {
             return attempt.get();
         } catch (InterruptedException e) {
-            // It is as if the patience had ended; this thread goes on.
+            // Treated like the end of the patience; this thread continues.
             return null;
         } finally {
             waits(null);

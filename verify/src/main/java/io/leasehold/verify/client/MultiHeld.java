@@ -6,7 +6,7 @@ import io.leasehold.ReleaseOutcome;
 import io.leasehold.simulator.history.HistoryEvent;
 import io.leasehold.simulator.history.HistorySink;
 
-/** Several locks held as one; each is written down as a lease of its own. */
+/** Several locks held as one; each is recorded as a lease of its own. */
 final class MultiHeld implements Contender.Held {
 
     private final MultiLease lease;

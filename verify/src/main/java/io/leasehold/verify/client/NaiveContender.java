@@ -8,8 +8,8 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The controls: the locks that are written by hand everywhere, a counter beside them for a token, and a holder that believes
- * in its lock until it has given it back. The checkers have to find their faults, or they would find nobody's.
+ * The controls: the usual hand-made locks, with a counter for a token, and a holder that believes in its lock until it
+ * has released it. The checkers must find their faults, or they would find none.
  */
 final class NaiveContender implements Contender {
 

@@ -3,8 +3,8 @@ package io.leasehold.verify.client;
 import java.util.SplittableRandom;
 
 /**
- * Which lock comes next: mostly one that all want; at times one of many that lie idle in between, so that what a store keeps of them
- * comes and goes; at times one that is never used again. Not for several threads.
+ * Chooses the next lock: mostly a contended one, sometimes one of many idle ones, so that the store creates and deletes
+ * its data, and sometimes one that is never used again. For one thread.
  */
 public final class Names {
 
@@ -18,9 +18,9 @@ public final class Names {
     private long once;
 
     /**
-     * Names for one process.
+     * Creates the names for one process.
      *
-     * @param cool how many lie idle in between; if there are none, all use the hot ones alone
+     * @param cool the number of idle ones; without any, all clients use only the hot ones
      */
     Names(String process, SplittableRandom random, int hot, int cool) {
         this.process = process;
@@ -37,7 +37,7 @@ public final class Names {
         return draw < HOT + COOL ? anyCool() : once();
     }
 
-    /** Whether there are more names than those that all want. */
+    /** Whether there are more names than the contended ones. */
     boolean areMany() {
         return cool > 0;
     }
@@ -50,12 +50,12 @@ public final class Names {
         return cool(random.nextInt(cool));
     }
 
-    /** One that many want. */
+    /** A contended name. */
     public static String hot(int number) {
         return "lock-" + number;
     }
 
-    /** One that lies idle most of the time. */
+    /** A name that is idle most of the time. */
     public static String cool(int number) {
         return "cool-" + number;
     }

@@ -9,7 +9,10 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The application that a store shares its pool with: two threads of it, each of which keeps a connection for seconds at times. */
+/**
+ * The application that shares its pool with a store: two threads, each of which sometimes keeps a connection for
+ * seconds.
+ */
 final class PoolNeighbour implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(PoolNeighbour.class);

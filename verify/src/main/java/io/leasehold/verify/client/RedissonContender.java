@@ -9,7 +9,7 @@ import org.redisson.api.RFencedLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
-/** Redisson's fenced lock with its defaults, its "watchdog" set to everybody's ttl. */
+/** Redisson's fenced lock with its defaults, but its "watchdog" set to the common ttl. */
 final class RedissonContender implements Contender {
 
     private final RedissonClient client;

@@ -10,12 +10,12 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The lock through its {@code java.util.concurrent} view, entered twice: what the reentrant models are about. */
+/** The lock through its {@code java.util.concurrent} view, entered twice, for the reentrant models. */
 final class ReentrantHeld implements Contender.Held {
 
     private static final Logger LOG = LoggerFactory.getLogger(ReentrantHeld.class);
 
-    /** The view does not tell how long it is valid, only whether for so long. */
+    /** The view does not report its remaining validity, only whether this span is left. */
     private static final Duration SPAN = Duration.ofMillis(100);
 
     private final ReentrantLockView view;
@@ -32,15 +32,15 @@ final class ReentrantHeld implements Contender.Held {
         this.token = token;
     }
 
-    /** The view was locked by this thread; null if it is lost already. */
+    /** Records that this thread has locked the view; returns null if it is already lost. */
     static @Nullable ReentrantHeld entered(ReentrantLockView view, String lock, String process, HistorySink sink) {
         try {
             ReentrantHeld held = new ReentrantHeld(view, lock, process, sink, view.fencingToken());
             long at = System.nanoTime();
             view.ensureValidFor(SPAN);
             sink.add(new HistoryEvent.Acquired(at, process, lock, held.token, at + SPAN.toNanos()));
-            // It enters at some moment of the call: after the call this process may be paused until another holds the
-            // lock.
+            // The lock is entered at some moment of the call: after the call this process may be paused until another
+            // holds the lock.
             long enteringAt = System.nanoTime();
             view.lockInterruptibly();
             sink.add(new HistoryEvent.Nested(enteringAt, process, lock, view.fencingToken(), view.getHoldCount()));

@@ -9,7 +9,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.OptionalLong;
 
-/** A connection to the protected resource. Not for several threads. */
+/** A connection to the protected resource. For one thread. */
 final class ResourceLink implements AutoCloseable {
 
     private final Socket socket;
@@ -23,7 +23,7 @@ final class ResourceLink implements AutoCloseable {
         out = new java.io.OutputStreamWriter(socket.getOutputStream(), StandardCharsets.UTF_8);
     }
 
-    /** The counter's value, or nothing if the resource refused the token. */
+    /** The counter's value, or empty if the resource refused the token. */
     OptionalLong read(String counter, long token) throws IOException {
         return ask("READ " + counter + " " + token);
     }

@@ -12,11 +12,11 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a client process comes to its store.
+ * The way in which a client process reaches its store.
  *
- * @param uri of the store
- * @param retention how long a lease table keeps rows that nobody uses; null for that of users
- * @param pool how many connections the pool has that the store shares with an application; 0 if it has one of its own
+ * @param uri the URI of the store
+ * @param retention how long a lease table keeps unused rows; null for the default
+ * @param pool the number of connections in the pool that the store shares with an application; 0 if it has its own
  */
 public record StoreAccess(String uri, @Nullable Duration retention, int pool) {
 
@@ -25,12 +25,12 @@ public record StoreAccess(String uri, @Nullable Duration retention, int pool) {
     private static final String RETENTION = "LEASEHOLD_VERIFY_RETENTION_MS";
     private static final String POOL = "LEASEHOLD_VERIFY_POOL";
 
-    /** As users open it. */
+    /** Opens the store as applications do. */
     public static StoreAccess of(String uri) {
         return new StoreAccess(uri, null, 0);
     }
 
-    /** As the parent process says. */
+    /** Reads the settings of the parent process. */
     static StoreAccess fromEnvironment() {
         String uri = System.getenv(URI);
         if (uri == null) {
@@ -54,7 +54,7 @@ public record StoreAccess(String uri, @Nullable Duration retention, int pool) {
         return variables;
     }
 
-    /** A client, and what has to be closed behind it. */
+    /** A client, and the resource to be closed after it. */
     public record Opened(LockClient client, AutoCloseable behind) implements AutoCloseable {
         @Override
         public void close() {
@@ -67,7 +67,7 @@ public record StoreAccess(String uri, @Nullable Duration retention, int pool) {
         }
     }
 
-    /** Opens it. */
+    /** Opens a client. */
     public Opened connect(LockOptions options, String label) {
         Leasehold.Builder builder = Leasehold.builder().defaults(options).label(label);
         Duration kept = retention;
@@ -94,8 +94,9 @@ public record StoreAccess(String uri, @Nullable Duration retention, int pool) {
     }
 
     /**
-     * So that a connection that falls silent is noticed by the store, or not at all. Logging in is bounded by the driver alone:
-     * MariaDB's by its connectTimeout, PostgreSQL's by one that it does not have by itself.
+     * The URI without the driver's limit on silence, so that only the store can detect a connection that falls silent.
+     * Only the driver limits the login: MariaDB's by its connectTimeout, PostgreSQL's by a limit that it lacks by
+     * default.
      */
     private String withoutLimitOfTheDriver() {
         return uri + "&socketTimeout=0" + (uri.startsWith(POSTGRESQL) ? "&loginTimeout=10" : "");
@@ -107,7 +108,7 @@ public record StoreAccess(String uri, @Nullable Duration retention, int pool) {
         configuration.setMaximumPoolSize(pool);
         configuration.setConnectionTimeout(2_000);
         configuration.setValidationTimeout(1_000);
-        // The network may be down just now.
+        // The network may be down at the moment.
         configuration.setInitializationFailTimeout(-1);
         boolean inSeconds = uri.startsWith(POSTGRESQL);
         configuration.addDataSourceProperty("connectTimeout", inSeconds ? "5" : "5000");

@@ -26,8 +26,8 @@ import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The control for quorums: the published algorithm with an owner compare, and for a token the largest of the counters that the
- * nodes of the majority keep each for itself. Its tokens go down without any crash.
+ * The control for quorums: the published algorithm with an owner compare. Its token is the largest of the counters that
+ * each node of the majority keeps separately. Its tokens decrease without any crash.
  */
 final class UnballotedQuorum implements Contender {
 
@@ -93,7 +93,7 @@ final class UnballotedQuorum implements Contender {
         return null;
     }
 
-    /** The answers of these nodes, each by its number; null for one that does not in time, which is all that nodes get. */
+    /** The replies of these nodes, each by its number; null for a node that does not reply in time. */
     private <T> List<@Nullable T> askAll(
             IntPredicate asked, Function<RedisAsyncCommands<String, String>, RedisFuture<T>> request) {
         List<@Nullable RedisFuture<T>> sent = new ArrayList<>();
@@ -133,7 +133,7 @@ final class UnballotedQuorum implements Contender {
         }
     }
 
-    /** Where it does not arrive, the ttl ends it. */
+    /** Releases the lock at all nodes; if a request does not arrive, the ttl ends it. */
     private void release(String key, String owner) {
         askAll(node -> true, node -> node.<Long>eval(DELETE_OWN, ScriptOutputType.INTEGER, new String[] {key}, owner));
     }

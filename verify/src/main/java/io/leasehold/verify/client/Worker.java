@@ -9,7 +9,7 @@ import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One thread of a client: takes locks without end; under each it reads and overwrites counters of the resource. */
+/** One thread of a client: acquires locks without end; under each it reads and overwrites counters of the resource. */
 final class Worker {
 
     private static final Logger LOG = LoggerFactory.getLogger(Worker.class);
@@ -28,10 +28,10 @@ final class Worker {
     private final BooleanSupplier stopping;
 
     /**
-     * A thread's work.
+     * Creates the work of a thread.
      *
-     * @param updates under each lock that many want
-     * @param stopping whether it is to end
+     * @param updates the number of updates under each contended lock
+     * @param stopping whether it must end
      */
     Worker(
             Contender contender,
@@ -54,7 +54,7 @@ final class Worker {
         while (!stopping.getAsBoolean()) {
             String lock = names.next();
             takeTurn(lock);
-            // Names that are used once come in bursts, which lets housekeeping begin.
+            // Names that are used once come in bursts, which start housekeeping.
             for (int more = Names.isOnce(lock) ? random.nextInt(MAX_IN_BURST) : 0; more > 0; more--) {
                 takeTurn(names.once());
             }
@@ -66,7 +66,7 @@ final class Worker {
         try {
             held = acquire(lock);
         } catch (RuntimeException e) {
-            // The store cannot serve just now; that is what this run is about.
+            // The store cannot serve at the moment; the run tests that.
             LOG.debug("acquiring {} failed", lock, e);
             TimeUnit.MILLISECONDS.sleep(20);
             return;
@@ -80,7 +80,7 @@ final class Worker {
         }
     }
 
-    /** Where there are many names: at times with little patience, at times two locks at once. */
+    /** With many names: sometimes with little patience, sometimes two locks at once. */
     private Contender.@org.jspecify.annotations.Nullable Held acquire(String lock) throws InterruptedException {
         Duration patience = names.areMany() && random.nextInt(4) == 0
                 ? Duration.ofMillis(random.nextInt(LITTLE_PATIENCE_MILLIS))
@@ -90,8 +90,8 @@ final class Worker {
     }
 
     /**
-     * Reads, checks the lease, works, writes: as code does that does not know when it will be paused. A pause between the
-     * check and the write is what only the token covers.
+     * Reads, checks the lease, works, writes, like code that does not expect a pause. Only the token protects against a
+     * pause between the check and the write.
      */
     private void use(Contender.Held held, String lock) throws IOException, InterruptedException {
         int most = Names.isHot(lock) ? updates : 1;
@@ -113,8 +113,8 @@ final class Worker {
     }
 
     /**
-     * Mostly short, so that much happens; now and then longer than a ttl, so that renewal is needed. Where names lie idle they are
-     * also held for longer than they are kept, more often.
+     * Mostly short, so that much happens; sometimes longer than a ttl, so that renewal is needed. A name that is often
+     * idle is held more often for longer than its retention.
      */
     private void think(String lock) throws InterruptedException {
         if (Names.isOnce(lock)) {

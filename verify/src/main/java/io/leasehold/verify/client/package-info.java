@@ -1,4 +1,4 @@
-/** The client JVMs that contend for locks, use the resource under them, and write down what they believed. */
+/** The client JVMs that contend for locks, use the resource under them, and record their beliefs. */
 @NullMarked
 package io.leasehold.verify.client;
 

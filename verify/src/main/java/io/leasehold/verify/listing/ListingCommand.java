@@ -14,25 +14,28 @@ import java.util.stream.LongStream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code listing}: the p99 of an acquire with and without an operator who lists and searches many locks at the same time. */
+/**
+ * {@code listing}: the p99 of an acquire with and without an operator that lists and searches many locks at the same
+ * time.
+ */
 @Command(
         name = "listing",
         mixinStandardHelpOptions = true,
         description = {
-            "Fills a Redis with held locks, and measures acquire and release of others: idle, while ls runs without a",
-            "pause, while leaks does; round by round. Exit code: 0 if the medians of the p99 stay within twice that of the",
-            "idle rounds, 1 if not."
+            "Fills a Redis with held locks, and measures acquire and release of others: idle, during repeated ls, and",
+            "during repeated leaks, round by round. Exit code: 0 if the medians of the p99 stay within twice that of",
+            "the idle rounds, 1 if not."
         },
         exitCodeOnInvalidInput = 64,
         exitCodeOnExecutionException = 70)
 public final class ListingCommand implements Callable<Integer> {
 
-    /** Held by nobody who lives: the owner token is not secret. */
+    /** Belongs to no living holder: the owner token is not secret. */
     private static final String VALUE = "00000000000000000000000000000000000000ff:1:listing";
 
     private static final double MAX_RATIO = 2.0;
 
-    @Option(names = "--locks", paramLabel = "N", description = "Held locks. Default: 100000")
+    @Option(names = "--locks", paramLabel = "N", description = "Number of held locks. Default: 100000")
     private int locks = 100_000;
 
     @Option(names = "--rounds", paramLabel = "N", description = "Rounds of each kind. Default: 5")
@@ -41,7 +44,7 @@ public final class ListingCommand implements Callable<Integer> {
     @Option(names = "--seconds", paramLabel = "S", description = "Length of a round. Default: 3")
     private int seconds = 3;
 
-    /** For picocli. */
+    /** Called by picocli. */
     public ListingCommand() {}
 
     @Override

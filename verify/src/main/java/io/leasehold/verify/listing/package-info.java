@@ -1,4 +1,4 @@
-/** The cost for acquires while an operator lists many locks. */
+/** The cost of listing many locks for concurrent acquires. */
 @NullMarked
 package io.leasehold.verify.listing;
 

@@ -9,35 +9,35 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code liveness}: clients take turns over a quorum of real servers, and one line says how they were served. */
+/** {@code liveness}: clients take turns over a quorum of real servers, and one line reports how they were served. */
 @Command(
         name = "liveness",
         mixinStandardHelpOptions = true,
         description = {
-            "Clients of a redlock: store take turns at one lock over real Redis servers. Asked is a grant in each second,",
-            "and that 99 of 100 waits are at most 20 quorum rounds and the holds of the other clients. Exit code: 0 it was",
-            "so, 1 it was not. 64: the options make no sense."
+            "Clients of a redlock: store take turns at one lock over real Redis servers. Requires a grant in each",
+            "second, and 99 of 100 waits of at most 20 quorum rounds and the holds of the other clients. Exit code:",
+            "0 both hold, 1 not. 64: invalid options."
         },
         exitCodeOnInvalidInput = 64,
         exitCodeOnExecutionException = 70)
 public final class LivenessCommand implements Callable<Integer> {
 
-    /** For picocli. */
+    /** Called by picocli. */
     public LivenessCommand() {}
 
     @Spec
     private @Nullable CommandSpec spec;
 
-    @Option(names = "--seconds", paramLabel = "S", description = "How long. Default: 60")
+    @Option(names = "--seconds", paramLabel = "S", description = "Length. Default: 60")
     private int seconds = 60;
 
-    @Option(names = "--clients", paramLabel = "N", description = "Clients that take turns. Default: 3")
+    @Option(names = "--clients", paramLabel = "N", description = "Number of clients. Default: 3")
     private int clients = 3;
 
-    @Option(names = "--nodes", paramLabel = "N", description = "Servers of the set. Default: 5")
+    @Option(names = "--nodes", paramLabel = "N", description = "Number of servers. Default: 5")
     private int nodes = 5;
 
-    @Option(names = "--hold", paramLabel = "MS", description = "How long each holds the lock, in ms. Default: 5")
+    @Option(names = "--hold", paramLabel = "MS", description = "Length of each hold, in ms. Default: 5")
     private int holdMillis = 5;
 
     @Override

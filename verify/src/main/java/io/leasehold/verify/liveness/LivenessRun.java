@@ -17,7 +17,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.locks.LockSupport;
 
-/** Servers, clients, turns. Each client is a store of its own, with its own connections, in this process. */
+/** Servers, clients, turns. Each client is a store with its own connections, in this process. */
 final class LivenessRun {
 
     private static final int ROUNDS_MEASURED = 300;
@@ -42,11 +42,11 @@ final class LivenessRun {
                 stores.add(store);
             }
             stores.get(0).admin().declareNewNodes();
-            // The first rounds of each are its connections' and the compiler's.
+            // The first rounds of each include the set-up of connections and the compilation of code.
             for (LockClient store : stores) {
                 medianRound(store);
             }
-            // So are the first turns.
+            // So do the first turns.
             contend(threads, stores, new TurnCounts(clients, (int) WARM_UP.toSeconds(), 0, 0), WARM_UP, hold);
             TurnCounts counts =
                     new TurnCounts(clients, (int) time.toSeconds(), hold.toNanos(), medianRound(stores.get(0)));

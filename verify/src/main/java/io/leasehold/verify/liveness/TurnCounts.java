@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
-/** How clients were served: every wait, and the grants in each second. Safe for all threads. */
+/** The service of clients: every wait, and the grants in each second. Any thread may use it. */
 final class TurnCounts {
 
     private static final int ROUNDS = 20;
@@ -20,9 +20,9 @@ final class TurnCounts {
     private int regressions;
 
     /**
-     * Nothing was granted yet.
+     * Creates counts without grants.
      *
-     * @param roundNanos what an acquire takes when nobody else asks: the median
+     * @param roundNanos the median duration of an acquire without contention
      */
     TurnCounts(int clients, int seconds, long holdNanos, long roundNanos) {
         this.clients = clients;

@@ -1,4 +1,4 @@
-/** Whether clients that contend over a quorum are served, and how soon. */
+/** Measures whether clients that contend over a quorum are served, and how soon. */
 @NullMarked
 package io.leasehold.verify.liveness;
 

@@ -12,13 +12,17 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * When all is calm: every future is completed, no entry is left behind, a free lock is granted, a released one goes at once to the
- * client that waits for it, also if what would have told it has broken meanwhile, and a closed client leaves nothing.
+ * Checks the calm after a run. Every future is completed, no entry is left behind, and a free lock is granted. A
+ * released lock goes at once to the waiting client, even if the way of its notification has broken meanwhile. A closed
+ * client leaves nothing.
  */
 @SuppressWarnings("FutureReturnValueIgnored")
 final class QueueAftermath {
 
-    /** Longer than the longest hold, than a lease or a session lives on, and than a connection may hang. */
+    /**
+     * Longer than the longest hold, the remaining life of a lease or a session, and the time for which a connection may
+     * hang.
+     */
     private static final Duration CALM = Duration.ofSeconds(20);
 
     private static final Duration PATIENCE = Duration.ofSeconds(5);

@@ -52,7 +52,7 @@ final class QueueClient {
         public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
             return super.acquire(request).whenComplete((reply, error) -> {
                 if (reply instanceof AcquireReply.Granted && released.contains(request.owner())) {
-                    run.problem("withdrawn: an attempt was granted after its removal was asked for");
+                    run.problem("withdrawn: an attempt was granted after its removal was requested");
                 }
             });
         }

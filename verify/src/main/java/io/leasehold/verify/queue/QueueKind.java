@@ -8,8 +8,8 @@ import java.time.Duration;
 /** A store whose locks are queues. */
 public enum QueueKind {
     /**
-     * Leases, transactions, revisions. A lease has whole seconds, an election timeout more than the ttl at least: with this one it
-     * has hardly more, and what counts too much is noticed.
+     * Leases, transactions, revisions. A lease has whole seconds, and at least an election timeout more than the ttl. With
+     * this ttl it has hardly more, so counting too much is detected.
      */
     ETCD(Duration.ofMillis(2_600)),
     /** Sessions, sequential nodes, watches. */
@@ -26,7 +26,7 @@ public enum QueueKind {
         return ttl;
     }
 
-    /** Whether this fault can happen there: the reads of etcd go through its leader. */
+    /** Whether this fault can happen there: reads of etcd pass through its leader. */
     boolean knows(QueueFault fault) {
         return this == ZOOKEEPER || fault != QueueFault.STALE_READ;
     }

@@ -11,21 +11,21 @@ public interface QueueModel {
     LockStore open(QueueWire wire);
 
     /**
-     * Until when, in the world's time, an entry stays even if nothing more is heard of its client.
+     * The end, in the world's time, of an entry whose client falls silent.
      *
      * @return empty if no entry with this token is the first of its queue
      */
     OptionalLong keptUntilNanos(String lock, long token);
 
-    /** Another member leads from now on. */
+    /** Makes another member the leader. */
     void newLeader();
 
-    /** Ends what tells events of this client, or of all if it is null. */
+    /** Ends the event streams of this client, or of all clients if it is null. */
     void breakWatches(QueueWire wire);
 
-    /** Removes the first entry of a queue by hand. */
+    /** Removes the first entry of a queue by force. */
     void forceRelease(String lock);
 
-    /** The entries that are there. */
+    /** The existing entries. */
     List<String> entries();
 }

@@ -6,17 +6,17 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * All that decides a run.
+ * Determines a run.
  *
- * @param seed of everything that is drawn while it runs
- * @param kind which store
- * @param clients processes at the beginning; a killed one is replaced
- * @param tasks that contend in each of them, at most
- * @param locks how many
+ * @param seed determines all random choices during the run
+ * @param kind the store
+ * @param clients the number of processes at the beginning; a killed one is replaced
+ * @param tasks the maximum number of contending tasks in each of them
+ * @param locks the number of locks
  * @param network how slow connections are and how often they break, from 0 to 10
- * @param pauses how often a client stands still at a suspension point, in parts in 10,000
+ * @param pauses the frequency of pauses of a client at a suspension point, in parts in 10,000
  * @param driftPartsPerMillion the largest error of a clock's rate
- * @param harms the faults that come at a time
+ * @param harms the faults that happen at a set time
  */
 record QueuePlan(
         long seed,
@@ -30,7 +30,7 @@ record QueuePlan(
         List<Harm<QueueFault>> harms)
         implements FaultPlan<QueuePlan, QueueFault> {
 
-    /** For how long there are new attempts and faults; what follows is calm. */
+    /** The time with new attempts and faults, before the calm. */
     static final long CHAOS_MILLIS = 12_000;
 
     private static final int MAX_DRIFT = 4_000;
@@ -52,7 +52,7 @@ record QueuePlan(
         harms = List.copyOf(harms);
     }
 
-    /** The plan that a seed stands for. */
+    /** The plan of a seed. */
     static QueuePlan ofSeed(QueueKind kind, long seed) {
         SplittableRandom random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L);
         List<QueueFault> faults = new ArrayList<>(List.of(ANY));
@@ -94,7 +94,7 @@ record QueuePlan(
                 seed, kind, newClients, newTasks, locks, newNetwork, newPauses, driftPartsPerMillion, newHarms);
     }
 
-    /** Human-readable, over several lines. */
+    /** A readable text of several lines. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder("seed " + seed + ": " + kind + ", " + clients + " clients with up to "

@@ -7,10 +7,10 @@ import io.leasehold.verify.run.SimulatedRun;
 import java.util.HashMap;
 import java.util.Map;
 
-/** The run as a model of a cluster and the ways to it see it. */
+/** A run, as seen by a model of a cluster and its connections. */
 public final class QueueRun {
 
-    /** A connection of a network of 1 breaks once in so many calls. */
+    /** At network 1, a connection breaks once in this many calls. */
     private static final double CALLS_OF_A_RESET = 1_000;
 
     private final SimulatedRun<QueueFault> run;
@@ -27,17 +27,17 @@ public final class QueueRun {
         return run.world();
     }
 
-    /** The process that the cluster is. */
+    /** The process of the cluster. */
     public VirtualRuntime host() {
         return host;
     }
 
-    /** A fault has happened. */
+    /** Records that a fault has happened. */
     public void saw(QueueFault fault) {
         run.saw(fault);
     }
 
-    /** Whether faults have ended. */
+    /** Whether the faults have ended. */
     public boolean isCalm() {
         return run.isCalm();
     }
@@ -50,29 +50,29 @@ public final class QueueRun {
         return run.pauseNanos(point);
     }
 
-    /** The cluster was told to end all that this owner token has, and has done so. */
+    /** Records that the cluster has removed all entries of this owner token on request. */
     void withdrawn(OwnerToken owner) {
         withdrawnAt.putIfAbsent(owner.publicId(), world().elapsedNanos());
     }
 
-    /** Something worth a count has happened. */
+    /** Counts an event. */
     public void counted(String what) {
         run.counts().saw(what, 1);
     }
 
-    /** Something must not have happened. */
+    /** Records a violation. */
     public void problem(String what) {
         run.problem(what);
     }
 
-    /** An entry is made, by a request that may have been sent long before. */
+    /** Records that an entry was created, by a request that may have been sent long before. */
     public void made(String id) {
         if (withdrawnAt.containsKey(id)) {
             run.problem("withdrawn: an entry was made after its removal was confirmed");
         }
     }
 
-    /** An entry is made by a request that was sent then. */
+    /** Records that an entry was created by a request that was sent then. */
     public void made(String id, long sentAtNanos) {
         Long withdrawn = withdrawnAt.get(id);
         if (withdrawn != null && sentAtNanos > withdrawn) {

@@ -13,7 +13,7 @@ import java.util.OptionalLong;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** One run of a plan: the cluster, its clients, and what is done to them. */
+/** One run of a plan: the cluster, its clients, and their faults. */
 final class QueueSimulation implements LockTasks.Beliefs {
 
     private final QueuePlan plan;
@@ -38,7 +38,7 @@ final class QueueSimulation implements LockTasks.Beliefs {
         run.schedule(this::inflict);
     }
 
-    /** A holder does not believe for longer than the cluster keeps its entry. */
+    /** Checks that a holder does not believe for longer than the cluster keeps its entry. */
     @Override
     public void mustKeep(String lock, long token, long untilNanos) {
         OptionalLong kept = model.keptUntilNanos(lock, token);
@@ -85,7 +85,7 @@ final class QueueSimulation implements LockTasks.Beliefs {
             case WATCH_BROKEN -> model.breakWatches(wire);
             case NEW_LEADER -> model.newLeader();
             case CLIENT_FREEZE -> wire.process().freeze(span);
-            // A suspension of less than a tenth of a second is not noticed: see SuspendWatch.
+            // A suspension of less than a tenth of a second is not detected: see SuspendWatch.
             case CLIENT_SUSPEND -> wire.process().suspend(span.plusMillis(150));
             case CLIENT_CRASH -> {
                 wire.process().crash();

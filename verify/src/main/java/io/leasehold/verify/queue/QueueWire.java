@@ -9,10 +9,10 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
-/** The way of one client to the cluster and back. Everything may happen between two of its calls. */
+/** The connection of one client to the cluster and back. Anything may happen between two of its calls. */
 public final class QueueWire {
 
-    /** After so long a driver takes a connection over which nothing comes for broken. */
+    /** After this time a driver treats a silent connection as broken. */
     private static final long SILENCE_NANOS = Duration.ofSeconds(13).toNanos();
 
     private static final Duration AGAIN = Duration.ofMillis(500);
@@ -30,7 +30,7 @@ public final class QueueWire {
         this.replies = new VirtualLink(process);
     }
 
-    /** The client. */
+    /** The client's process. */
     public VirtualRuntime process() {
         return process;
     }
@@ -49,19 +49,19 @@ public final class QueueWire {
     }
 
     /**
-     * A call.
+     * Makes a call.
      *
-     * @param work what the cluster does when it arrives
-     * @param lost the driver's exception if it is not answered
+     * @param work the cluster's work when the call arrives
+     * @param lost the driver's exception if the call is not answered
      */
     public <T> CompletableFuture<T> call(Callable<T> work, Supplier<? extends Throwable> lost) {
         return call(work, lost, Duration.ZERO);
     }
 
     /**
-     * A call.
+     * Makes a call.
      *
-     * @param latest how much later than those that are sent after it a call may be carried out if its connection broke
+     * @param latest how much later than subsequent calls it may be carried out if its connection broke
      */
     public <T> CompletableFuture<T> call(Callable<T> work, Supplier<? extends Throwable> lost, Duration latest) {
         CompletableFuture<T> reply = new CompletableFuture<>();
@@ -91,12 +91,12 @@ public final class QueueWire {
         return reply;
     }
 
-    /** A machine that falls asleep breaks connections: of a call that may come late, half of them break for that reason. */
+    /** A machine that falls asleep breaks connections: half of the broken calls that may come late have that cause. */
     private void mayFallAsleep(Duration latest) {
         if (!latest.isZero() && run.world().chance(0.5)) {
             run.saw(QueueFault.CLIENT_SUSPEND);
             Duration span = Duration.ofNanos(150_000_000L + run.world().randomBelow(latest.toNanos()));
-            // Not before the code that has called has come to its end: nothing runs on a machine that sleeps.
+            // Not before the calling code has ended: nothing runs on a sleeping machine.
             run.world().after(Duration.ofNanos(1), () -> process.suspend(span));
         }
     }
@@ -125,12 +125,12 @@ public final class QueueWire {
         }
     }
 
-    /** Sends again and again until it arrives, as a driver makes watches again with a new connection. */
+    /** Sends repeatedly until the request arrives, like a driver that restores watches over a new connection. */
     public void ask(Runnable work) {
         repeat(requests, new Once(work));
     }
 
-    /** An event: perhaps it comes late, and not before a broken connection was made again. */
+    /** Sends an event, which may be late, and does not arrive before a broken connection is restored. */
     public void tell(Runnable event) {
         Once once = new Once(event);
         if (run.drawsReset(QueueFault.LATE_EVENT)) {
@@ -165,12 +165,12 @@ public final class QueueWire {
         }
     }
 
-    /** The client is closed: nothing is said again. */
+    /** Closes the client: it sends nothing more. */
     public void close() {
         closed = true;
     }
 
-    /** Whether it can be heard of no more. */
+    /** Whether nothing can arrive from it any more. */
     public boolean isOver() {
         return closed || process.hasCrashed();
     }

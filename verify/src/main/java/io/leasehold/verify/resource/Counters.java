@@ -8,9 +8,9 @@ import java.util.function.LongSupplier;
 
 /**
  * Counters that are read and overwritten. Those whose names begin with {@code checking/} register the fencing token at
- * first contact, reads included, and refuse smaller ones than the largest seen; all others take everything.
+ * first contact, reads included, and refuse smaller ones than the largest seen; all others accept everything.
  *
- * <p>Guarded by this; the history is written inside, so that its order is the order in which things happened.
+ * <p>Guarded by {@code this}; the history is written inside, so that it has the order of events.
  */
 final class Counters {
 
@@ -34,8 +34,8 @@ final class Counters {
     /**
      * The answer of the resource.
      *
-     * @param accepted whether the token was
-     * @param value the counter after that
+     * @param accepted whether the token was accepted
+     * @param value the value of the counter after the request
      */
     record Answer(boolean accepted, long value) {}
 

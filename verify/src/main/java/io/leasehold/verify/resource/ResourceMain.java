@@ -15,10 +15,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The protected resource as a process of its own: lines over TCP on 127.0.0.1, {@code READ counter token} and {@code
+ * The protected resource as a separate process: lines over TCP on 127.0.0.1, {@code READ counter token} and {@code
  * WRITE counter token value}, answered with {@code OK value} or {@code REFUSED value}.
  *
- * <p>Prints {@code PORT n} when it is ready; ends when its standard input does.
+ * <p>Prints {@code PORT n} when it is ready; ends when its standard input closes.
  */
 public final class ResourceMain {
 
@@ -33,7 +33,7 @@ public final class ResourceMain {
         start("acceptor", () -> accept(server, counters));
         System.out.println("PORT " + server.getLocalPort());
         while (System.in.read() >= 0) {
-            // Only the end counts.
+            // Only the end of the input counts.
         }
         server.close();
         System.exit(0);

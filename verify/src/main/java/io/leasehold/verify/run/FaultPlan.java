@@ -5,14 +5,14 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * The plan of a run, as far as it can be made smaller.
+ * The plan of a run, as far as it can be reduced.
  *
  * @param <P> the plan
  * @param <F> its kinds of fault
  */
 public interface FaultPlan<P, F extends Enum<F>> {
 
-    /** One fault that comes at a time. */
+    /** One fault that happens at a set time. */
     record Harm<F extends Enum<F>>(long atMillis, F fault, int client, long millis) {
         @Override
         public String toString() {
@@ -20,13 +20,13 @@ public interface FaultPlan<P, F extends Enum<F>> {
         }
     }
 
-    /** The seed of everything that is drawn while it runs. */
+    /** The seed of all random choices during the run. */
     long seed();
 
     /** The number of processes at the beginning; a killed one is replaced. */
     int clients();
 
-    /** The largest number of tasks that contend in each of them. */
+    /** The maximum number of contending tasks in each of them. */
     int tasks();
 
     /** The number of locks. */
@@ -35,16 +35,16 @@ public interface FaultPlan<P, F extends Enum<F>> {
     /** How slow connections are and how often they break, from 0 to 10. */
     int network();
 
-    /** How often a client stands still at a suspension point, in parts in 10,000. */
+    /** The frequency of pauses of a client at a suspension point, in parts in 10,000. */
     int pauses();
 
     /** The largest error of a clock's rate. */
     int driftPartsPerMillion();
 
-    /** The faults that come at a time. */
+    /** The faults that happen at a set time. */
     List<Harm<F>> harms();
 
-    /** Whether exclusion is promised. */
+    /** Whether exclusion is guaranteed. */
     boolean promisesExclusion();
 
     /** This plan with other values. */

@@ -11,8 +11,8 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * The resource that the locks protect: two counters for each, one that registers the fencing token at first contact and refuses smaller ones,
- * and one that takes everything.
+ * The resource that the locks protect, with two counters for each lock. One registers the fencing token at first
+ * contact and refuses smaller ones; the other accepts everything.
  */
 final class GuardedCounters {
 
@@ -44,7 +44,7 @@ final class GuardedCounters {
         });
     }
 
-    /** One more than what was read. */
+    /** Writes one more than the value that was read. */
     void write(VirtualRuntime client, String lock, long token, Answer seen, Consumer<Answer> then) {
         send(client, then, () -> {
             boolean accepted = access("checking/" + lock, Access.WRITE, token, seen.checking() + 1);

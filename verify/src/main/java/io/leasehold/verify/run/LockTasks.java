@@ -14,7 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The tasks of one client process: they acquire, use, lose and give up locks at random, and write down what they believe.
+ * The tasks of one client process: they acquire, use, lose and release locks at random, and record their beliefs.
  *
  * @param <F> the kinds of fault of the run
  */
@@ -26,7 +26,7 @@ public final class LockTasks<F extends Enum<F>> {
 
     /** The comparison of a holder's belief with the store. */
     public interface Beliefs {
-        /** A holder does not believe for longer than the store keeps its hold. */
+        /** Checks that a holder does not believe for longer than the store keeps its hold. */
         void mustKeep(String lock, long token, long untilNanos);
     }
 
@@ -41,9 +41,9 @@ public final class LockTasks<F extends Enum<F>> {
     private int pending;
 
     /**
-     * The tasks of a process.
+     * Creates the tasks of a process.
      *
-     * @param pauseBeforeUse the fault that a holder stands still between a check of its lease and its use
+     * @param pauseBeforeUse the fault that a holder pauses between a check of its lease and its use
      * @param cancel the fault that a caller cancels its attempt
      */
     public LockTasks(SimulatedRun<F> run, VirtualRuntime process, Beliefs beliefs, F pauseBeforeUse, F cancel) {
@@ -69,7 +69,7 @@ public final class LockTasks<F extends Enum<F>> {
         };
     }
 
-    /** Begins with a client. */
+    /** Begins to use a client. */
     public void start(LockClient client) {
         locks = client;
         for (long tasks = 1 + world.randomBelow(run.plan().tasks()); tasks > 0; tasks--) {
@@ -77,7 +77,7 @@ public final class LockTasks<F extends Enum<F>> {
         }
     }
 
-    /** Begins nothing new. */
+    /** Stops new attempts. */
     public void stop() {
         stopped = true;
     }
@@ -139,7 +139,7 @@ public final class LockTasks<F extends Enum<F>> {
         new Work(lease, lock, token, world.randomBelow(holdFor) / steps).first(steps);
     }
 
-    /** For how long, in the world's time, the holder will go on believing if it checks nothing but its clock. */
+    /** The end, in the world's time, of the holder's belief if it checks only its clock. */
     private long believedUntil(Lease lease) {
         long leftNanos = lease.remainingValidity().toNanos();
         return leftNanos == 0 ? world.elapsedNanos() : process.worldNanosAfter(leftNanos);
@@ -183,7 +183,7 @@ public final class LockTasks<F extends Enum<F>> {
             });
         }
 
-        /** Checks the lease, perhaps stands still, and goes on. */
+        /** Checks the lease, may pause, and continues. */
         private void ifHeld(Runnable then) {
             long at = world.elapsedNanos();
             long until = believedUntil(lease);

@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * The numbers of faults and events of a run. One thread at a time.
+ * The numbers of faults and events of a run. For one thread at a time.
  *
  * @param <F> the kinds of fault
  */

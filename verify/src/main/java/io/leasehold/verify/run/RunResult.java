@@ -7,10 +7,10 @@ import java.util.Map;
 /**
  * The result of a run.
  *
- * @param problems what must not have happened, in words that begin with its kind
+ * @param problems the violations, as text that begins with the kind
  * @param faults the number of each fault
  * @param events the number of each event
- * @param traceHash a hash of all that happened, in its order
+ * @param traceHash a hash of all events, in their order
  */
 public record RunResult(
         List<String> problems, Map<String, Long> faults, Map<String, Long> events, History history, long traceHash) {

@@ -13,7 +13,7 @@ import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs the plans of seeds, finds those that fail and makes them small. A run belongs to the thread that calls it.
+ * Runs the plans of seeds, finds failing ones and reduces them. A run uses the calling thread.
  *
  * @param <P> the plan of a run
  */
@@ -28,18 +28,18 @@ public final class Seeds<P extends FaultPlan<P, ?>> {
 
     /** Runs a plan. */
     public interface Runner<P> {
-        /** Runs it; each event of its world is told to the trace. */
+        /** Runs the plan; the trace receives each event of its world. */
         RunResult run(P plan, @Nullable Consumer<String> trace);
     }
 
     /**
-     * A run in which a promise was broken.
+     * A run with a broken guarantee.
      *
-     * @param seed again: {@code verify/run simulate --store STORE --runs 1 --seed S}
-     * @param problems what must not have happened
+     * @param seed repeats the run: {@code verify/run simulate --store STORE --runs 1 --seed S}
+     * @param problems the violations
      */
     public record Failure(long seed, List<String> problems) {
-        /** Copies. */
+        /** Copies the list. */
         public Failure {
             problems = List.copyOf(problems);
         }
@@ -48,11 +48,11 @@ public final class Seeds<P extends FaultPlan<P, ?>> {
     /**
      * The result of many runs.
      *
-     * @param runs how many
+     * @param runs the number of runs
      * @param failures the runs that failed
      * @param faults the number of each fault
      * @param events the number of each event
-     * @param neverHappened the faults that did not happen
+     * @param neverHappened the kinds of fault that did not happen
      */
     public record Report(
             int runs,
@@ -61,14 +61,14 @@ public final class Seeds<P extends FaultPlan<P, ?>> {
             Map<String, Long> events,
             List<String> neverHappened) {}
 
-    /** The plans that seeds stand for, how one runs, and the kinds of fault in it. */
+    /** Creates a search over the plans of seeds, with their runner and kinds of fault. */
     public Seeds(LongFunction<P> plans, Runner<P> runner, Enum<?>[] faults) {
         this.plans = plans;
         this.runner = runner;
         this.faults = Arrays.stream(faults).map(Enum::name).toList();
     }
 
-    /** Runs the seeds from {@code first} on; ends early when a few have failed. */
+    /** Runs the seeds from {@code first} on; ends early after a few failures. */
     public Report run(long first, int runs) {
         Map<String, Long> faultsSeen = new TreeMap<>();
         Map<String, Long> events = new TreeMap<>();
@@ -98,18 +98,18 @@ public final class Seeds<P extends FaultPlan<P, ?>> {
         return problems.isEmpty() ? "" : problems.get(0);
     }
 
-    /** The history of this seed's run, byte by byte the same each time. */
+    /** The history of this seed's run, the same each time, byte by byte. */
     public String history(long seed) {
         return run(seed).history().text();
     }
 
-    /** A hash of all that happened in the run of this seed. */
+    /** A hash of all events in the run of this seed. */
     public long traceHash(long seed) {
         RunResult result = run(seed);
         return 31 * result.traceHash() + result.history().text().hashCode();
     }
 
-    /** The plan of a seed that fails, made smaller, with its timeline. */
+    /** The plan of a failing seed, reduced, with its timeline. */
     public List<String> explain(long seed) {
         P small = shrink(plans.apply(seed));
         List<Moment> moments = new ArrayList<>();
@@ -131,7 +131,7 @@ public final class Seeds<P extends FaultPlan<P, ?>> {
 
     private record Moment(double seconds, String what) {}
 
-    /** Goes on to smaller plans while the same kind of promise is broken. */
+    /** Reduces a plan while it breaks the same kind of guarantee. */
     private P shrink(P failing) {
         String kind = runner.run(failing, null).kind();
         P smallest = failing;

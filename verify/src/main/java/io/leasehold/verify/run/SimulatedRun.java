@@ -16,7 +16,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One run of a plan: its world, what is drawn in it, and what happened. One thread at a time.
+ * One run of a plan: its world, its random choices, and its events. For one thread at a time.
  *
  * @param <F> the kinds of fault
  */
@@ -33,7 +33,7 @@ public final class SimulatedRun<F extends Enum<F>> {
     private final GuardedCounters resource;
     private boolean calm;
 
-    /** Of a plan, in a new world; each of its events is told to the trace. */
+    /** Creates a run of a plan in a new world; the trace receives each of its events. */
     public SimulatedRun(FaultPlan<?, F> plan, @Nullable Consumer<String> trace) {
         this.plan = plan;
         this.world = VirtualWorld.seeded(plan.seed());
@@ -53,7 +53,7 @@ public final class SimulatedRun<F extends Enum<F>> {
         return world;
     }
 
-    /** The counts of what happened. */
+    /** The counts of events. */
     public RunCounts<F> counts() {
         return counts;
     }
@@ -66,7 +66,7 @@ public final class SimulatedRun<F extends Enum<F>> {
         return plan;
     }
 
-    /** Whether faults have ended. */
+    /** Whether the faults have ended. */
     public boolean isCalm() {
         return calm;
     }
@@ -76,13 +76,13 @@ public final class SimulatedRun<F extends Enum<F>> {
         calm = true;
     }
 
-    /** Something must not have happened. */
+    /** Records a violation. */
     public void problem(String what) {
         problems.add(what + ", at " + world.elapsed());
         world.note("PROBLEM " + what);
     }
 
-    /** A fault has happened. */
+    /** Records that a fault has happened. */
     public void saw(F fault) {
         counts.saw(fault);
         world.note(fault.name());
@@ -92,7 +92,7 @@ public final class SimulatedRun<F extends Enum<F>> {
         history.add(event);
     }
 
-    /** Has the faults of the plan inflicted at their times, until it is calm. */
+    /** Injects the faults of the plan at their times, until the calm. */
     public void schedule(Consumer<FaultPlan.Harm<F>> inflict) {
         for (FaultPlan.Harm<F> harm : plan.harms()) {
             world.after(Duration.ofMillis(harm.atMillis()), () -> {
@@ -103,7 +103,7 @@ public final class SimulatedRun<F extends Enum<F>> {
         }
     }
 
-    /** Lets the clock of a process run at a wrong rate. */
+    /** Makes the clock of a process run at a wrong rate. */
     public void runWrong(VirtualRuntime process, F fault) {
         long most = plan.driftPartsPerMillion();
         if (most > 0) {
@@ -112,7 +112,7 @@ public final class SimulatedRun<F extends Enum<F>> {
         }
     }
 
-    /** Draws how slow a connection is. */
+    /** Draws the delays of a connection. */
     public LinkFaults drawnFaults() {
         int bad = calm ? 0 : plan.network();
         return bad == 0
@@ -123,7 +123,7 @@ public final class SimulatedRun<F extends Enum<F>> {
                                 Duration.ofNanos(50_000 + world.randomBelow(1_500_000L * bad)));
     }
 
-    /** Draws whether a connection breaks, at a network of 1 once in so many times. */
+    /** Draws whether a connection breaks: at network 1, once in this many times. */
     public boolean drawsReset(F fault, double oneIn) {
         if (calm || !world.chance(plan.network() / oneIn)) {
             return false;
@@ -132,7 +132,7 @@ public final class SimulatedRun<F extends Enum<F>> {
         return true;
     }
 
-    /** Draws a pause at a suspension point: short ones often, some of them longer than a ttl. */
+    /** Draws a pause at a suspension point: often a short one, sometimes longer than a ttl. */
     public long pauseNanos(F point) {
         if (calm || plan.pauses() == 0 || world.randomBelow(10_000) >= plan.pauses()) {
             return 0;

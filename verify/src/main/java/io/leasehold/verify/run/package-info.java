@@ -1,4 +1,7 @@
-/** The common parts of the simulations of stores: plan of faults, tasks of a client, protected resource, and search of seeds. */
+/**
+ * The common parts of the simulations of stores: the plan of faults, the tasks of a client, the protected resource, and
+ * the search over seeds.
+ */
 @NullMarked
 package io.leasehold.verify.run;
 

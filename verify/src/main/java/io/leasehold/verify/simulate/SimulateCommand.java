@@ -22,14 +22,14 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** {@code simulate}: the real engine and quorum in a virtual world, seed after seed. */
+/** {@code simulate}: the real engine and quorum in a virtual world, for many seeds. */
 @Command(
         name = "simulate",
         mixinStandardHelpOptions = true,
         description = {
             "Runs the real engine and the real quorum, or the real lease table over a model of a database, in a virtual",
-            "world, one plan of faults for each seed. A seed that fails is made smaller and printed with its timeline.",
-            "Exit code: 0 no promise was broken, 1 one was, 2 some kind of fault never happened in 500 runs or more."
+            "world, one plan of faults for each seed. A failing plan is reduced and printed with its timeline.",
+            "Exit code: 0 no guarantee was broken, 1 one was, 2 some kind of fault never happened in 500 runs or more."
         },
         exitCodeOnInvalidInput = 64,
         exitCodeOnExecutionException = 70)
@@ -37,13 +37,13 @@ public final class SimulateCommand implements Callable<Integer> {
 
     private static final int ENOUGH_FOR_EVERY_FAULT = 500;
 
-    /** For picocli. */
+    /** Called by picocli. */
     public SimulateCommand() {}
 
     @Spec
     private @Nullable CommandSpec spec;
 
-    @Option(names = "--runs", paramLabel = "N", description = "How many. Default: 1000")
+    @Option(names = "--runs", paramLabel = "N", description = "Number of runs. Default: 1000")
     private int runs = 1_000;
 
     @Option(names = "--seed", paramLabel = "S", description = "The first seed. Default: the clock")
@@ -52,7 +52,7 @@ public final class SimulateCommand implements Callable<Integer> {
     @Option(
             names = "--fresh",
             paramLabel = "N",
-            description = "So many more, from a seed that the clock gives and that is printed first. Default: 0")
+            description = "Number of additional runs, from a seed of the clock, which is printed first. Default: 0")
     private int fresh;
 
     @Option(
@@ -80,8 +80,8 @@ public final class SimulateCommand implements Callable<Integer> {
     @Option(
             names = "--traces",
             description =
-                    "Prints a line for each seed: the seed, and a hash of all that happened in its run. Two versions of the"
-                            + " code that print the same did the same.")
+                    "Prints a line for each seed: the seed, and a hash of all events of its run. Two versions of the code"
+                            + " with equal lines behaved equally.")
     private boolean traces;
 
     @Override
@@ -109,7 +109,7 @@ public final class SimulateCommand implements Callable<Integer> {
         int code = from(seed, runs);
         if (fresh > 0 && code != 1) {
             long first = System.currentTimeMillis();
-            // Before they run: a run that never ends can be repeated, too.
+            // Printed before the runs, so that a run that never ends can be repeated, too.
             System.out.println("fresh: again by verify/run simulate"
                     + (store == Store.REDIS ? "" : " --store " + store.name().toLowerCase(Locale.ROOT)) + " --runs "
                     + fresh + " --seed " + first);

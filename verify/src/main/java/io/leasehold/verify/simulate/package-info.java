@@ -1,4 +1,4 @@
-/** Runs the simulator of the testkit over many seeds. */
+/** Runs the simulators over many seeds. */
 @NullMarked
 package io.leasehold.verify.simulate;
 

@@ -3,13 +3,19 @@ package io.leasehold.verify.sql;
 import io.leasehold.jdbc.SqlDialect;
 import java.sql.SQLException;
 
-/** In what the databases differ, as far as a lease table can tell. */
+/** The differences between the databases that matter to a lease table. */
 enum Flavour {
-    /** Waits for rows as long as it is told; each statement sees what was committed before it; time goes on within a transaction. */
+    /**
+     * Waits for rows as long as instructed; each statement sees everything committed before it; time passes within a
+     * transaction.
+     */
     POSTGRESQL(SqlDialect.POSTGRESQL, "PostgreSQL", true, false, false, false),
-    /** Never waits; a transaction sees what was committed before its first plain read, but writes meet a row that another is making. */
+    /**
+     * Never waits; a transaction sees everything committed before its first plain read, but writes meet a row that
+     * another transaction is creating.
+     */
     MARIADB(SqlDialect.MARIADB, "MariaDB", false, true, true, false),
-    /** Never waits; each statement sees what was committed before it; time stands still within a transaction. */
+    /** Never waits; each statement sees everything committed before it; time stands still within a transaction. */
     H2(SqlDialect.H2, "H2", false, false, false, true);
 
     final SqlDialect dialect;

@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A row of the lease table.
  *
- * @param id of this row among all that ever had its name
- * @param bornAt the count of commits before it
+ * @param id the number of this row among all that had its name
+ * @param bornAt the number of earlier commits
  */
 record Row(
         long id,
@@ -24,7 +24,7 @@ record Row(
         long freedAt,
         long fence) {
 
-    /** A row that a statement writes; its columns begin at this parameter with its origin. */
+    /** Creates a row from a statement; its columns begin with the origin at this parameter. */
     static Row of(long id, String name, @Nullable Object[] p, int from) {
         return new Row(
                 id,
@@ -42,12 +42,12 @@ record Row(
                 number(p, from + 9));
     }
 
-    /** With all its columns from these parameters. */
+    /** The row with all its columns from these parameters. */
     Row updated(@Nullable Object[] p) {
         return of(id, name, p, 0).committedAfter(bornAt);
     }
 
-    /** With a waiter. */
+    /** The row with a waiter. */
     Row noted(@Nullable Object[] p) {
         return new Row(
                 id,
@@ -65,18 +65,18 @@ record Row(
                 number(p, 2));
     }
 
-    /** With another end. */
+    /** The row with another end. */
     Row extended(long until, long newTtl) {
         return new Row(
                 id, bornAt, name, origin, owner, holder, until, newTtl, token, waiter, waitingSince, freedAt, fence);
     }
 
-    /** The parameter there, which is a text. */
+    /** The text parameter at this index. */
     static String text(@Nullable Object[] params, int at) {
         return (String) Objects.requireNonNull(params[at]);
     }
 
-    /** The parameter there, which is a number. */
+    /** The number parameter at this index. */
     static long number(@Nullable Object[] params, int at) {
         return ((Number) Objects.requireNonNull(params[at])).longValue();
     }

@@ -5,7 +5,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Checks each row that a commit changes: what must hold in the database, whatever clients believe. */
+/** Checks each row that a commit changes, for the rules that hold in the database whatever clients believe. */
 final class RowAudit implements RowStore.Audit {
 
     private final SqlPlan plan;
@@ -52,8 +52,9 @@ final class RowAudit implements RowStore.Audit {
     }
 
     /**
-     * PostgreSQL's one statement reads the floor when it begins. If the clock is set back by more than the retention while it waits
-     * for a row that housekeeping deletes, its token is below those of that row.
+     * PostgreSQL's single statement reads the floor at its beginning. The clock may be set back by more than the
+     * retention while the statement waits for a row that housekeeping deletes. Then its token is below those of that
+     * row.
      */
     private boolean isOrderPromised() {
         return plan.hasEvenClock() || plan.flavour() != Flavour.POSTGRESQL;

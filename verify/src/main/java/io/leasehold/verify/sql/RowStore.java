@@ -18,12 +18,12 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A model of the database: two tables, row locks until the end of a transaction, and what a statement sees. Each statement is
- * one step; whether it has to wait is its answer. One thread.
+ * A model of the database: two tables, row locks until the end of a transaction, and the visibility of rows. Each
+ * statement is one step; its answer says whether it must wait. For one thread.
  */
 final class RowStore {
 
-    /** The row that describes the store, as a key of locks: lock names have no control characters. */
+    /** The key of the row that describes the store, for its lock: lock names have no control characters. */
     private static final String STORE = "\n";
 
     private static final int IDLE_ROWS = 20;
@@ -42,21 +42,21 @@ final class RowStore {
     /** The answer of a statement. */
     sealed interface Answer {}
 
-    /** Rows, also none. */
+    /** Rows, possibly none. */
     record Rows(List<@Nullable Object[]> rows) implements Answer {}
 
-    /** So many rows were written. */
+    /** The number of written rows. */
     record Count(int rows) implements Answer {}
 
     /** An error. */
     record Refused(Refusal why) implements Answer {}
 
-    /** It waits for a row: to be asked again when a transaction has ended, with what it knows already. */
+    /** The statement waits for a row: repeat it when a transaction has ended, with the values read so far. */
     record Blocked(Object known) implements Answer {}
 
     /** Receives each row that a commit changes. */
     interface Audit {
-        /** The change; null stands for no row. */
+        /** Called with the change; null means no row. */
         void committed(@Nullable Row before, @Nullable Row after, long floor, long micros);
     }
 
@@ -88,13 +88,13 @@ final class RowStore {
             return listens;
         }
 
-        /** How long its statement may wait for a row. */
+        /** The maximum time that its statement may wait for a row. */
         long rowWaitMillis() {
             return rowWaitMillis;
         }
     }
 
-    /** All rows that are committed. */
+    /** All committed rows. */
     List<Row> rows() {
         return new ArrayList<>(committed.values());
     }
@@ -108,10 +108,10 @@ final class RowStore {
     }
 
     /**
-     * Carries out a statement.
+     * Executes a statement.
      *
-     * @param known null, or what it said when it was blocked
-     * @param told receives the notifications of the listeners
+     * @param known null, or the value of the answer when it was blocked
+     * @param told receives the notifications for listeners
      */
     Answer execute(
             Session session,
@@ -147,14 +147,17 @@ final class RowStore {
         return answer;
     }
 
-    /** PostgreSQL undoes a transaction, and frees its rows, with the error, and refuses all but its end from then on. */
+    /**
+     * At an error, PostgreSQL rolls back the transaction, unlocks its rows, and refuses all further statements except
+     * its end.
+     */
     private void fail(Session session) {
         free(session);
         session.inTransaction = true;
         session.failed = true;
     }
 
-    /** Ends a wait for a row. */
+    /** Ends a wait for a row without success. */
     Answer giveUp(Session session, boolean autoCommit) {
         if (autoCommit) {
             rollback(session);
@@ -242,12 +245,12 @@ final class RowStore {
         return has != null && has != session;
     }
 
-    /** Whether the session, if it wrote now, would find such a row. */
+    /** Whether the session would meet such a row if it wrote now. */
     boolean isThere(Session session, String name) {
         return latest(session, name) != null;
     }
 
-    /** The row as it was committed last, or as this session has written it. */
+    /** The last committed row, or the one that this session has written. */
     private @Nullable Row latest(Session session, String name) {
         return session.written.containsKey(name) ? session.written.get(name) : committed.get(name);
     }
@@ -273,7 +276,7 @@ final class RowStore {
         return seen;
     }
 
-    /** The row is locked as it is now; one that was deleted while it was waited for is none, also if the name has another. */
+    /** Locks the current row. If it was deleted during the wait, the result is no row, even if the name has another. */
     private Answer find(Session session, String name, boolean skips, @Nullable Object known) {
         Row row = latest(session, name);
         if (known != null && (row == null || !known.equals(row.id()))) {
@@ -287,7 +290,7 @@ final class RowStore {
         return found(row);
     }
 
-    /** PostgreSQL tells the time behind the row, also where there is none. */
+    /** PostgreSQL returns the time in a column after the row, even if there is none. */
     private Answer found(@Nullable Row row) {
         if (flavour != Flavour.POSTGRESQL) {
             return rows(row);
@@ -354,10 +357,12 @@ final class RowStore {
         return new Count(1);
     }
 
-    /** The values that a statement that grants at once has read when it began: a wait for a row changes none of it. */
+    /**
+     * The values that a statement that grants at once has read at its beginning: a wait for a row does not change them.
+     */
     private record Begun(long micros, long floor, long commits) {}
 
-    /** See {@code PostgresDialect.ACQUIRE}: time and floor are those of the statement's beginning. */
+    /** See {@code PostgresDialect.ACQUIRE}: time and floor are read at the beginning of the statement. */
     private Answer acquire(Session session, @Nullable Object[] p, @Nullable Object known) {
         session.rowWaitMillis = millis(text(p, 0));
         String name = text(p, 1);
@@ -400,7 +405,7 @@ final class RowStore {
             session.written.put(name, now);
             return one(seen(now, begun, true));
         }
-        // A row that was not there when the statement began is not seen, though it stands in the way.
+        // A row that was missing when the statement began is not visible, though it is in the way.
         Row there = Objects.requireNonNull(row, "row");
         return there.bornAt() > begun.commits() ? new Rows(List.of()) : one(seen(there, begun, false));
     }
@@ -424,7 +429,7 @@ final class RowStore {
         free(session);
     }
 
-    /** Undoes what was begun. */
+    /** Rolls back the transaction. */
     void rollback(Session session) {
         free(session);
     }

@@ -18,16 +18,16 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGNotification;
 
-/** A driver of JDBC as far as the lease table uses one: each statement goes over a {@link Wire}. */
+/** A JDBC driver with the features that the lease table uses: each statement is sent over a {@link Wire}. */
 final class SimulatedJdbc {
 
     private static final int MAX_PARAMETERS = 12;
 
     private SimulatedJdbc() {}
 
-    /** Gives a connection. */
+    /** Supplies a connection. */
     interface Source {
-        /** A new one, open. */
+        /** Returns a new, open one. */
         Wire open() throws SQLException;
     }
 

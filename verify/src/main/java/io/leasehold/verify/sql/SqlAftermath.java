@@ -12,8 +12,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * When all is calm: every future is completed, no lock is left without a holder, a free lock is granted, a released one goes to the
- * client that waits for it, and a closed client leaves nothing.
+ * Checks the calm after a run: every future is completed, no lock is left without a holder, a free lock is granted, a
+ * released lock goes to the waiting client, and a closed client leaves nothing.
  */
 @SuppressWarnings("FutureReturnValueIgnored")
 final class SqlAftermath {
@@ -23,10 +23,10 @@ final class SqlAftermath {
 
     private static final Duration PATIENCE = Duration.ofSeconds(5);
 
-    /** So long is it not tested again whether notifications arrive. */
+    /** During this time the store does not test again whether notifications arrive. */
     private static final Duration REST = Duration.ofSeconds(130);
 
-    /** Without notifications waiters ask again. */
+    /** Without notifications waiters poll. */
     private static final Duration POLLED = Duration.ofMillis(2_500);
 
     private static final Duration AT_ONCE = Duration.ofMillis(100);

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 @SuppressWarnings("FutureReturnValueIgnored")
 final class SqlClient implements Wire.Client {
 
-    /** A connection of a network of 1 breaks once in so many statements. */
+    /** At network 1, a connection breaks once in this many statements. */
     private static final double STATEMENTS_OF_A_RESET = 3_000;
 
     final LockTasks<SqlFault> tasks;
@@ -42,7 +42,7 @@ final class SqlClient implements Wire.Client {
         this.tasks = new LockTasks<>(run, process, simulation, SqlFault.PAUSE_BEFORE_USE, SqlFault.CANCEL);
     }
 
-    /** Opens the store, again and again if need be, and begins. */
+    /** Opens the store, repeatedly if necessary, and begins. */
     void start() {
         process.startThread("main", () -> {
             LockStore opened = open();
@@ -59,7 +59,7 @@ final class SqlClient implements Wire.Client {
         });
     }
 
-    /** On a thread of the process; null if it has been stopped before it could. */
+    /** Runs on a thread of the process; returns null if the process was stopped first. */
     @Nullable
     LockStore open() {
         while (!simulation.isOver()) {
@@ -84,7 +84,7 @@ final class SqlClient implements Wire.Client {
         return null;
     }
 
-    /** A client that acquires, gives back, and so looks for rows to delete; then it closes. */
+    /** Acquires and releases as a new client, so that it searches for rows to delete; then closes it. */
     void keepHouse(String scratch) {
         process.startThread("main", () -> {
             LockStore opened = open();
@@ -124,7 +124,7 @@ final class SqlClient implements Wire.Client {
         }
     }
 
-    /** When the world has ended: its threads are to return. */
+    /** Lets the threads return at the end of the world. */
     void abandon() {
         LockStore left = store;
         if (left != null) {
@@ -216,7 +216,7 @@ final class SqlClient implements Wire.Client {
         });
     }
 
-    /** Begins nothing new, and its connections are good from now on. */
+    /** Stops new attempts, and makes its connections reliable from now on. */
     void heal() {
         tasks.stop();
         refuse(false);

@@ -6,19 +6,19 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * All that decides a run.
+ * Determines a run.
  *
- * @param seed of everything that is drawn while it runs
- * @param flavour which database
- * @param clients processes at the beginning; a killed one is replaced
- * @param tasks that contend in each of them, at most
- * @param locks how many
- * @param chaosMillis for how long there are new attempts and faults; what follows is calm
+ * @param seed determines all random choices during the run
+ * @param flavour the database
+ * @param clients the number of processes at the beginning; a killed one is replaced
+ * @param tasks the maximum number of contending tasks in each of them
+ * @param locks the number of locks
+ * @param chaosMillis the time with new attempts and faults, before the calm
  * @param network how slow connections are and how often they break, from 0 to 10
- * @param pauses how often a client stands still at a suspension point, in parts in 10,000
+ * @param pauses the frequency of pauses of a client at a suspension point, in parts in 10,000
  * @param driftPartsPerMillion the largest error of a clock's rate
- * @param retentionMillis how long unused rows are kept
- * @param harms the faults that come at a time
+ * @param retentionMillis the time for which unused rows are kept
+ * @param harms the faults that happen at a set time
  */
 record SqlPlan(
         long seed,
@@ -58,7 +58,7 @@ record SqlPlan(
         harms = List.copyOf(harms);
     }
 
-    /** The plan that a seed stands for. */
+    /** The plan of a seed. */
     static SqlPlan ofSeed(long seed) {
         SplittableRandom random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L);
         int kind = random.nextInt(100);
@@ -84,7 +84,7 @@ record SqlPlan(
                 random.nextInt(11),
                 random.nextInt(3) == 0 ? 0 : random.nextInt(100),
                 random.nextInt(MAX_DRIFT + 1),
-                // Longer than a transaction may sleep, which a clock that sleeps as well does not tell.
+                // Longer than a transaction may sleep, which a clock that also sleeps does not show.
                 sleeps ? 9_000 : 200 + random.nextInt(2_000),
                 draw(random, faults));
     }
@@ -104,7 +104,7 @@ record SqlPlan(
         return harms.stream().anyMatch(harm -> harm.fault() == fault);
     }
 
-    /** Whether the database's clock goes on evenly, which all that ends by it is promised for. */
+    /** Whether the database's clock runs evenly, which is the condition of all guarantees about its ends. */
     boolean hasEvenClock() {
         return !has(SqlFault.DATABASE_CLOCK_STEP);
     }
@@ -130,7 +130,7 @@ record SqlPlan(
                 newHarms);
     }
 
-    /** Human-readable, over several lines. */
+    /** A readable text of several lines. */
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder("seed " + seed + ": " + flavour + ", " + clients + " clients with up to "

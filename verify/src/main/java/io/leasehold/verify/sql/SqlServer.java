@@ -14,14 +14,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The server of the database in the virtual world: sessions, waits for rows, limits of transactions that stand still, notifications,
- * and a clock of its own.
+ * The database server in the virtual world: sessions, waits for rows, limits of idle transactions, notifications, and a
+ * clock of its own.
  */
 final class SqlServer {
 
     private static final long FIRST_MICROS = 1_893_456_000_000_000L;
 
-    /** The limit that each transaction sets at PostgreSQL, and that ends a connection elsewhere. */
+    /** The limit that each transaction sets with PostgreSQL, and that ends a connection of the other databases. */
     private static final Duration IDLE_LIMIT = Duration.ofSeconds(5);
 
     final VirtualRuntime host;
@@ -62,12 +62,12 @@ final class SqlServer {
         return down;
     }
 
-    /** Takes a connection in. */
+    /** Accepts a connection. */
     void accept(Wire wire) {
         sessions.put(wire, new Live());
     }
 
-    /** A request arrives. */
+    /** Processes a request. */
     void receive(Request request) {
         Live live = sessions.get(request.wire());
         if (live == null) {
@@ -79,7 +79,7 @@ final class SqlServer {
         retryWaiting();
     }
 
-    /** Whether it was answered. */
+    /** Whether the request was answered. */
     private boolean answerOrWait(Request request, Session session, @Nullable Object known, List<String> told) {
         Answer answer =
                 store.execute(session, request.op(), request.params().toArray(), request.autoCommit(), known, told);
@@ -125,7 +125,7 @@ final class SqlServer {
         }
     }
 
-    /** A transaction may have ended: each that waits asks again, first come first. */
+    /** Repeats the waiting requests, in order of arrival, since a transaction may have ended. */
     private void retryWaiting() {
         boolean again = !waiting.isEmpty();
         while (again) {
@@ -148,7 +148,7 @@ final class SqlServer {
         return now != null && now.request().number() == one.request().number();
     }
 
-    /** A session is over: what it had begun is undone. */
+    /** Ends a session: its open transaction is rolled back. */
     void end(Wire wire) {
         Live live = sessions.remove(wire);
         Waiting one = waiting.remove(wire);
@@ -161,7 +161,7 @@ final class SqlServer {
         }
     }
 
-    /** All sessions end, and no session is let in for so long; committed rows stay. */
+    /** Ends all sessions, and refuses new ones for this time; committed rows stay. */
     void crash(Duration span) {
         down = true;
         List<Wire> all = new ArrayList<>(sessions.keySet());
@@ -172,7 +172,7 @@ final class SqlServer {
         host.world().after(span, () -> down = false);
     }
 
-    /** A stranger locks a row for so long, as a backup or a person in a terminal does. */
+    /** Locks a row for this time, as a backup or an open console does. */
     void keepLocked(String name, Duration span) {
         Session stranger = new Session();
         store.execute(stranger, Op.FIND_UNLESS_LOCKED, new Object[] {name}, false, null, new ArrayList<>());

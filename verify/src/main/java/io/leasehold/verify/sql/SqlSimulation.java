@@ -18,7 +18,7 @@ import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** One run of a plan: the world, the database, its clients, and what is done to them. */
+/** One run of a plan: the world, the database, its clients, and their faults. */
 @SuppressWarnings("FutureReturnValueIgnored")
 final class SqlSimulation implements LockTasks.Beliefs {
 
@@ -59,12 +59,12 @@ final class SqlSimulation implements LockTasks.Beliefs {
         return over;
     }
 
-    /** A holder does not believe for longer than the database keeps its hold. */
+    /** Checks that a holder does not believe for longer than the database keeps its hold. */
     @Override
     public void mustKeep(String lock, long token, long untilNanos) {
         for (Row row : server.store.rows()) {
             if (row.name().equals(lock)) {
-                // A hold has a range of tokens: it may be passed on within the process.
+                // A hold has a range of tokens: it may be handed over within the process.
                 boolean isIts = row.owner() != null && row.token() <= token && token <= row.fence();
                 long leftNanos = isIts ? row.expiresAt() - server.micros() * 1000 : Long.MIN_VALUE;
                 if (leftNanos <= 0 || server.host.worldNanosAfter(leftNanos) + 2_000 < untilNanos) {
@@ -101,7 +101,7 @@ final class SqlSimulation implements LockTasks.Beliefs {
             case STALL -> during(span, client::stall);
             case REFUSE -> during(span, client::refuse);
             case CLIENT_FREEZE -> client.process().freeze(span);
-            // A suspension of less than a tenth of a second is not noticed: see SuspendWatch.
+            // A suspension of less than a tenth of a second is not detected: see SuspendWatch.
             case CLIENT_SUSPEND -> client.process().suspend(span.plusMillis(150));
             case CLIENT_CRASH -> {
                 client.die(harm.millis() % 3 == 0);

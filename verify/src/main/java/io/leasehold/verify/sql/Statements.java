@@ -66,7 +66,7 @@ final class Statements {
         known.put(store.lockFloor(), Op.LOCK_FLOOR);
         known.put(store.raiseFloor(), Op.RAISE_FLOOR);
         known.put(store.distinct(), Op.DISTINCT);
-        // No lock depends on what clients tell of themselves: the model has no such table, nor the right to make it.
+        // No lock depends on client records: the model has no such table, nor the right to create it.
         known.put(dialect.clients().find(), Op.NO_RIGHT);
         known.put(dialect.clients().create(), Op.NO_RIGHT);
         known.put(((Dialect.DatabaseTime) dialect.clock()).micros(), Op.MICROS);

@@ -17,28 +17,28 @@ import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One connection of a client to the server. Each statement is a request, which the client's thread waits for while the world goes
- * on: everything may happen between two of them.
+ * One connection of a client to the server. Each statement is a request, for which the client's thread waits while the
+ * world continues: anything may happen between two of them.
  */
 final class Wire {
 
-    /** The process at its end. */
+    /** The process at the client's end. */
     interface Client {
         VirtualRuntime process();
 
-        /** A fault has happened. */
+        /** Records that a fault has happened. */
         void saw(SqlFault fault);
 
-        /** The store sends what the model does not know: a run with it proves nothing. */
+        /** Records that the store has sent a statement that the model does not know: such a run proves nothing. */
         void modelFails(String why);
 
         /** Whether new connections are refused. */
         boolean isRefused();
 
-        /** At a suspension point, on a thread of the process: perhaps it stands still. */
+        /** Called at a suspension point, on a thread of the process: may pause. */
         void mayPause(SqlFault point) throws SQLException;
 
-        /** Whether a connection breaks now. */
+        /** Draws whether a connection breaks now. */
         boolean draws(SqlFault reset);
     }
 
@@ -79,7 +79,7 @@ final class Wire {
         return broken;
     }
 
-    /** Opens it: a way there and back. */
+    /** Opens it in both directions. */
     void open() throws SQLException {
         CompletableFuture<@Nullable Void> opened = new CompletableFuture<>();
         requests.send(() -> {
@@ -101,7 +101,7 @@ final class Wire {
         }
     }
 
-    /** Sends a statement, and waits for its answer. */
+    /** Sends a statement, and waits for its reply. */
     Answer ask(Op op, @Nullable Object[] params, boolean autoCommit) throws SQLException {
         client.mayPause(SqlFault.PAUSE_BEFORE_STATEMENT);
         if (broken) {
@@ -152,7 +152,7 @@ final class Wire {
         }
     }
 
-    /** The server answers. */
+    /** Delivers the server's reply. */
     void reply(SqlServer.Request request, Answer answer) {
         boolean commits = request.op() == Op.COMMIT || (request.autoCommit() && request.op() == Op.ACQUIRE);
         if (!reset && client.draws(SqlFault.RESET_BEFORE_REPLY)) {
@@ -172,12 +172,12 @@ final class Wire {
         });
     }
 
-    /** The server says that there is no such session. */
+    /** Reports that the server has no such session. */
     void toldBroken() {
         replies.send(this::brokenHere);
     }
 
-    /** Both ends see that it is over. */
+    /** Ends the connection at both ends. */
     private void breakOff() {
         requests.send(() -> server.end(this));
         process.execute(this::brokenHere);
@@ -195,7 +195,7 @@ final class Wire {
         }
     }
 
-    /** The client ends it. */
+    /** Closes it from the client's end. */
     void close() {
         if (!broken) {
             requests.send(() -> server.end(this));
@@ -207,7 +207,7 @@ final class Wire {
         client.modelFails(why);
     }
 
-    /** A notification is sent to this connection. */
+    /** Delivers a notification to this connection. */
     void tell(String payload) {
         replies.send(() -> {
             heard.add(payload);

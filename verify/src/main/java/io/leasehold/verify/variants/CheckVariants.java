@@ -2,7 +2,7 @@ package io.leasehold.verify.variants;
 
 import java.util.List;
 
-/** Those of checks of the validity that renew a lease and wait for the answer. */
+/** Variants of checks of the validity that renew a lease and wait for the reply. */
 final class CheckVariants {
 
     private static final String WAITING = "engine/WaitingChecks.java";
@@ -14,63 +14,63 @@ final class CheckVariants {
         return List.of(
                 new Variant(
                         "ensure-passes-by-the-answer",
-                        "a renewal that was answered passes a check, whatever is left since it was sent",
+                        "a renewal with a reply passes a check, whatever validity is left since its sending",
                         WAIT,
                         "LeaseAtRiskException still = part.lease.riskAfter(verdict, wanted);",
                         "LeaseAtRiskException still = verdict instanceof WaitingChecks.TooLittle ? null :"
                                 + " part.lease.riskAfter(verdict, wanted);"),
                 new Variant(
                         "ensure-shares-what-left-before",
-                        "the answer to a renewal that had left before is final for a check",
+                        "the reply to a renewal that was sent before is final for a check",
                         WAITING,
                         "machine.renewals() + (machine.isToLeave() ? 0 : 1));",
                         "machine.renewals() + (machine.isRenewing() ? 0 : 1));"),
                 new Variant(
                         "ensure-without-asking",
-                        "a check that could wait says at risk, and the store is not asked",
+                        "a check that could wait reports at risk without a request to the store",
                         WAIT,
                         "if (!areRenewed(leases) || InlineThread.isCurrent()) {",
                         "if (!leases.isEmpty()) {"),
                 new Variant(
                         "ensure-sends-no-other",
-                        "a renewal that is not enough is followed by no other",
+                        "after a renewal that is not enough, no other is sent",
                         WAITING,
                         "} else if (!machine.isRenewing()) {",
                         "} else if (machine.renewals() == 0) {"),
                 new Variant(
                         "ensure-beyond-the-end",
-                        "a check waits on when its lease has ended",
+                        "a check keeps waiting after its lease has ended",
                         WAITING,
                         "            return end(machine);\n",
                         "            return machine.isRenewing() ? null : end(machine);\n"),
                 new Variant(
                         "ensure-for-ever",
-                        "a check waits for an answer without a limit",
+                        "a check waits for a reply without a limit",
                         WAITING,
                         "return nowNanos - one.limitAtNanos >= 0 ? new Unanswered() : null;",
                         "return null;"),
                 new Variant(
                         "ensure-first-part",
-                        "of several leases as one the first alone is checked",
+                        "of several leases as one only the first is checked",
                         WAIT,
                         "first = first == null ? risk : first;",
                         "first = lease == leases.get(0) ? risk : first;"),
                 new Variant(
                         "ensure-parts-not-again",
-                        "several leases are not checked again after the wait for the slowest answer",
+                        "several leases are not checked again after the wait for the slowest reply",
                         WAIT,
                         "LeaseAtRiskException still = part.lease.riskAfter(verdict, wanted);",
                         "LeaseAtRiskException still = verdict instanceof WaitingChecks.Passed ? null :"
                                 + " part.lease.riskAfter(verdict, wanted);"),
                 new Variant(
                         "ensure-believes-a-sleep",
-                        "a check is answered by a validity that nothing has confirmed since the machine slept",
+                        "a check passes with a validity that was not confirmed since the machine slept",
                         WAITING,
                         "long leftNanos = machine.remainingNanos(nowNanos);",
                         "long leftNanos = machine.validUntilAtNanos() - nowNanos;"),
                 new Variant(
                         "ensure-for-the-next-holder",
-                        "a check of a lease that was given back passes by that of the next holder in the process",
+                        "a check of a released lease passes with the lease of the next holder in the process",
                         "engine/HeldGrant.java",
                         "return current == lease && givenBack != lease;",
                         "return machine.isHeld();"));

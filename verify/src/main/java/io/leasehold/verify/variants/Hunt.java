@@ -5,13 +5,13 @@ import io.leasehold.simulator.SimulationResult;
 import io.leasehold.simulator.Simulator;
 import java.util.function.IntFunction;
 
-/** Runs seeds until something is found; made in the class loader of a variant. */
+/** Runs seeds until one fails; created in the class loader of a variant. */
 public final class Hunt implements IntFunction<String> {
 
-    /** By reflection. */
+    /** Called by reflection. */
     public Hunt() {}
 
-    /** Where it was caught within so many seeds, or an empty text. */
+    /** The place of detection within this many seeds, or an empty text. */
     @Override
     public String apply(int runs) {
         Simulator simulator = Simulator.standard();

@@ -4,8 +4,9 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * Hunts a variant of joint calls, of the scripts' line of waiters, or of what a server tells of held keys: by random walks over the calls
- * without threads, by the tests of the scripts on a real server, and by those of the classes that decide. Made in the class loader of the variant.
+ * Hunts a variant of joint calls, of the scripts' waiter string, or of a server's notifications about held keys. It
+ * uses random walks over the calls without threads, the tests of the scripts on a real server, and the tests of the
+ * deciding classes. Created in the class loader of the variant.
  */
 public final class JointHunt {
 
@@ -14,7 +15,7 @@ public final class JointHunt {
     /** How calls leave together. */
     public static final class OfCalls implements IntFunction<String> {
 
-        /** By reflection. */
+        /** Called by reflection. */
         public OfCalls() {}
 
         @Override
@@ -26,7 +27,7 @@ public final class JointHunt {
     /** The scripts. */
     public static final class OfScripts implements IntFunction<String> {
 
-        /** By reflection. */
+        /** Called by reflection. */
         public OfScripts() {}
 
         @Override
@@ -40,7 +41,7 @@ public final class JointHunt {
     /** The line of waiters. */
     public static final class OfLine implements IntFunction<String> {
 
-        /** By reflection. */
+        /** Called by reflection. */
         public OfLine() {}
 
         @Override
@@ -61,7 +62,7 @@ public final class JointHunt {
     /** The messages of the server about held keys. */
     public static final class OfTold implements IntFunction<String> {
 
-        /** By reflection. */
+        /** Called by reflection. */
         public OfTold() {}
 
         @Override

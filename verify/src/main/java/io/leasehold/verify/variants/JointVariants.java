@@ -2,7 +2,10 @@ package io.leasehold.verify.variants;
 
 import java.util.List;
 
-/** Those of what many callers want at one moment: how their calls leave together, and the scripts that answer them. */
+/**
+ * Variants of simultaneous requests of many callers: how their calls are sent together, and the scripts that answer
+ * them.
+ */
 final class JointVariants {
 
     private static final String CALLS = "redis/topology/JointCalls.java";
@@ -18,37 +21,37 @@ final class JointVariants {
         return List.of(
                 new Variant(
                         "answer-of-another-call",
-                        "of several calls each hears the answer of the next one",
+                        "of several calls each receives the reply to the next one",
                         CALLS,
                         "equals(reply.get(head + i))",
                         "equals(reply.get(head + (i + 1) % all.size()))"),
                 new Variant(
                         "refused-for-all",
-                        "what is refused to several together is refused to each of them",
+                        "a refusal of several calls together is reported to each of them",
                         CALLS,
                         "all.forEach(WaitingCall::runAlone);",
                         "all.forEach(waiting -> waiting.hear(null, error));"),
                 new Variant(
                         "declined-is-done",
-                        "a call of which nothing was done together is told that it was",
+                        "a call that was not carried out together with others is reported as done",
                         CALLS,
                         "if (done) {",
                         "if (head > 0) {"),
                 new Variant(
                         "lost-is-sent-again",
-                        "what is lost with the connection is sent again alone",
+                        "a call that is lost with the connection is sent again alone",
                         CALLS,
                         "all.forEach(waiting -> waiting.hear(null, error));",
                         "all.forEach(WaitingCall::runAlone);"),
                 new Variant(
                         "declined-alone-is-done",
-                        "a call whose common case was not there hears the answer of that",
+                        "a call outside the common case receives the reply of the common case",
                         CALLS,
                         "} else if (DECLINED.equals(reply)) {",
                         "} else if (DECLINED == reply) {"),
                 new Variant(
                         "requests-of-a-name-swapped",
-                        "a call joins a script that was made before an earlier call about the same lock left",
+                        "a call joins a script that was created before an earlier call about the same lock was sent",
                         CALLS,
                         " || overtaken.contains(lock)",
                         ""),
@@ -60,7 +63,7 @@ final class JointVariants {
                         "unwritten.add(batch);\n            open.put(common.several(), batch);\n        }"),
                 new Variant(
                         "joined-after-it-is-written",
-                        "a call joins a script whose bytes are made",
+                        "a call joins a script whose bytes are already encoded",
                         CALLS,
                         "open.remove(together, this);",
                         ""),
@@ -72,19 +75,19 @@ final class JointVariants {
                         "if (present == waiting) {"),
                 new Variant(
                         "late-batch-after-an-undo",
-                        "what is given up is sent alone when it was declined together",
+                        "a call that was given up is sent alone after it was declined together",
                         CALLS,
                         "boolean still = wanted.getAsBoolean();",
                         "boolean still = wanted.getAsBoolean() || true;"),
                 new Variant(
                         "script-without-a-bound",
-                        "a script for several is as long as there are calls",
+                        "a script for several calls has no maximum length",
                         CALLS,
                         "calls.size() >= MAX_CALLS",
                         "calls.size() >= 10 * MAX_CALLS"),
                 new Variant(
                         "slots-together",
-                        "on a Cluster calls of different slots leave as one script",
+                        "on a Cluster calls of different slots are sent as one script",
                         CALLS,
                         "slot != itsSlot || ",
                         ""));
@@ -95,7 +98,7 @@ final class JointVariants {
         return List.of(
                 new Variant(
                         "one-stops-all",
-                        "what is refused to one of several ends the script",
+                        "a refusal of one of several locks ends the script",
                         ACQUIRES,
                         "local try = redis.pcall",
                         "local try = redis.call"),
@@ -143,13 +146,13 @@ final class JointVariants {
                         "not values[3]"),
                 new Variant(
                         "release-of-any-owner",
-                        "of several locks those of others are deleted, too",
+                        "of several locks those of other owners are deleted, too",
                         RELEASES,
                         "value:sub(1, #ours) == ours",
                         "value"),
                 new Variant(
                         "release-past-the-queue",
-                        "of several locks those are deleted that others wait for",
+                        "of several locks those with waiters are deleted",
                         RELEASES,
                         "not values[2 * i] and ",
                         ""),
@@ -197,13 +200,13 @@ final class JointVariants {
                         ""),
                 new Variant(
                         "taken-past-the-queue",
-                        "a free lock that others wait for is taken",
+                        "a free lock with waiters is acquired",
                         ACQUIRE,
                         "found[1] or found[3]",
                         "found[1]"),
                 new Variant(
                         "fence-expires-early",
-                        "the fence of a token ahead of the clock is kept as if it were not",
+                        "the fence of a token ahead of the clock expires as if the token were not ahead",
                         ACQUIRE,
                         "candidate > now and math.ceil((candidate + 60000000 - now) / 1000) or '60000'",
                         "'60000'"),
@@ -214,11 +217,7 @@ final class JointVariants {
                         "value:sub(1, #ours) == ours",
                         "ours"),
                 new Variant(
-                        "released-past-the-queue",
-                        "a lock that others wait for is deleted",
-                        RELEASE,
-                        "not found[2] and ",
-                        ""),
+                        "released-past-the-queue", "a lock with waiters is deleted", RELEASE, "not found[2] and ", ""),
                 new Variant(
                         "released-below-the-ballot",
                         "a lock is deleted though the highest ballot of its owner is above its token",

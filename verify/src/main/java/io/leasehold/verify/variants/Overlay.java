@@ -19,19 +19,17 @@ import javax.tools.StandardJavaFileManager;
 import javax.tools.StandardLocation;
 import javax.tools.ToolProvider;
 
-/**
- * The production classes and scripts, one of them without a rule. Nothing in them knows that this is possible.
- */
+/** The production classes and scripts, with one rule removed. They contain no code for that. */
 final class Overlay {
 
     private Overlay() {}
 
     /**
-     * Compiles and loads.
+     * Compiles and loads them.
      *
      * @param source the file that is changed
-     * @param target where the changed class goes
-     * @return a loader in which all classes of this project are its own
+     * @param target the folder for the changed class
+     * @return a class loader that loads all classes of this project itself
      */
     static URLClassLoader of(Variant variant, Path source, Path target) {
         String text;

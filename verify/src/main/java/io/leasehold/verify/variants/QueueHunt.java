@@ -4,7 +4,7 @@ import io.leasehold.verify.queue.QueueKind;
 import io.leasehold.verify.queue.QueueSimulator;
 import java.util.function.IntFunction;
 
-/** Runs seeds over the stores whose locks are queues until something is found; made in the class loader of a variant. */
+/** Runs seeds over the stores whose locks are queues until one fails; created in the class loader of a variant. */
 public class QueueHunt implements IntFunction<String> {
 
     private final QueueKind kind;
@@ -15,7 +15,7 @@ public class QueueHunt implements IntFunction<String> {
 
     /** Over etcd. */
     public static final class OfEtcd extends QueueHunt {
-        /** By reflection. */
+        /** Called by reflection. */
         public OfEtcd() {
             super(QueueKind.ETCD);
         }
@@ -23,13 +23,13 @@ public class QueueHunt implements IntFunction<String> {
 
     /** Over ZooKeeper. */
     public static final class OfZooKeeper extends QueueHunt {
-        /** By reflection. */
+        /** Called by reflection. */
         public OfZooKeeper() {
             super(QueueKind.ZOOKEEPER);
         }
     }
 
-    /** Where it was caught within so many seeds, or an empty text. */
+    /** The place of detection within this many seeds, or an empty text. */
     @Override
     public String apply(int runs) {
         for (long seed = 1; seed <= runs; seed++) {

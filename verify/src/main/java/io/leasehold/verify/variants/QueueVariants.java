@@ -2,7 +2,7 @@ package io.leasehold.verify.variants;
 
 import java.util.List;
 
-/** Those of the stores whose locks are queues. */
+/** Variants of the stores whose locks are queues. */
 final class QueueVariants {
 
     private QueueVariants() {}
@@ -11,43 +11,44 @@ final class QueueVariants {
         return List.of(
                 new Variant(
                         "etcd-lost-event",
-                        "a watch that has ended gives no second look",
+                        "a watch that has ended triggers no further reading",
                         "etcd/QueueEntry.java",
                         "(watch, what) -> awaitedIsOver(watch)",
                         "(watch, what) -> { if (what == EtcdCalls.Heard.DELETED) awaitedIsOver(watch); }"),
                 new Variant(
                         "etcd-key-before-the-answer",
-                        "a lock is granted as soon as the key is asked for, also behind others",
+                        "a lock is granted as soon as the key is requested, even behind others",
                         "etcd/QueueEntry.java",
                         "if (first.getKey().equals(own.key())) {\n            return grant",
                         "if (!first.getKey().equals(own.queue())) {\n            return grant"),
                 new Variant(
                         "etcd-extended-from-the-reply",
-                        "an extension counts from its answer",
+                        "an extension counts from its reply",
                         "etcd/KeyLease.java",
                         "one.fromNanos = sentAtNanos;",
                         "one.fromNanos = runtime.nanoTime();"),
                 new Variant(
                         "etcd-lease-in-doubt-used-again",
-                        "a lease is left to the next attempt although a request that puts a key under it was lost",
+                        "a lease is passed to the next attempt although a request that puts a key under it was lost",
                         "etcd/KeyLease.java",
                         "return seconds > 0 && puts == 0 &&",
                         "return seconds > 0 &&"),
                 new Variant(
                         "etcd-late-put",
-                        "a removal is confirmed before the lease is revoked under which a late request may make the key anew",
+                        "a removal is confirmed before the revocation of the lease under which a late request "
+                                + "may create the key again",
                         "etcd/KeyLease.java",
                         "doubtful = List.copyOf(leaving);",
                         "doubtful = List.of();"),
                 new Variant(
                         "etcd-lease-for-two",
-                        "a lease that was left is given to each attempt that asks",
+                        "an unused lease is given to each attempt that requests one",
                         "etcd/LeasePool.java",
                         "                newestFirst.remove();\n",
                         ""),
                 new Variant(
                         "etcd-lease-believed-when-taken",
-                        "a lease that was left counts from when it is taken, and is not extended",
+                        "an unused lease counts from the time at which an attempt takes it, and is not extended",
                         "etcd/KeyLease.java",
                         "sentAtNanos - leased.ttlNanos()), sentAtNanos);\n            return CompletableFuture.completedFuture(false);",
                         "sentAtNanos), sentAtNanos);\n            return CompletableFuture.completedFuture(true);"),
@@ -71,13 +72,13 @@ final class QueueVariants {
                         "if (path != null && place.awaitedIsOver()) {"),
                 new Variant(
                         "zookeeper-turn-of-another",
-                        "a lock is granted to the second as well",
+                        "a lock is granted to the second waiter as well",
                         "zookeeper/QueueEntry.java",
                         "if (before == 0) {",
                         "if (before <= 1) {"),
                 new Variant(
                         "zookeeper-session-in-full",
-                        "the time for which the leader may not have heard of a session is counted, too",
+                        "the time in which the leader may have received no sign of life of a session also counts",
                         "zookeeper/Session.java",
                         "return sentAtNanos - unsureNanos(ttlNanos);",
                         "return sentAtNanos + NANOS_PER_MILLI * 1_500;"),
@@ -89,20 +90,20 @@ final class QueueVariants {
                         "long fromNanos) {\n        fromNanos = shared.runtime.nanoTime();\n        long token"),
                 new Variant(
                         "zookeeper-sleep-unnoticed",
-                        "the age of a proof is that of the clock which stands still while the machine sleeps",
+                        "the age of a proof is measured with the clock that stands still while the machine sleeps",
                         "spi/toolkit/Sending.java",
                         "return nanos - Math.max(0, passedNanos - awakeNanos);",
                         "return nanos;"),
                 new Variant(
                         "zookeeper-proof-of-any-age",
-                        "a proof counts for a turn however old it is, and as if it were just as old as it may be",
+                        "a proof counts for a turn at any age, as if it had exactly the maximum age",
                         "zookeeper/Session.java",
                         "return Optional.ofNullable(proven).filter(last -> last.ageNanos(runtime) <= nanos);",
                         "return Optional.ofNullable(proven).map(last -> last.ageNanos(runtime) <= nanos ? last"
                                 + " : new Sending(runtime.nanoTime() - nanos, runtime.wallMillis()));"),
                 new Variant(
                         "zookeeper-first-behind-others",
-                        "a waiter takes its turn when the node before its own has gone, although others are before it",
+                        "a waiter takes its turn when its predecessor's node has gone, although others are before it",
                         "zookeeper/QueueEntry.java",
                         "boolean isNext = ours == 1;",
                         "boolean isNext = true;"),
@@ -115,7 +116,7 @@ final class QueueVariants {
                 recheckFromMemory("zookeeper"));
     }
 
-    /** Of what both share. */
+    /** A variant of the code that both share. */
     private static Variant recheckFromMemory(String store) {
         return new Variant(
                 store + "-recheck-from-memory",

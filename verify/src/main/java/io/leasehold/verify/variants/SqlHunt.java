@@ -3,13 +3,13 @@ package io.leasehold.verify.variants;
 import io.leasehold.verify.sql.SqlSimulator;
 import java.util.function.IntFunction;
 
-/** Runs seeds over the SQL stores until something is found; made in the class loader of a variant. */
+/** Runs seeds over the SQL stores until one fails; created in the class loader of a variant. */
 public final class SqlHunt implements IntFunction<String> {
 
-    /** By reflection. */
+    /** Called by reflection. */
     public SqlHunt() {}
 
-    /** Where it was caught within so many seeds, or an empty text. */
+    /** The place of detection within this many seeds, or an empty text. */
     @Override
     public String apply(int runs) {
         for (long seed = 1; seed <= runs; seed++) {

@@ -2,7 +2,7 @@ package io.leasehold.verify.variants;
 
 import java.util.List;
 
-/** Those of the lease table. */
+/** Variants of the lease table. */
 final class SqlVariants {
 
     private static final String VERBS = "jdbc/store/LeaseVerbs.java";
@@ -15,7 +15,7 @@ final class SqlVariants {
         return List.of(
                 new Variant(
                         "sql-prune-by-name",
-                        "what was idle when it was read is deleted, whatever has become of it since",
+                        "a row that was idle when it was read is deleted, whatever has changed since",
                         VERBS,
                         "row.equals(table.findUnlessLocked(row.name()))",
                         "table.findUnlessLocked(row.name()) != null"),
@@ -55,49 +55,49 @@ final class SqlVariants {
                         """),
                 new Variant(
                         "sql-release-without-owner-check",
-                        "a release ends whatever hold it finds",
+                        "a release ends any hold",
                         RULES,
                         "return row.isHeldBy(owner) ? raised.freedAt(now.nanos()) : raised;",
                         "return raised.freedAt(now.nanos());"),
                 new Variant(
                         "sql-renew-without-owner-check",
-                        "a renewal extends whatever hold it finds",
+                        "a renewal extends any hold",
                         RULES,
                         "if (held == null || !row.isHeldBy(owner)) {\n            return null;",
                         "if (held == null) {\n            return null;"),
                 new Variant(
                         "sql-fence-lost-at-delete",
-                        "the fence of a row that is deleted is not kept in the floor",
+                        "the fence of a deleted row is not kept in the floor",
                         VERBS,
                         "table.raiseFenceFloor(floor);",
                         ""),
                 new Variant(
                         "sql-floor-ignored",
-                        "a row that is made anew begins without regard to the floor",
+                        "a row that is created again ignores the floor",
                         VERBS,
                         "long floor = absent.isEmpty() ? 0 : table.fenceFloor();",
                         "long floor = 0;"),
                 new Variant(
                         "sql-retention-by-the-clients-clock",
-                        "how long a row has been idle is told by the client's clock",
+                        "the client's clock determines how long a row has been idle",
                         VERBS,
                         "now.wallMicros() - retention.toNanos() / 1000)",
                         "runtime.wallMillis() * 1000 - retention.toNanos() / 1000)"),
                 new Variant(
                         "sql-held-rows-pruned",
-                        "a row is deleted without a look whether it is held",
+                        "a row is deleted without a check for a hold",
                         VERBS,
                         "lives.asOf(row, now).held() == null && row.equals",
                         "row.equals"),
                 new Variant(
                         "sql-validity-from-the-reply",
-                        "validity counts from when the time was told, not from when it was asked for",
+                        "validity counts from the reply with the time, not from the query for it",
                         "jdbc/store/DatabaseClock.java",
                         "return new StoreTime(KIND, micros * 1000, micros, readAtNanos);",
                         "return new StoreTime(KIND, micros * 1000, micros, runtime.nanoTime());"),
                 new Variant(
                         "sql-quick-grant-from-the-reply",
-                        "the validity of what one statement grants counts from its reply",
+                        "the validity of a single statement's grant counts from its reply",
                         VERBS,
                         "new Grant(request.owner(), tokens, readAtNanos, table.incarnation()), List.of());\n        }",
                         "new Grant(request.owner(), tokens, runtime.nanoTime(), table.incarnation()), List.of());\n"
@@ -110,13 +110,13 @@ final class SqlVariants {
                         "first = Math.max(first, 1);"),
                 new Variant(
                         "sql-nobody-told",
-                        "a release tells no waiter",
+                        "a release notifies no waiter",
                         "jdbc/store/NotificationWatch.java",
                         "if (before.waiter() != null) {",
                         "if (before.waiter() == null) {"),
                 new Variant(
                         "sql-rollback-forgotten",
-                        "a connection is used again with the transaction that has failed on it",
+                        "a connection is used again with its failed transaction",
                         "jdbc/store/LeaseTable.java",
                         """
                         } else if (!connection.getAutoCommit()) {

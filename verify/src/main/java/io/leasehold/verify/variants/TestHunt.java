@@ -12,7 +12,7 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 
-/** Runs tests that exhaust or direct single rules; made in the class loader of a variant. */
+/** Runs tests that exhaust or target single rules; created in the class loader of a variant. */
 public final class TestHunt implements Supplier<String> {
 
     private static final List<String> OF_CORE = List.of(
@@ -32,7 +32,7 @@ public final class TestHunt implements Supplier<String> {
 
     private final List<String> tests;
 
-    /** Those of core. By reflection. */
+    /** Runs the tests of core. Called by reflection. */
     public TestHunt() {
         this(OF_CORE);
     }
@@ -41,7 +41,7 @@ public final class TestHunt implements Supplier<String> {
         this.tests = tests;
     }
 
-    /** Which test failed first, or an empty text. */
+    /** The first failed test, or an empty text. */
     @Override
     public String get() {
         Thread thread = Thread.currentThread();

@@ -2,7 +2,9 @@ package io.leasehold.verify.variants;
 
 import java.util.List;
 
-/** Those of what a Redis server tells of the keys of held locks: what is read, and what is concluded from it. */
+/**
+ * Variants of a Redis server's notifications about the keys of held locks: the reading, and the conclusions from it.
+ */
 final class ToldVariants {
 
     private static final String KEYS = "redis/node/HeldKeys.java";
@@ -14,55 +16,55 @@ final class ToldVariants {
         return List.of(
                 new Variant(
                         "hint-is-believed",
-                        "a lease that is doubted is lost without asking",
+                        "a doubted lease is lost without a query",
                         "engine/GrantMachine.java",
                         "doubted(new Verify(), actions);",
                         "lose(LossCause.NOT_OURS, actions);"),
                 new Variant(
                         "unread-after-the-break",
-                        "what may have been told while the connection was down is not looked at",
+                        "messages that may have been missed while the connection was down are not checked for",
                         KEYS,
                         "            changed(null);\n",
                         ""),
                 new Variant(
                         "reading-of-a-former-connection",
-                        "the values of a reading count for the reading that is under way",
+                        "the values of an earlier reading count for the current one",
                         KEYS,
                         "read.reading() != readings || beingRead.isEmpty()",
                         "beingRead.isEmpty()"),
                 new Variant(
                         "reading-of-a-former-hold",
-                        "a hold is doubted after a reading that was made before it began",
+                        "a hold is doubted after a reading from before its beginning",
                         KEYS,
                         "holds.get(hold.key) == hold;",
                         "holds.containsKey(hold.key);"),
                 new Variant(
                         "reading-for-each-message",
-                        "each message is followed by a reading, however many are under way",
+                        "each message triggers a reading, however many are in flight",
                         KEYS,
                         "waiting || !beingRead.isEmpty() ||",
                         "waiting ||"),
                 new Variant(
                         "reading-that-fails-is-the-last",
-                        "after a reading that failed there is none",
+                        "a failed reading is the last",
                         KEYS,
                         "        actions.add(new Wait(pause));\n",
                         ""),
                 new Variant(
                         "owner-of-a-longer-token",
-                        "a value that begins like an owner token is that owner's",
+                        "a value that begins like an owner token counts as that owner's",
                         KEYS,
                         "owner.hex() + \":\"",
                         "owner.hex()"),
                 new Variant(
                         "late-extension-takes-the-key",
-                        "the late answer to a renewal puts a former hold in the place of the next one",
+                        "the late reply to a renewal replaces the next hold by a former one",
                         KEYS,
                         "held.isNew() || (known == null && telling)",
                         "held.isNew() || telling"),
                 new Variant(
                         "doubted-hold-is-forgotten",
-                        "a hold that the engine had not yet when it was doubted is doubted once",
+                        "a hold that was doubted before the engine knew it is doubted only once",
                         KEYS,
                         "                resting.add(hold);\n",
                         "                forget(hold);\n"),
@@ -74,19 +76,19 @@ final class ToldVariants {
                         "                unread.add(hold.key);\n"),
                 new Variant(
                         "pause-that-does-not-grow",
-                        "each second the store is asked for what a reading at another server does not show",
+                        "the store is queried every second about a value that only another server shows",
                         KEYS,
                         "            doubts++;\n",
                         ""),
                 new Variant(
                         "doubted-for-ever",
-                        "what has ended at the store is asked about again and again",
+                        "the store is queried repeatedly about a lock that has ended there",
                         KEYS,
                         "hold.untilAtNanos - nowNanos <= 0",
                         "false"),
                 new Variant(
                         "flush-is-no-message",
-                        "a message about all keys is about none",
+                        "a message about all keys counts for none",
                         KEYS,
                         "unread.addAll(holds.keySet());",
                         "unread.addAll(List.of());"));

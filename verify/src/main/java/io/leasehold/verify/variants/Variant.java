@@ -1,20 +1,20 @@
 package io.leasehold.verify.variants;
 
 /**
- * One production class or script with one rule left out, as a change of its source.
+ * One production class or script with one rule removed, as a change of its source.
  *
- * @param name of the variant
- * @param broken what the rule says, and what is done instead
- * @param source the file, from the package root on
+ * @param name the name of the variant
+ * @param broken the rule, and the behaviour without it
+ * @param source the file, relative to the package root
  * @param rule the text that states the rule; it must occur exactly once
- * @param without what stands there instead
+ * @param without the text that replaces it
  */
 record Variant(String name, String broken, String source, String rule, String without) {
 
     /**
      * The source without the rule.
      *
-     * @throws IllegalStateException if the rule is not there, or more than once: the variant has to follow the code
+     * @throws IllegalStateException if the text does not occur exactly once: the variant must follow the code
      */
     String applyTo(String text) {
         int at = text.indexOf(rule);
@@ -25,7 +25,7 @@ record Variant(String name, String broken, String source, String rule, String wi
         return text.replace(rule, without);
     }
 
-    /** Whether it is a class; else it is a resource, a script. */
+    /** Whether it is a class; otherwise it is a script. */
     boolean isClass() {
         return source.endsWith(".java");
     }

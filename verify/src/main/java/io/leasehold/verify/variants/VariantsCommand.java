@@ -15,29 +15,29 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
-/** {@code variants}: each rule left out of the production classes in turn. */
+/** {@code variants}: removes each rule from the production classes in turn. */
 @Command(
         name = "variants",
         mixinStandardHelpOptions = true,
         description = {
-            "Compiles one production class after another without one of its rules, and runs the simulator over it until",
-            "something is found, then the tests that exhaust single rules; or only these. Prints where each was caught. Exit code: 0 all",
-            "were, 1 one was not."
+            "Removes one rule after another from the production classes, and runs the simulator until it detects that,",
+            "then the tests that exhaust single rules; or only these. Prints where each variant was detected.",
+            "Exit code: 0 all were, 1 one was not."
         },
         exitCodeOnInvalidInput = 64,
         exitCodeOnExecutionException = 70)
 public final class VariantsCommand implements Callable<Integer> {
 
-    /** For picocli. */
+    /** Called by picocli. */
     public VariantsCommand() {}
 
-    @Option(names = "--runs", paramLabel = "N", description = "Seeds for each variant, at most. Default: 3000")
+    @Option(names = "--runs", paramLabel = "N", description = "Maximum number of seeds for each variant. Default: 3000")
     private int runs = 3_000;
 
-    @Option(names = "--only", paramLabel = "NAME", description = "This variant alone.")
+    @Option(names = "--only", paramLabel = "NAME", description = "Only this variant.")
     private @Nullable String only;
 
-    @Option(names = "--store", paramLabel = "redis|sql|etcd|zookeeper", description = "Those of this store alone.")
+    @Option(names = "--store", paramLabel = "redis|sql|etcd|zookeeper", description = "Only this store's variants.")
     private @Nullable String store;
 
     @Option(names = "--project", hidden = true, description = "The folder of the project, whose sources are changed.")
@@ -75,7 +75,7 @@ public final class VariantsCommand implements Callable<Integer> {
         return !where.isEmpty();
     }
 
-    /** A store, the variants of its code, and what hunts them; several modules may hold that code. */
+    /** A store, the variants of its code, and the hunters for them; several modules may contain that code. */
     private record Suite(
             String store, List<Variant> variants, Class<? extends IntFunction<String>> hunter, boolean hasTests) {
 

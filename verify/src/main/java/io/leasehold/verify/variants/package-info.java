@@ -1,4 +1,4 @@
-/** Production classes with one rule left out, each of which has to be caught. */
+/** Production classes with one rule removed, each of which must be detected. */
 @NullMarked
 package io.leasehold.verify.variants;
 

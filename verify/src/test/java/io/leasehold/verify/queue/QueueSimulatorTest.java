@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Plans of many seeds break no promise of the stores whose locks are queues, and every fault occurs in them. */
+/** Plans of many seeds break no guarantee of the stores whose locks are queues, and every fault occurs in them. */
 @Tag("full")
 @Timeout(300)
 final class QueueSimulatorTest {

@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
-/** A real MariaDB server of this machine; where there is none the test is skipped, and says so. It ends with this JVM. */
+/** A real MariaDB server of this machine; without one the test is skipped visibly. It ends with this JVM. */
 final class MariaDb implements AutoCloseable {
 
     private static final Duration PATIENCE = Duration.ofMinutes(2);
@@ -97,7 +97,7 @@ final class MariaDb implements AutoCloseable {
                 "--innodb-buffer-pool-size=16M",
                 "--innodb-log-file-size=8M"));
         process = server;
-        // Its standard input ends with this JVM, however that ends.
+        // Its standard input closes when this JVM ends, in any way.
         guardian = new ProcessBuilder(
                         "/bin/sh", "-c", "trap '' INT TERM HUP; read -r ended || kill -KILL " + server.pid())
                 .redirectErrorStream(true)
@@ -132,7 +132,7 @@ final class MariaDb implements AutoCloseable {
                 .start();
     }
 
-    /** As its superuser, without a password. */
+    /** The connection of its superuser, without a password. */
     Connection connect() throws SQLException {
         return DriverManager.getConnection("jdbc:mariadb://127.0.0.1:" + port + "/mysql?user=root");
     }

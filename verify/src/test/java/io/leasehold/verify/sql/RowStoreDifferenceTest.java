@@ -35,10 +35,11 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The model of each database answers as the database does: random statements of several sessions, to both.
+ * The model of each database answers like the database: random statements of several sessions, to both.
  *
- * <p>InnoDB also locks gaps between rows, and the row that a second first row would stand beside: where another session may have
- * done so, MariaDB may refuse what the model allows, and both transactions are begun anew. Never may it allow more.
+ * <p>InnoDB also locks gaps between rows, and the row next to a second new row. If another session may have done so,
+ * MariaDB may refuse a statement that the model allows, and both transactions are restarted. It must never allow more
+ * than the model.
  */
 @Tag("full")
 @Timeout(180)
@@ -86,7 +87,7 @@ final class RowStoreDifferenceTest {
     private static final class Pair {
         private final Connection real;
         private final Session model = new Session();
-        /** Whether its transaction may have locked what is no row of the model's. */
+        /** Whether its transaction may have locked more than rows of the model. */
         private boolean locksMore;
 
         Pair(Connection real) {
@@ -94,7 +95,7 @@ final class RowStoreDifferenceTest {
         }
     }
 
-    /** A database as far as it is compared. */
+    /** A database, as far as it is compared. */
     private record Compared(Flavour flavour, Dialect dialect, List<Pair> pairs) {
         private Compared {
             pairs = List.copyOf(pairs);
@@ -133,14 +134,14 @@ final class RowStoreDifferenceTest {
 
     @Test
     void h2AndTheModelAnswerAlike() throws SQLException {
-        // Without the limit it would wait for two seconds, and then say the same.
+        // Without the limit it would wait for two seconds, and then report the same.
         String url = "jdbc:h2:mem:difference;LOCK_TIMEOUT=1";
         assertThat(compare(Flavour.H2, () -> DriverManager.getConnection(url)))
                 .as("refusals of what the model allows")
                 .isZero();
     }
 
-    /** Says how often the database refused what the model allows. */
+    /** Returns how often the database refused a statement that the model allows. */
     private int compare(Flavour flavour, Connecting connecting) throws SQLException {
         Dialect dialect = StoresOverModel.statements(flavour.dialect);
         List<Pair> pairs = new ArrayList<>();
@@ -204,7 +205,8 @@ final class RowStoreDifferenceTest {
             }
             assertThat(model).as("seed %d:%n%s", seed, String.join("\n", said)).isEqualTo(real);
             if (compared.flavour() == Flavour.H2 && real.equals(CONTENTION)) {
-                // As the store does. A transaction of H2 that goes on may wait for ever for what it has locked itself.
+                // As the store does. A transaction of H2 that continues may wait forever for a row that it has locked
+                // itself.
                 end(pair, store);
             }
         }
@@ -222,7 +224,10 @@ final class RowStoreDifferenceTest {
         };
     }
 
-    /** What the store asks for at this database: only PostgreSQL grants in one statement, and is asked to wait. */
+    /**
+     * The operation that the store uses with this database: only PostgreSQL grants in one statement, and is instructed
+     * to wait.
+     */
     private static Op op(Op drawn, Pair pair, Flavour flavour) {
         if (flavour != Flavour.POSTGRESQL && (drawn == Op.FIND || drawn == Op.ACQUIRE)) {
             return Op.FIND_UNLESS_LOCKED;
@@ -230,7 +235,7 @@ final class RowStoreDifferenceTest {
         return drawn == Op.ACQUIRE && pair.model.isInTransaction() ? Op.COMMIT : drawn;
     }
 
-    /** A row that is not there is a gap, one that is deleted becomes one, and one that stood in the way is locked. */
+    /** A missing row is a gap, a deleted row becomes one, and a row that was in the way is locked. */
     private static void locks(Pair pair, Op op, String real, boolean wasThere) {
         switch (op) {
             case COMMIT, ROLLBACK -> pair.locksMore = false;
@@ -252,7 +257,7 @@ final class RowStoreDifferenceTest {
         pair.locksMore = false;
     }
 
-    /** Whether the time that was read first is that of the reading, and what is read later in the same transaction is later. */
+    /** Whether the first reading of the time is current, and later readings in the same transaction are later. */
     private void timePassesAlike(Compared compared) throws SQLException {
         RowStore store = new RowStore(compared.flavour(), () -> micros, (before, after, floor, at) -> {});
         Pair pair = compared.pairs().get(0);
@@ -368,7 +373,7 @@ final class RowStoreDifferenceTest {
             try {
                 connection.commit();
             } catch (SQLException e) {
-                // The driver says so where the transaction had failed: it is rolled back.
+                // If the transaction had failed, the driver reports that it is rolled back.
                 connection.rollback();
             }
         } else {
@@ -437,7 +442,7 @@ final class RowStoreDifferenceTest {
         return "count";
     }
 
-    /** Without the time that a row comes with. */
+    /** The result without the time that a row comes with. */
     private static String said(Op op, List<List<@Nullable String>> rows) {
         List<String> texts = new ArrayList<>();
         for (List<@Nullable String> row : rows) {
@@ -445,7 +450,7 @@ final class RowStoreDifferenceTest {
             texts.add(String.valueOf(timed ? row.subList(0, 11) : row));
         }
         if (op == Op.IDLE) {
-            // The order of rows with one fence is not said.
+            // The order of rows with equal fences is not specified.
             Collections.sort(texts);
         }
         return texts.toString();

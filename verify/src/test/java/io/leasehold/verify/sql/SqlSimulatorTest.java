@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Plans of many seeds break no promise of the lease table, and every fault occurs in them. */
+/** Plans of many seeds break no guarantee of the lease table, and every fault occurs in them. */
 @Tag("full")
 @Timeout(300)
 final class SqlSimulatorTest {

@@ -21,7 +21,7 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * The calls that a program makes all the time. The store is in this process, so what is left is the client's own work; with
+ * The calls that a program makes most often. The store is in this process, so the result is the client's own work; with
  * {@code -prof gc} also its garbage.
  */
 @State(Scope.Benchmark)
@@ -38,7 +38,7 @@ public class LeaseCalls {
     private Lock reentered;
     private int next;
 
-    /** Connects, and holds what is asked about. */
+    /** Connects, and acquires the locks to be queried. */
     @Setup(Level.Trial)
     public void open() throws InterruptedException {
         client = Leasehold.connect("memory:");
@@ -47,14 +47,14 @@ public class LeaseCalls {
         reentered = client.named("reentered").asReentrantLock();
     }
 
-    /** Gives all back. */
+    /** Releases all locks. */
     @TearDown(Level.Trial)
     public void close() {
         held.close();
         client.close();
     }
 
-    /** Takes a lock that nobody wants, and gives it back. */
+    /** Acquires a lock without contention, and releases it. */
     @Benchmark
     public long acquireAndRelease() throws InterruptedException {
         try (Lease lease = lock.acquire()) {
@@ -62,7 +62,7 @@ public class LeaseCalls {
         }
     }
 
-    /** Locks what this thread holds already, and unlocks it once. */
+    /** Locks a lock that this thread already holds, and unlocks it once. */
     @Benchmark
     public int reentry(Holding holding) {
         holding.lock.lock();
@@ -73,50 +73,50 @@ public class LeaseCalls {
         }
     }
 
-    /** Asks before a side effect. */
+    /** Checks the lease as before a side effect. */
     @Benchmark
     public void ensureValidFor() {
         held.ensureValidFor(SECOND);
     }
 
-    /** Asks whether it still holds. */
+    /** Checks whether the lease is valid. */
     @Benchmark
     public boolean isValid() {
         return held.isValid();
     }
 
-    /** Makes a name from a template and a part. */
+    /** Creates a name from a template and a part. */
     @Benchmark
     public LockName name() {
         return LockName.of("order:{id}", next++);
     }
 
-    /** Makes a lock of a name; nothing is sent. */
+    /** Creates a lock from a name; sends nothing. */
     @Benchmark
     public DistributedLock named() {
         return client.named("order:1001");
     }
 
-    /** Shows a token to a guard in this process. */
+    /** Presents a token to a guard in this process. */
     @Benchmark
     public Admission admit() {
         return guard.admit("order:1001", held.fencingToken());
     }
 
-    /** A lock that the measuring thread itself holds. */
+    /** A lock that the measuring thread holds. */
     @State(Scope.Thread)
     public static class Holding {
 
         private Lock lock;
 
-        /** Takes it once. */
+        /** Acquires it once. */
         @Setup(Level.Iteration)
         public void hold(LeaseCalls calls) {
             lock = calls.reentered;
             lock.lock();
         }
 
-        /** Gives it back. */
+        /** Releases it. */
         @TearDown(Level.Iteration)
         public void giveBack() {
             lock.unlock();

@@ -1,4 +1,4 @@
-/** The cost of a call in the process alone: JMH over the in-memory store. */
+/** The cost of a call within the process: JMH over the in-memory store. */
 @NullMarked
 package io.leasehold.benchmarks.micro;
 
