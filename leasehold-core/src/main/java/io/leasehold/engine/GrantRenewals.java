@@ -142,6 +142,8 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     public void answered(RenewReply.Item answer) {
         Duration headroom;
         List<GrantMachine.Action> actions;
+        // The renewal that completes a hand-over is a part of the acquisition, as the request is that it replaces.
+        boolean completes = grant.isClaimed() && answer instanceof RenewReply.Renewed;
         try {
             // The request may have been sent before a suspension that was not detected yet.
             grant.checkForSuspension();
@@ -149,7 +151,8 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
             synchronized (this) {
                 votes = answer.votes();
                 failure = answer instanceof RenewReply.Failed failed ? failed.error() : null;
-                count += answer instanceof RenewReply.Renewed ? 1 : 0;
+                count += answer instanceof RenewReply.Renewed && !completes ? 1 : 0;
+                recording = completes ? null : recording;
             }
             actions = grant.decide(eventOf(answer));
         } catch (RuntimeException | Error e) {
@@ -161,7 +164,9 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
             throw e;
         }
         grant.perform(actions);
-        Futures.guarded("the news of a renewal", () -> tell(outcomeOf(answer), headroom));
+        if (!completes) {
+            Futures.guarded("the news of a renewal", () -> tell(outcomeOf(answer), headroom));
+        }
         if (answer instanceof RenewReply.Failed failed) {
             finish(failed::error);
         } else if (answer instanceof RenewReply.NotOurs || !grant.isUnconfirmed()) {

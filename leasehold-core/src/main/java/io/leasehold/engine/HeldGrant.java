@@ -67,6 +67,24 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
             WaitSettings settings,
             EngineContext context,
             LocalQueues queues) {
+        this(name, grant, 0, highestBallot, settings, context, queues);
+    }
+
+    /**
+     * Creates a grant.
+     *
+     * @param claimNanos the time for which the store keeps the lock, if the grant begins from a message; zero if the
+     *     store has granted the ttl
+     * @param highestBallot the highest ballot ever proposed under the owner token
+     */
+    HeldGrant(
+            LockName name,
+            Grant grant,
+            long claimNanos,
+            long highestBallot,
+            WaitSettings settings,
+            EngineContext context,
+            LocalQueues queues) {
         this.name = name;
         this.grant = grant;
         this.highestBallot = Math.max(highestBallot, grant.tokens().last());
@@ -74,7 +92,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         this.context = context;
         this.queues = queues;
         long grantedAtNanos = now();
-        this.machine = new GrantMachine(settings.timings(), grant.sentAtNanos(), grantedAtNanos);
+        this.machine = new GrantMachine(settings.timings(), grant.sentAtNanos(), claimNanos, grantedAtNanos);
         this.tokens = new GrantTokens(grant.tokens(), settings.options(), settings.timings(), grantedAtNanos);
         this.renewals = new GrantRenewals(this, grant.owner());
         this.suspensionsSeen = context.suspensions().suspensions();
@@ -324,6 +342,10 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     synchronized boolean isUnconfirmed() {
         return machine.isUnconfirmed();
+    }
+
+    synchronized boolean isClaimed() {
+        return machine.isClaimed();
     }
 
     synchronized @Nullable LossCause cause() {

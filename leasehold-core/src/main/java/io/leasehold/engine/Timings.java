@@ -116,6 +116,25 @@ record Timings(
         return Math.max(0, Math.min(renewalNanos, (validityNanos - minimumValidityNanos) / 2));
     }
 
+    /**
+     * Returns the validity of a lease that begins from a message, until a renewal is answered. Zero if no lease may
+     * begin so: nothing would renew a fixed ttl, and a claim keeps no lock for a lock delay.
+     */
+    long claimValidityNanos(long claimNanos) {
+        return renewed() && !delayed()
+                ? claimNanos - LockOptions.driftOf(Duration.ofNanos(claimNanos)).toNanos()
+                : 0;
+    }
+
+    /**
+     * Returns the least validity with which a lease may begin from a message. One renewal may go without an answer, and
+     * the next is still answered in time.
+     */
+    long leastClaimedNanos() {
+        long secondRenewalNanos = batchingNanos() + answerNanos + GrantMachine.FIRST_CONFIRM_NANOS;
+        return Math.max(Math.max(1, minimumValidityNanos), secondRenewalNanos);
+    }
+
     /** Returns the longest time for which an unknown request can matter: the ttl for the store + drift. */
     long undoNanos() {
         return toldNanos + (ttlNanos - validityNanos);
