@@ -7,10 +7,12 @@ import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Claim;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.PassingKeeper;
+import io.leasehold.spi.PassingSignals;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
@@ -88,7 +90,20 @@ public final class ToldStore extends PassingKeeper implements LockStore {
     @Override
     public void listen(StoreSignals listener) {
         signals = listener;
-        super.listen(listener);
+        super.listen(new PassingSignals(listener) {
+            @Override
+            public boolean claimed(Claim claim) {
+                LockName name = claim.handOver().name();
+                OwnerToken owner = claim.grant().owner();
+                // Before the lease begins, since it may end at once.
+                held(name, owner, runtime.nanoTime() + claim.claimNanos(), true);
+                boolean begun = super.claimed(claim);
+                if (!begun) {
+                    on(new HeldKeys.Ended(keys.lock(name), owner));
+                }
+                return begun;
+            }
+        });
         tracking.start();
     }
 

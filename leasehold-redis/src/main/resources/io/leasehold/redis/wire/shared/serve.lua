@@ -36,7 +36,10 @@ end
 local function hand_over(waiter, channel, claim, reserve, holder, fence)
   local first = math.max(fence + 1, now)
   local last = first + reserve - 1
-  if first > 9007199254740992 - reserve or not put(LOCK, waiter .. ':' .. digits(first) .. ':' .. holder, claim, not ours) then
+  -- From the moment that the message tells on: a ttl would count from the start of the script, which may be earlier.
+  local until_ms = digits(math.ceil(now / 1000) + claim)
+  if first > 9007199254740992 - reserve
+    or not put(LOCK, waiter .. ':' .. digits(first) .. ':' .. holder, until_ms, not ours, 'PXAT') then
     return nil
   end
   ours = true
