@@ -168,7 +168,7 @@ final class GrantMachine {
     /** Whether the renewal in flight was sent before that signal. */
     private boolean askAgain;
 
-    /** Whether the store keeps the lock for the claim only: the lease began from a message, and no renewal has succeeded. */
+    /** Whether the lease began from a message and no renewal has succeeded: the store keeps the lock for the claim only. */
     private boolean claimed;
 
     private boolean sending;

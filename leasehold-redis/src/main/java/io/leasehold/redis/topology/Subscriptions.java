@@ -52,7 +52,7 @@ final class Subscriptions implements WakeUps {
                 runtime);
     }
 
-    /** One connection with its server, as it has told on this connection. Messages name the connection that brought them. */
+    /** One connection, with the server that it leads to. Each message gets the origin of the connection that brought it. */
     private static final class Subscription {
         private final PushConnection connection;
         private final LockRuntime runtime;
