@@ -22,10 +22,14 @@ record QueuedAnswer(Incarnation server, long serverMicros, long sentAtNanos, lon
     /** 1 − ρ, as a fraction: see {@link io.leasehold.LockOptions#driftOf}. */
     private static final long SLOWEST_PERCENT = 99;
 
+    /** How far a node lets a fence run ahead of its clock, and a range more: a larger token is not the node's. */
+    private static final long MAX_LEAD_MICROS = 8_000_000L;
+
     /**
      * Returns the time from which the hold of a hand-over may be counted, by the client's clock. Empty if the message
      * proves none: it came from another server, or over a channel that is younger than the request; it is older than
-     * the answer, or so late that the waiter must have asked again; or one of the clocks was set.
+     * the answer, or so late that the waiter must have asked again; one of the clocks was set; or the tokens are not
+     * those of a node.
      *
      * @param countedFromNanos {@code s}, or earlier by the time for which the machine has slept since
      * @param nowNanos when the client takes the message
@@ -37,6 +41,9 @@ record QueuedAnswer(Incarnation server, long serverMicros, long sentAtNanos, lon
         }
         long passedMicros = handOver.serverMicros() - serverMicros;
         if (passedMicros < 0 || passedMicros > recheckNanos / 1_000) {
+            return OptionalLong.empty();
+        }
+        if (handOver.tokens().last() - handOver.serverMicros() > MAX_LEAD_MICROS) {
             return OptionalLong.empty();
         }
         long fromNanos = countedFromNanos + passedMicros * 1_000 / 100 * SLOWEST_PERCENT;

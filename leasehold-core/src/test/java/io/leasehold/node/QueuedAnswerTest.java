@@ -77,6 +77,20 @@ final class QueuedAnswerTest {
         assertThat(from(after(1_000), SENT + 990 * MS - 1)).isEmpty();
     }
 
+    /** A forged message must not make a holder show a token that keeps all others from the resource. */
+    @Test
+    void tokensFarAheadOfTheServersClockProveNothing() {
+        HandOver.Channel channel = new HandOver.Channel(SERVER, SENT);
+        long now = ANSWERED_MICROS + 1_000;
+        TokenRange far = TokenRange.of(now + 8_000_000, 2);
+        TokenRange near = TokenRange.of(now + 7_999_000, 2);
+        LockName name = LockName.exactly("x");
+        assertThat(from(new HandOver(name, "attempt", far, now, channel), SENT + 2_000 * MS))
+                .isEmpty();
+        assertThat(from(new HandOver(name, "attempt", near, now, channel), SENT + 2_000 * MS))
+                .isPresent();
+    }
+
     @Test
     void aSleepOfTheMachineSinceTheSendingMovesTheBeginningBack() {
         assertThat(ANSWER.heldFromNanos(after(1_000), SENT - 700 * MS, SENT + 2_000 * MS))

@@ -16,6 +16,7 @@ import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
+import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,7 +35,15 @@ final class SingleNodeClaimTest {
     private static final LockName NAME = LockName.exactly("order:1");
     private static final long CLAIM = Duration.ofSeconds(4).toNanos();
 
-    private final LockRuntime runtime = new SystemLockRuntime();
+    private final LockRuntime system = new SystemLockRuntime();
+    /** The time for which the machine has slept, which only the wall clock shows. */
+    private long sleptMillis;
+
+    private final LockRuntime runtime = (LockRuntime) Proxy.newProxyInstance(
+            LockRuntime.class.getClassLoader(), new Class<?>[] {LockRuntime.class}, (proxy, method, arguments) -> {
+                Object answer = method.invoke(system, arguments);
+                return method.getName().equals("wallMillis") ? (Object) ((long) answer + sleptMillis) : answer;
+            });
     private final Node node = new Node(new InMemoryNode(runtime));
     private final SingleNodeStore store = new SingleNodeStore(node, runtime);
     private final List<Claim> claims = new ArrayList<>();
@@ -94,7 +103,7 @@ final class SingleNodeClaimTest {
     @AfterEach
     void close() {
         store.close();
-        runtime.close();
+        system.close();
     }
 
     private AcquireReply ask(OwnerToken owner, long claimNanos) {
@@ -145,6 +154,17 @@ final class SingleNodeClaimTest {
             assertThat(claim.claimNanos()).isEqualTo(CLAIM);
         });
         assertThat(handOvers).isEmpty();
+    }
+
+    @Test
+    void aSleepOfTheMachineIsAPartOfTheClaim() {
+        long before = runtime.nanoTime();
+        waits();
+        sleptMillis = 700;
+        told();
+        assertThat(claims).singleElement().satisfies(claim -> assertThat(
+                        claim.grant().sentAtNanos() - before)
+                .isBetween(-702_000_000L, -500_000_000L));
     }
 
     @Test
