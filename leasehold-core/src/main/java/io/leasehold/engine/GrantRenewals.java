@@ -142,8 +142,9 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     public void answered(RenewReply.Item answer) {
         Duration headroom;
         List<GrantMachine.Action> actions;
-        // The renewal that completes a hand-over is a part of the acquisition, as the request is that it replaces.
-        boolean completes = grant.isClaimed() && answer instanceof RenewReply.Renewed;
+        // The renewal that completes a hand-over is a part of the acquisition, as the request is that it replaces. Its
+        // repetition after a failure that was told is told as well.
+        boolean completes = grant.isBeginning() && answer instanceof RenewReply.Renewed;
         try {
             // The request may have been sent before a suspension that was not detected yet.
             grant.checkForSuspension();

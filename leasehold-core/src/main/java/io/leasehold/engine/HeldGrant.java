@@ -344,8 +344,9 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         return machine.isUnconfirmed();
     }
 
-    synchronized boolean isClaimed() {
-        return machine.isClaimed();
+    /** Whether the grant began from a message, and its first renewal is not answered yet. */
+    synchronized boolean isBeginning() {
+        return machine.isClaimed() && machine.renewals() <= 1;
     }
 
     synchronized @Nullable LossCause cause() {

@@ -25,6 +25,8 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A store that consists of one node. It proposes candidates for fencing tokens, and retries a stale one with a higher
@@ -35,6 +37,8 @@ import org.jspecify.annotations.Nullable;
  * floor diverge. Safe for all threads.
  */
 public final class SingleNodeStore extends PassingKeeper implements LockStore {
+
+    private static final Logger LOG = LoggerFactory.getLogger(SingleNodeStore.class);
 
     /**
      * The maximum number of ballots before a request is refused. Since the distance doubles, more of them are
@@ -196,9 +200,22 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
 
         @Override
         public void handedOver(HandOver handOver) {
-            Claim claim = claim(handOver);
-            if (claim == null || !claimed(claim)) {
+            if (!begins(handOver)) {
                 super.handedOver(handOver);
+            }
+        }
+
+        /**
+         * Whether a lease begins from the message. After an exception, the waiter is woken, which is harmless if its
+         * lease has begun.
+         */
+        private boolean begins(HandOver handOver) {
+            try {
+                Claim claim = claim(handOver);
+                return claim != null && claimed(claim);
+            } catch (RuntimeException | Error e) {
+                LOG.error("no lease on \"{}\" could begin from a message; its waiter asks again", handOver.name(), e);
+                return false;
             }
         }
     }

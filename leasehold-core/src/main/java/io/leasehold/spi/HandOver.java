@@ -19,10 +19,10 @@ public record HandOver(
         LockName name, String attemptId, TokenRange tokens, long serverMicros, @Nullable Channel channel) {
 
     /**
-     * The channel of a message, which leads to one server, as do the client's requests. The server must not pass on the
-     * messages of others.
+     * The channel of a message, which leads to the server that handed the lock over, as do the client's requests. A
+     * message that the server has passed on for another one has no channel.
      *
-     * @param server the server's incarnation, read on this channel
+     * @param server the server's incarnation, read on this channel and named by the message
      * @param sinceAtNanos since when, by the client's clock, neither this channel nor that of the requests was broken
      */
     public record Channel(Incarnation server, long sinceAtNanos) {

@@ -35,8 +35,11 @@ final class AcquireMachineClaimTest {
     private static final long CLAIM = 4_000 * MS;
     /** 4 s less 1 % and 2 ms. */
     private static final long VALIDITY = 3_958 * MS;
-    /** The answer to a lost renewal is missed after 3 s; it waits for others for 50 ms before, and for 100 ms after. */
-    private static final long LEAST = 3_150 * MS;
+    /**
+     * The answer to a lost renewal is missed after 3 s; it waits for others for 50 ms before. The next is due 100 ms
+     * later, waits for 50 ms, too, and has 50 ms for its answer.
+     */
+    private static final long LEAST = 3_250 * MS;
 
     private static final Grant GRANT = grant(NOW);
 
@@ -156,6 +159,14 @@ final class AcquireMachineClaimTest {
     @Test
     void aLockDelayIsAskedFor() {
         machine = machine(options -> options.lockDelay(Duration.ofSeconds(1)), false);
+        answered(queued(7));
+        assertThat(claimed(NOW)).isEmpty();
+    }
+
+    /** No renewal is sent once the client is closed or the thread has died: the lock would end with the claim. */
+    @Test
+    void aLockThatMustStayTakenForATimeIsAskedFor() {
+        machine = machine(options -> options.atLeast(Duration.ofSeconds(1)), false);
         answered(queued(7));
         assertThat(claimed(NOW)).isEmpty();
     }

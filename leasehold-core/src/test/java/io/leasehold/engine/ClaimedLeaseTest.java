@@ -73,9 +73,13 @@ final class ClaimedLeaseTest {
     }
 
     private boolean claimed(OwnerToken owner) {
+        return claimed(owner, 1_000_000);
+    }
+
+    private boolean claimed(OwnerToken owner, long agoNanos) {
         TokenRange tokens = TokenRange.of(70, 2);
         HandOver message = new HandOver(NAME, owner.attemptId(), tokens, 1);
-        Grant grant = new Grant(owner, tokens, runtime.nanoTime() - 1_000_000, Incarnation.DURABLE);
+        Grant grant = new Grant(owner, tokens, runtime.nanoTime() - agoNanos, Incarnation.DURABLE);
         return store.ear().claimed(new Claim(message, grant, CLAIM));
     }
 
@@ -189,6 +193,24 @@ final class ClaimedLeaseTest {
         assertThat(store.renewals()).hasSize(2);
         answers(new RenewReply.Renewed(runtime.nanoTime()));
         assertThat(lease.remainingValidity()).isGreaterThan(Duration.ofSeconds(29));
+        assertThat(news)
+                .as("whoever was told of the failure")
+                .containsExactly("ACQUIRED after 700 ms", "at risk", "renewal FAILED", "renewal RENEWED");
+    }
+
+    @Test
+    void theShortestClaimOutlastsOneLostAnswer() {
+        CompletableFuture<Lease> future = waits();
+        assertThat(claimed(owner(), Duration.ofMillis(708).toNanos())).isTrue();
+        assertThat(future.join().remainingValidity()).isEqualTo(Duration.ofMillis(3_250));
+        runtime.pass(Duration.ofMillis(3_050));
+        assertThat(store.renewals()).hasSize(1);
+        fails();
+        runtime.pass(Duration.ofMillis(150));
+        assertThat(store.renewals()).hasSize(2);
+        runtime.pass(Duration.ofMillis(49));
+        answers(new RenewReply.Renewed(runtime.nanoTime()));
+        assertThat(future.join().isValid()).isTrue();
     }
 
     @Test

@@ -49,6 +49,7 @@ final class SingleNodeClaimTest {
     private final List<Claim> claims = new ArrayList<>();
     private final List<HandOver> handOvers = new ArrayList<>();
     private boolean begins = true;
+    private boolean breaks;
     private final OwnerToken waiter = OwnerToken.draw(runtime);
 
     /** A node whose messages are those of the test. */
@@ -88,6 +89,9 @@ final class SingleNodeClaimTest {
             @Override
             public boolean claimed(Claim claim) {
                 claims.add(claim);
+                if (breaks) {
+                    throw new IllegalStateException("made by the test");
+                }
                 return begins;
             }
 
@@ -170,6 +174,16 @@ final class SingleNodeClaimTest {
     @Test
     void aClaimFromWhichNoLeaseBeginsIsAWakeUp() {
         begins = false;
+        waits();
+        told();
+        assertThat(claims).hasSize(1);
+        assertThat(handOvers).hasSize(1);
+    }
+
+    /** Otherwise its waiter would sleep until its recheck, while the claim runs out. */
+    @Test
+    void aClaimThatBreaksTheListenerIsAWakeUp() {
+        breaks = true;
         waits();
         told();
         assertThat(claims).hasSize(1);

@@ -22,6 +22,7 @@ import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.HandOver;
+import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
@@ -31,6 +32,7 @@ import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -132,17 +134,23 @@ public final class RedisNode implements LockNode {
                 Messages.wakeUp(message, keys).ifPresent(listener::wake);
                 Messages.takenAway(message, keys).ifPresent(listener::takenAway);
                 Messages.handOver(message, keys)
-                        .ifPresent(handOver -> listener.handedOver(handOver.over(channel(handOver.name(), origin))));
+                        .ifPresent(handOver -> listener.handedOver(
+                                handOver.over(channel(handOver.name(), Messages.writer(message), origin))));
             }
         }
     }
 
     /**
-     * Returns the channel of a hand-over, if the requests for the lock go to the server that sent it. A member of a set
-     * hands nothing over, and a hand-over says nothing of replicas that must acknowledge it.
+     * Returns the channel of a hand-over, if the requests for the lock go to the server that wrote and delivered it. A
+     * replica also delivers what its primary wrote, with the time of another clock. A member of a set hands nothing
+     * over, and a hand-over says nothing of replicas that must acknowledge it.
      */
-    private HandOver.@Nullable Channel channel(LockName name, WakeUps.@Nullable Origin origin) {
+    private HandOver.@Nullable Channel channel(
+            LockName name, Optional<Incarnation> writer, WakeUps.@Nullable Origin origin) {
         if (origin == null || settings.member() || settings.acknowledgement().isWanted()) {
+            return null;
+        }
+        if (writer.isEmpty() || !writer.get().equals(origin.server())) {
             return null;
         }
         Link link = topology.current(keys.lock(name));

@@ -65,9 +65,14 @@ final class Subscriptions implements WakeUps {
             connection.listen(message -> onMessage.message(message, connection.isOpen() ? origin : null));
         }
 
-        /** Subscribes without waiting for the answer about the server, which comes first. */
+        /**
+         * Subscribes without waiting for the answer about the server, which comes first. Sentinels and servers of a
+         * Cluster are not asked: nobody compares the origin of their messages.
+         */
         CompletableFuture<Void> to(String channel) {
-            asked().thenAccept(info -> server = incarnation(info));
+            if (Channels.namesWriter(channel)) {
+                asked().thenAccept(info -> server = incarnation(info));
+            }
             return connection.subscribe(channel).thenApply(done -> {
                 Incarnation told = server;
                 origin = told == null ? null : new Origin(told, runtime.nanoTime());

@@ -234,6 +234,9 @@ final class StillDriver implements Driver {
         /** The answer about the server, which is asked for before the subscription. */
         final CompletableFuture<String> info = new CompletableFuture<>();
 
+        /** How often the server was asked. */
+        int asked;
+
         PushConnection.@Nullable Listener listener;
         /** What the question about the server meets. */
         @Nullable
@@ -267,6 +270,7 @@ final class StillDriver implements Driver {
 
         @Override
         public CompletableFuture<String> serverInfo() {
+            asked++;
             throwing(thrownAtAsking);
             return info;
         }

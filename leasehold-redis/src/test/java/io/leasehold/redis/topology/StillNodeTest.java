@@ -429,11 +429,11 @@ final class StillNodeTest {
             node.acquire(new Ballot(request(name).waiting(1_000_000_000L), 5_000, 2));
             one.answers("EVALSHA", "held", "5", "host/1/a::", "host/1/a", "9");
             StillDriver.Pushes pushes = driver.pushes();
-            pushes.info.complete(info("life of one"));
+            pushes.info.complete(info("one"));
             pushes.begins();
             assertThat(pushes.subscribed.get(0).sharded()).isEqualTo(each.equals("7.0.0"));
             signals.clear();
-            pushes.listener.message("handed id 5 6 7 " + lock);
+            pushes.listener.message("handed@one id 5 6 7 " + lock);
             assertThat(signals).containsExactly("handed " + name);
         }
     }
@@ -446,7 +446,7 @@ final class StillNodeTest {
         StillDriver.Pushes pushes = driver.pushes();
         pushes.info.complete(info("life"));
         pushes.begins();
-        pushes.listener.message("handed id 5 6 7 lock:{x}");
+        pushes.listener.message("handed@life id 5 6 7 lock:{x}");
         assertThat(signals).containsExactly("handed x over life");
     }
 

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Timeout;
 @SuppressWarnings("FutureReturnValueIgnored") // the test sees the results at the driver
 final class StillOriginTest {
 
-    private static final String MESSAGE = "handed id 5 6 7 lock:{x}";
+    private static final String MESSAGE = "handed@one id 5 6 7 lock:{x}";
 
     private final SteppedRuntime runtime = new SteppedRuntime(new SystemLockRuntime());
     private final StillDriver driver = new StillDriver();
@@ -45,7 +45,7 @@ final class StillOriginTest {
     private final Subscriptions subscriptions = new Subscriptions(
             driver,
             Connections.Locator.fixed(RedisUri.parse(StoreUri.parse("redis://here"))),
-            "channel",
+            "channel!",
             "wake-ups",
             new RedisErrors("node"),
             runtime,
@@ -116,6 +116,23 @@ final class StillOriginTest {
         pushes.begins();
         assertThat(subscriptions.isLive("")).isTrue();
         assertThat(originOf(pushes)).isNull();
+    }
+
+    /** Sentinels and servers of a Cluster, which may refuse INFO, and note each refusal. */
+    @Test
+    void aServerWhoseMessagesNameNoWriterIsNotAsked() {
+        Subscriptions other = new Subscriptions(
+                driver,
+                Connections.Locator.fixed(RedisUri.parse(StoreUri.parse("redis://there"))),
+                "+switch-master",
+                "changes",
+                new RedisErrors("node"),
+                runtime,
+                message -> {});
+        other.started("");
+        StillDriver.Pushes pushes = driver.pushes().begins();
+        assertThat(other.isLive("")).isTrue();
+        assertThat(pushes.asked).isZero();
     }
 
     /** The next server at the same place has another clock. */
@@ -196,7 +213,11 @@ final class StillOriginTest {
     }
 
     private HandOver.@Nullable Channel channel(Heard heard, WakeUps.@Nullable Origin origin) {
-        Objects.requireNonNull(heard.listener).message(MESSAGE, origin);
+        return channel(heard, MESSAGE, origin);
+    }
+
+    private HandOver.@Nullable Channel channel(Heard heard, String message, WakeUps.@Nullable Origin origin) {
+        Objects.requireNonNull(heard.listener).message(message, origin);
         return handOvers.get(handOvers.size() - 1).channel();
     }
 
@@ -220,6 +241,24 @@ final class StillOriginTest {
         Heard heard = heard(settings());
         linked("one");
         assertThat(channel(heard, origin("two"))).isNull();
+    }
+
+    /** A replica delivers what its primary wrote: whoever was demoted delivers the hand-overs of its successor. */
+    @Test
+    void aMessageThatAnotherServerWroteHasNoChannel() {
+        Heard heard = heard(settings());
+        linked("one");
+        assertThat(channel(heard, "handed@two id 5 6 7 lock:{x}", origin("one"))).isNull();
+    }
+
+    /** Scripts of older clients do not say it, nor does a server that refuses INFO to the client that releases. */
+    @Test
+    void aMessageThatDoesNotNameItsWriterHasNoChannel() {
+        Heard heard = heard(settings());
+        linked("one");
+        assertThat(channel(heard, "handed id 5 6 7 lock:{x}", origin("one"))).isNull();
+        assertThat(channel(heard, "handed@ id 5 6 7 lock:{x}", origin("one"))).isNull();
+        assertThat(handOvers).hasSize(2);
     }
 
     @Test
