@@ -60,16 +60,6 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     /** Created by the first check that has to wait. */
     private @Nullable GrantChecks checks;
 
-    HeldGrant(
-            LockName name,
-            Grant grant,
-            long highestBallot,
-            WaitSettings settings,
-            EngineContext context,
-            LocalQueues queues) {
-        this(name, grant, 0, highestBallot, settings, context, queues);
-    }
-
     /**
      * Creates a grant.
      *
@@ -94,7 +84,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         long grantedAtNanos = now();
         this.machine = new GrantMachine(settings.timings(), grant.sentAtNanos(), claimNanos, grantedAtNanos);
         this.tokens = new GrantTokens(grant.tokens(), settings.options(), settings.timings(), grantedAtNanos);
-        this.renewals = new GrantRenewals(this, grant.owner());
+        this.renewals = new GrantRenewals(this, grant.owner(), claimNanos > 0);
         this.suspensionsSeen = context.suspensions().suspensions();
         this.current = new ActiveLease(this, tokens.draw(), grantedAtNanos);
     }
@@ -342,11 +332,6 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     synchronized boolean isUnconfirmed() {
         return machine.isUnconfirmed();
-    }
-
-    /** Whether the grant began from a message, and its first renewal is not answered yet. */
-    synchronized boolean isBeginning() {
-        return machine.isClaimed() && machine.renewals() <= 1;
     }
 
     synchronized @Nullable LossCause cause() {
