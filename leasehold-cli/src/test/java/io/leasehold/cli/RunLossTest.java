@@ -8,6 +8,7 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.servers.RedisServer;
+import io.leasehold.simulator.proxy.TcpProxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -217,8 +218,9 @@ class RunLossTest {
     void aCommandThatHasWaitedForItsLockHasAWholeLease() throws InterruptedException {
         String left = "echo $((LEASEHOLD_DEADLINE_EPOCH_MS - $(date +%s%3N)))";
         try (RedisServer redis = RedisServer.start();
+                TcpProxy proxy = TcpProxy.to(redis.port());
                 LockClient locks = Leasehold.connect(redis.uri())) {
-            cli.with("LEASEHOLD_STORE", redis.uri());
+            cli.with("LEASEHOLD_STORE", "redis://127.0.0.1:" + proxy.port());
             Lease held = locks.named("job").acquire();
             try (StartedCli run = cli.start("run", "--ttl=30s", "job", "--", "sh", "-c", left)) {
                 LockName job = LockName.exactly("job");
@@ -226,9 +228,11 @@ class RunLossTest {
                         run::err, () -> locks.admin().waiters(job, 2).size() == 1);
                 // From its next request on, the waiter's subscription is older than its request.
                 Thread.sleep(4_000);
+                // The waiter receives the message, and its renewal does not reach the server for a while.
+                proxy.toServer().stall();
                 held.release();
-                // The renewal is not answered before the command could be started.
-                redis.call("CLIENT", "PAUSE", "1500", "ALL");
+                Thread.sleep(1_500);
+                proxy.toServer().resume();
 
                 assertThat(run.exitCode()).isZero();
                 assertThat(Long.parseLong(run.out().strip())).isGreaterThan(10_000);
