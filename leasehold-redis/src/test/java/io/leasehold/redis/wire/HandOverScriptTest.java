@@ -139,6 +139,23 @@ class HandOverScriptTest {
     }
 
     @Test
+    void whereTheServerDoesNotTellItsRunIdTheWaiterIsToldWithoutIt() throws InterruptedException {
+        String understands = HEARD + "!";
+        subscriber.sync().subscribe(understands);
+        queue(BOB, understands);
+        String user = redis().aclWhoami();
+        SERVER.server().call("ACL", "SETUSER", user, "-info");
+        try {
+            assertThat(bench.release(ALICE, token)).containsExactly("released");
+        } finally {
+            SERVER.server().call("ACL", "SETUSER", user, "+info");
+        }
+
+        assertThat(pushTo(understands).attemptId())
+                .isEqualTo(OwnerToken.fromHex(BOB).attemptId());
+    }
+
+    @Test
     void thePushNamesNoOwnerToken() throws InterruptedException {
         queue(BOB, HEARD);
 
