@@ -23,7 +23,8 @@ public interface Hold extends AutoCloseable {
 
     /**
      * How long the holder may still rely on this hold, never negative: one ttl from the sending of
-     * the last successful request, less drift, less the time since. Zero once ended.
+     * the last successful request, less drift, less the time since. Zero once ended. A lease that begins from a store's message
+     * has a few seconds, at least the {@linkplain LockOptions#minimumValidity() minimum}, until its first renewal is answered.
      */
     Duration remainingValidity();
 

@@ -285,7 +285,8 @@ public final class LockOptions {
 
     /**
      * The validity that a healthy hold has at any moment, without a renewal for a check: validity − renewal interval − 2 × node timeout;
-     * without renewal the validity.
+     * without renewal the validity. A lease that begins from a store's message has less until its first renewal is
+     * answered; {@link Hold#ensureValidFor} waits for that answer.
      */
     public Duration longestUnrenewed() {
         Duration interval = renewalInterval();

@@ -111,7 +111,7 @@ class ArrowsTest {
         room(TOOLKIT, API, SPI, TOOLKIT);
         room(METHOD, API, METHOD);
         room(ENGINE, API, ADMIN, SPI, TOOLKIT, ENGINE);
-        room(NODE, API, ADMIN, SPI, NODE);
+        room(NODE, API, ADMIN, SPI, TOOLKIT, NODE);
         room(QUORUM, API, ADMIN, SPI, TOOLKIT, NODE, QUORUM);
         room(
                 MEMORY, API, ADMIN, SPI, TOOLKIT, NODE,

@@ -39,6 +39,7 @@ class PurityTest {
             "io.leasehold.engine.Timings",
             "io.leasehold.engine.WaitingChecks",
             "io.leasehold.engine.WaitPolicy",
+            "io.leasehold.node.QueuedAnswer",
             "io.leasehold.quorum.BirthMarkers",
             "io.leasehold.quorum.NodeClocks",
             "io.leasehold.quorum.QuorumAttempt",

@@ -11,6 +11,7 @@ import io.leasehold.LockOptions;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Claim;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.HandOver;
@@ -115,6 +116,11 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
     }
 
     @Override
+    public boolean claimed(Claim claim) {
+        return decided(new AcquireMachine.Claimed(claim), claim.grant().owner());
+    }
+
+    @Override
     CompletableFuture<?> giveUp() {
         on(new AcquireMachine.GaveUp());
         return result.<CompletableFuture<?>>handle(
@@ -134,9 +140,22 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
 
     @Override
     public void on(AcquireMachine.Event event) {
+        decided(event, null);
+    }
+
+    /**
+     * Processes an event, and returns whether it has led to an action.
+     *
+     * @param of the owner token that the event concerns, if it concerns one: an event of another attempt, or of an
+     *     owner token that has ended, is ignored
+     */
+    private boolean decided(AcquireMachine.Event event, @Nullable OwnerToken of) {
         List<Runnable> steps = new ArrayList<>(2);
         boolean over;
         synchronized (this) {
+            if (of != null && !of.equals(owner)) {
+                return false;
+            }
             boolean wasOver = machine.isOver();
             for (AcquireMachine.Action action :
                     machine.on(event, context.runtime().nanoTime())) {
@@ -150,6 +169,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         if (over) {
             leave();
         }
+        return !steps.isEmpty();
     }
 
     /**
@@ -294,7 +314,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         }
         HeldGrant held;
         try {
-            held = new HeldGrant(name, grant, acquired.ballot(), settings, context, queues);
+            held = new HeldGrant(name, grant, acquired.claimNanos(), acquired.ballot(), settings, context, queues);
         } catch (RuntimeException | Error e) {
             undo(grant.owner(), acquired.ballot());
             throw e;

@@ -6,6 +6,7 @@ import io.leasehold.LockStoreException;
 import io.leasehold.NodeVote;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.Claim;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 import java.util.ArrayList;
@@ -44,6 +45,12 @@ final class AcquireMachine {
      */
     record HandedOver(long lastToken) implements Event {}
 
+    /**
+     * The store has given the lock to this attempt's owner token, and has proved since when. The answer to this event
+     * is an outcome, or nothing; then {@link HandedOver} follows.
+     */
+    record Claimed(Claim claim) implements Event {}
+
     /** The time of {@link Arm} has come, or may have come. */
     record TimerFired() implements Event {}
 
@@ -78,8 +85,14 @@ final class AcquireMachine {
      *
      * @param ballot the highest ballot proposed under its owner token, perhaps by a request that may still arrive; the
      *     release raises the fence to this ballot
+     * @param claimNanos the time for which the store keeps the lock, if the lease begins from a message; zero if the
+     *     store has granted the ttl
      */
-    record Acquired(Grant grant, long ballot) implements Outcome {}
+    record Acquired(Grant grant, long ballot, long claimNanos) implements Outcome {
+        Acquired(Grant grant, long ballot) {
+            this(grant, ballot, 0);
+        }
+    }
 
     /** Another holder has the lock. */
     record Busy(@Nullable Holder holder, List<NodeVote> votes) implements Outcome {}
@@ -188,6 +201,8 @@ final class AcquireMachine {
             return woken();
         } else if (event instanceof HandedOver handedOver) {
             return handedOver(handedOver);
+        } else if (event instanceof Claimed claimed) {
+            return claimed(claimed.claim(), nowNanos);
         } else if (event instanceof TimerFired) {
             return timerFired(nowNanos);
         }
@@ -241,6 +256,22 @@ final class AcquireMachine {
         }
         highestBallot = Math.max(highestBallot, event.lastToken());
         return woken();
+    }
+
+    /**
+     * Begins the lease from a message, if the attempt only waits. A request in flight would be a ballot that could
+     * still be repeated after the release of the lease; its answer decides. Nodes of a set hand nothing over.
+     */
+    private List<Action> claimed(Claim claim, long nowNanos) {
+        boolean waits = phase == Phase.PAUSED && remembered && !freshOwner && !unknown && !ofNodes;
+        long validityNanos = timings.claimValidityNanos(claim.claimNanos());
+        long leftNanos = claim.grant().sentAtNanos() + validityNanos - nowNanos;
+        if (!waits || validityNanos == 0 || leftNanos < timings.leastClaimedNanos()) {
+            return List.of();
+        }
+        highestBallot = Math.max(highestBallot, claim.grant().tokens().last());
+        phase = Phase.DONE;
+        return List.of(new Finish(new Acquired(claim.grant(), highestBallot, claim.claimNanos())));
     }
 
     private List<Action> timerFired(long nowNanos) {

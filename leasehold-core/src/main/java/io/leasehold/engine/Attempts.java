@@ -131,7 +131,7 @@ final class Attempts {
 
     /** Holds a grant that was not obtained through a queue. */
     LeaseHandle keep(LockName name, Grant grant, WaitSettings settings, long mark, @Nullable Throwable asked) {
-        return new HeldGrant(name, grant, grant.tokens().last(), settings, context, queues).begin(mark, asked);
+        return new HeldGrant(name, grant, 0, grant.tokens().last(), settings, context, queues).begin(mark, asked);
     }
 
     /**

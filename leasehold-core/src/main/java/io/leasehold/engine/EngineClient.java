@@ -10,6 +10,7 @@ import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
 import io.leasehold.MultiLock;
 import io.leasehold.admin.LockAdmin;
+import io.leasehold.spi.Claim;
 import io.leasehold.spi.DoubtedHold;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.LockRuntime;
@@ -83,6 +84,11 @@ public final class EngineClient implements LockClient {
         @Override
         public void handedOver(HandOver handOver) {
             queues.handedOver(handOver);
+        }
+
+        @Override
+        public boolean claimed(Claim claim) {
+            return queues.claimed(claim);
         }
 
         @Override

@@ -127,7 +127,7 @@ final class GrantMachine {
     }
 
     /** The delay between attempts to confirm a lease in doubt if nothing else renews it; it doubles each time. */
-    private static final long FIRST_CONFIRM_NANOS = 100_000_000;
+    static final long FIRST_CONFIRM_NANOS = 100_000_000;
 
     private static final long MIN_RETRY_NANOS = 1_000_000;
     private static final long MAX_CONFIRM_NANOS = 5_000_000_000L;
@@ -168,6 +168,9 @@ final class GrantMachine {
     /** Whether the renewal in flight was sent before that signal. */
     private boolean askAgain;
 
+    /** Whether the lease began from a message and no renewal has succeeded: the store keeps the lock for the claim only. */
+    private boolean claimed;
+
     private boolean sending;
     /** The end that waits until a renewal is sent. */
     private @Nullable End pending;
@@ -177,16 +180,34 @@ final class GrantMachine {
     private @Nullable LossCause cause;
 
     GrantMachine(Timings timings, long sentAtNanos, long nowNanos) {
-        this.timings = timings;
-        this.acquiredAtNanos = nowNanos;
-        this.validUntilAtNanos = sentAtNanos + timings.validityNanos();
+        this(timings, sentAtNanos, 0, nowNanos);
     }
 
     /**
-     * Returns the actions that begin the grant. The first renewal is up to a tenth of the interval early, at random.
+     * Creates a grant.
+     *
+     * @param claimNanos the time for which the store keeps the lock, if the grant begins from a message; zero if the
+     *     store has granted the ttl
+     */
+    GrantMachine(Timings timings, long sentAtNanos, long claimNanos, long nowNanos) {
+        this.timings = timings;
+        this.acquiredAtNanos = nowNanos;
+        this.claimed = claimNanos > 0;
+        this.validUntilAtNanos =
+                sentAtNanos + (claimed ? timings.claimValidityNanos(claimNanos) : timings.validityNanos());
+    }
+
+    /**
+     * Returns the actions that begin the grant. The first renewal is up to a tenth of the interval early, at random. A
+     * grant that begins from a message is renewed at once, and again soon if that fails.
      */
     List<Action> begin(long sentAtNanos, long random) {
         Action end = new ArmEnd(validUntilAtNanos);
+        if (claimed) {
+            List<Action> actions = new ArrayList<>(List.of(end));
+            renew(false, actions);
+            return actions;
+        }
         if (!timings.renewed()) {
             return List.of(end);
         }
@@ -320,6 +341,7 @@ final class GrantMachine {
         }
         atRisk = false;
         unconfirmed = false;
+        claimed = false;
         tries = 0;
         if (timings.renewed()) {
             long nextAtNanos = sentAtNanos + timings.renewalNanos();
@@ -485,9 +507,17 @@ final class GrantMachine {
         return cause;
     }
 
-    /** Whether only the store knows if the lease is held: after a suspension, or a signal that the hold is gone. */
+    /**
+     * Whether the store is asked until it has answered: after a suspension or a signal that the hold is gone, only the
+     * store knows if the lease is held; a claim is too short to wait for the next renewal.
+     */
     private boolean isInDoubt() {
-        return unconfirmed || doubted;
+        return unconfirmed || doubted || claimed;
+    }
+
+    /** Whether no renewal has succeeded since the grant began from a message. */
+    boolean isClaimed() {
+        return claimed;
     }
 
     /** Whether the grant is held, and no renewal has confirmed it since a suspension. */

@@ -26,6 +26,9 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
 
     private final HeldGrant grant;
     private final OwnerToken owner;
+    /** Whether the next renewal completes a hand-over, as a part of the acquisition: it is no news if it succeeds. */
+    private boolean completing;
+
     private List<CompletableFuture<Void>> askedFor = List.of();
     /** The nodes' answers to the last renewal, if it did not succeed. */
     private List<NodeVote> votes = List.of();
@@ -40,9 +43,15 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     private LockRuntime.@Nullable Timer timer;
     private FlightEvents.@Nullable Renewal recording;
 
-    GrantRenewals(HeldGrant grant, OwnerToken owner) {
+    /**
+     * Creates the renewals of a grant.
+     *
+     * @param completing whether the grant has begun from a message
+     */
+    GrantRenewals(HeldGrant grant, OwnerToken owner, boolean completing) {
         this.grant = grant;
         this.owner = owner;
+        this.completing = completing;
     }
 
     /** Returns how often the store has extended the grant. */
@@ -142,6 +151,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     public void answered(RenewReply.Item answer) {
         Duration headroom;
         List<GrantMachine.Action> actions;
+        boolean completes = false;
         try {
             // The request may have been sent before a suspension that was not detected yet.
             grant.checkForSuspension();
@@ -149,7 +159,11 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
             synchronized (this) {
                 votes = answer.votes();
                 failure = answer instanceof RenewReply.Failed failed ? failed.error() : null;
-                count += answer instanceof RenewReply.Renewed ? 1 : 0;
+                boolean isRenewed = answer instanceof RenewReply.Renewed;
+                completes = completing && isRenewed;
+                completing = false;
+                recording = completes ? null : recording;
+                count += isRenewed && !completes ? 1 : 0;
             }
             actions = grant.decide(eventOf(answer));
         } catch (RuntimeException | Error e) {
@@ -161,7 +175,9 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
             throw e;
         }
         grant.perform(actions);
-        Futures.guarded("the news of a renewal", () -> tell(outcomeOf(answer), headroom));
+        if (!completes) {
+            Futures.guarded("the news of a renewal", () -> tell(outcomeOf(answer), headroom));
+        }
         if (answer instanceof RenewReply.Failed failed) {
             finish(failed::error);
         } else if (answer instanceof RenewReply.NotOurs || !grant.isUnconfirmed()) {

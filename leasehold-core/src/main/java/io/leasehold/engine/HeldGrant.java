@@ -60,9 +60,17 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     /** Created by the first check that has to wait. */
     private @Nullable GrantChecks checks;
 
+    /**
+     * Creates a grant.
+     *
+     * @param claimNanos the time for which the store keeps the lock, if the grant begins from a message; zero if the
+     *     store has granted the ttl
+     * @param highestBallot the highest ballot ever proposed under the owner token
+     */
     HeldGrant(
             LockName name,
             Grant grant,
+            long claimNanos,
             long highestBallot,
             WaitSettings settings,
             EngineContext context,
@@ -74,9 +82,9 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         this.context = context;
         this.queues = queues;
         long grantedAtNanos = now();
-        this.machine = new GrantMachine(settings.timings(), grant.sentAtNanos(), grantedAtNanos);
+        this.machine = new GrantMachine(settings.timings(), grant.sentAtNanos(), claimNanos, grantedAtNanos);
         this.tokens = new GrantTokens(grant.tokens(), settings.options(), settings.timings(), grantedAtNanos);
-        this.renewals = new GrantRenewals(this, grant.owner());
+        this.renewals = new GrantRenewals(this, grant.owner(), claimNanos > 0);
         this.suspensionsSeen = context.suspensions().suspensions();
         this.current = new ActiveLease(this, tokens.draw(), grantedAtNanos);
     }

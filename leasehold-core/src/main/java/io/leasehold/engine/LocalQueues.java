@@ -3,6 +3,7 @@ package io.leasehold.engine;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
+import io.leasehold.spi.Claim;
 import io.leasehold.spi.HandOver;
 import java.util.ArrayList;
 import java.util.List;
@@ -40,6 +41,9 @@ final class LocalQueues {
 
         /** Reports that the store has given the lock to an attempt, perhaps to this one. */
         void handedOver(HandOver handOver);
+
+        /** Offers a claim, perhaps of another attempt. Returns whether the lease of this attempt has begun from it. */
+        boolean claimed(Claim claim);
 
         void clientClosing();
     }
@@ -194,6 +198,12 @@ final class LocalQueues {
         if (first != null) {
             first.handedOver(handOver);
         }
+    }
+
+    /** Offers a claim to the contender for its name, if one exists. Returns whether a lease has begun from it. */
+    boolean claimed(Claim claim) {
+        Contender first = first(claim.handOver().name());
+        return first != null && first.claimed(claim);
     }
 
     /** Wakes all contenders. */

@@ -16,6 +16,7 @@ import java.util.concurrent.TimeUnit;
  * @param maxHoldNanos the cap on the whole hold
  * @param longestCheckableNanos the most that {@code ensureValidFor} accepts
  * @param answerNanos how long a store may take to complete a reply
+ * @param kept whether the lock must stay taken for a time, however its lease ends
  */
 record Timings(
         long ttlNanos,
@@ -26,7 +27,8 @@ record Timings(
         int renewalTries,
         long maxHoldNanos,
         long longestCheckableNanos,
-        long answerNanos) {
+        long answerNanos,
+        boolean kept) {
 
     private static final long MIN_ANSWER_NANOS = Duration.ofMillis(50).toNanos();
     private static final long MAX_ANSWER_NANOS = Duration.ofSeconds(3).toNanos();
@@ -52,7 +54,8 @@ record Timings(
                 options.renewalTries(),
                 saturatedNanos(options.maxHold()),
                 options.longestCheckable().toNanos(),
-                answerNanos(options, ofNodes));
+                answerNanos(options, ofNodes),
+                !options.atLeast().isZero());
     }
 
     /** Returns how long a store may take to complete a reply; a round over nodes may take two of their timeouts. */
@@ -114,6 +117,27 @@ record Timings(
      */
     long provenWithinNanos() {
         return Math.max(0, Math.min(renewalNanos, (validityNanos - minimumValidityNanos) / 2));
+    }
+
+    /**
+     * Returns the validity of a lease that begins from a message, until a renewal is answered. Zero if no lease may
+     * begin so: nothing would renew a fixed ttl, and a claim keeps no lock for a lock delay, nor for {@link
+     * LockOptions#atLeast()} if no renewal is sent.
+     */
+    long claimValidityNanos(long claimNanos) {
+        return renewed() && !delayed() && !kept
+                ? claimNanos - LockOptions.driftOf(Duration.ofNanos(claimNanos)).toNanos()
+                : 0;
+    }
+
+    /**
+     * Returns the least validity with which a lease may begin from a message. One renewal may go without an answer, and
+     * the next, which is sent after a pause and its batching, has the shortest time limit for its answer.
+     */
+    long leastClaimedNanos() {
+        long firstNanos = batchingNanos() + answerNanos;
+        long secondNanos = GrantMachine.FIRST_CONFIRM_NANOS + batchingNanos() + MIN_ANSWER_NANOS;
+        return Math.max(Math.max(1, minimumValidityNanos), firstNanos + secondNanos);
     }
 
     /** Returns the longest time for which an unknown request can matter: the ttl for the store + drift. */

@@ -4,16 +4,20 @@ import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Claim;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
+import io.leasehold.spi.HandOver;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.PassingKeeper;
+import io.leasehold.spi.PassingSignals;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
+import io.leasehold.spi.toolkit.Sending;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -21,6 +25,8 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A store that consists of one node. It proposes candidates for fencing tokens, and retries a stale one with a higher
@@ -31,6 +37,8 @@ import org.jspecify.annotations.Nullable;
  * floor diverge. Safe for all threads.
  */
 public final class SingleNodeStore extends PassingKeeper implements LockStore {
+
+    private static final Logger LOG = LoggerFactory.getLogger(SingleNodeStore.class);
 
     /**
      * The maximum number of ballots before a request is refused. Since the distance doubles, more of them are
@@ -56,6 +64,9 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
     /** The floors that the node reported to waiters, if they are far ahead of its clock; bounded. */
     private final Map<OwnerToken, NodeReply.Stale> floors = new ConcurrentHashMap<>();
 
+    /** The last answers to the waiters that no request is in flight for, by attempt id. */
+    private final Map<String, Waiter> waiters = new ConcurrentHashMap<>();
+
     private volatile @Nullable StoreSignals listener;
 
     /** Creates a store from a node, which is closed with it. */
@@ -65,8 +76,12 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
         this.runtime = Objects.requireNonNull(runtime, "runtime");
     }
 
+    /** A waiter that the node has queued. A hand-over is counted from its last answer, and from no other. */
+    private record Waiter(LockName name, OwnerToken owner, long claimNanos, Sending sending, QueuedAnswer answer) {}
+
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+        forgetWaiter(request.owner());
         LockName name = request.names().get(0);
         BallotClock clock = clockOf(name);
         OptionalLong estimate = estimate(clock);
@@ -117,7 +132,8 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
         }
         Ballot ballot = new Ballot(request, candidate, request.reserve(), request.claimNanos());
         BallotClock clock = clockOf(request.names().get(0));
-        long sentAtNanos = runtime.nanoTime();
+        Sending sending = Sending.now(runtime);
+        long sentAtNanos = sending.nanos();
         return node.acquire(ballot)
                 .exceptionally(error -> broken(ballot, error))
                 .thenCompose(reply -> {
@@ -134,8 +150,74 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
                         BallotSeries next = new BallotSeries(request, series.startAtNanos(), series.stale() + 1);
                         return propose(next, Math.max(candidate, floor) + lead);
                     }
+                    if (reply instanceof NodeReply.Held held && held.queued()) {
+                        rememberWaiter(ballot, sending, held);
+                    }
                     return CompletableFuture.completedFuture(answer(ballot, sentAtNanos, reply));
                 });
+    }
+
+    private void rememberWaiter(Ballot ballot, Sending sending, NodeReply.Held held) {
+        AcquireRequest request = ballot.request();
+        if (ballot.claimNanos() > 0) {
+            QueuedAnswer answer = new QueuedAnswer(
+                    held.incarnation(), held.serverMicros(), sending.nanos(), request.recheckNanos());
+            waiters.put(
+                    request.owner().attemptId(),
+                    new Waiter(request.name(), request.owner(), ballot.claimNanos(), sending, answer));
+        }
+    }
+
+    private void forgetWaiter(OwnerToken owner) {
+        if (!waiters.isEmpty()) {
+            waiters.remove(owner.attemptId());
+        }
+    }
+
+    /** Returns the claim that the hand-over proves, at most one for each answer; null if it proves none. */
+    private @Nullable Claim claim(HandOver handOver) {
+        Waiter waiter = waiters.remove(handOver.attemptId());
+        if (waiter == null || !waiter.name().equals(handOver.name())) {
+            return null;
+        }
+        QueuedAnswer answer = waiter.answer();
+        OptionalLong fromNanos =
+                answer.heldFromNanos(handOver, waiter.sending().countedFromNanos(runtime), runtime.nanoTime());
+        return fromNanos.isEmpty()
+                ? null
+                : new Claim(
+                        handOver,
+                        new Grant(waiter.owner(), handOver.tokens(), fromNanos.getAsLong(), answer.server()),
+                        waiter.claimNanos());
+    }
+
+    /** Passes the signals of the node on; makes a claim of a hand-over that proves one. */
+    private final class NodeSignals extends PassingSignals {
+
+        NodeSignals(StoreSignals signals) {
+            super(signals);
+        }
+
+        @Override
+        public void handedOver(HandOver handOver) {
+            if (!begins(handOver)) {
+                super.handedOver(handOver);
+            }
+        }
+
+        /**
+         * Whether a lease begins from the message. After an exception, the waiter is woken, which is harmless if its
+         * lease has begun.
+         */
+        private boolean begins(HandOver handOver) {
+            try {
+                Claim claim = claim(handOver);
+                return claim != null && claimed(claim);
+            } catch (RuntimeException | Error e) {
+                LOG.error("no lease on \"{}\" could begin from a message; its waiter asks again", handOver.name(), e);
+                return false;
+            }
+        }
     }
 
     /** The reported floor, for as long as the node remembers it. */
@@ -225,13 +307,15 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
 
     @Override
     public void listen(StoreSignals signals) {
-        listener = signals;
-        super.listen(signals);
+        StoreSignals counting = new NodeSignals(signals);
+        listener = counting;
+        super.listen(counting);
     }
 
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         floors.remove(request.owner());
+        forgetWaiter(request.owner());
         return super.release(request);
     }
 

@@ -2,6 +2,7 @@ package io.leasehold.spi;
 
 import io.leasehold.LockName;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A lock that was handed over to a waiter in the step that freed it. The node records the waiter's owner token as the
@@ -11,13 +12,40 @@ import java.util.Objects;
  * @param attemptId the {@link OwnerToken#attemptId()} of the waiter
  * @param tokens the fencing tokens that the node reserved for it, and has stored as its fence
  * @param serverMicros the node's clock at the hand-over
+ * @param channel the channel that delivered the message; null if the node cannot tell whose clock {@code serverMicros}
+ *     shows
  */
-public record HandOver(LockName name, String attemptId, TokenRange tokens, long serverMicros) {
+public record HandOver(
+        LockName name, String attemptId, TokenRange tokens, long serverMicros, @Nullable Channel channel) {
+
+    /**
+     * The channel of a message, which leads to the server that handed the lock over, as do the client's requests. A
+     * message that the server has passed on for another one has no channel.
+     *
+     * @param server the server's incarnation, read on this channel and named by the message
+     * @param sinceAtNanos since when, by the client's clock, neither this channel nor that of the requests was broken
+     */
+    public record Channel(Incarnation server, long sinceAtNanos) {
+        /** Refuses null. */
+        public Channel {
+            Objects.requireNonNull(server, "server");
+        }
+    }
+
+    /** Creates a hand-over whose time no client can compare with an answer. */
+    public HandOver(LockName name, String attemptId, TokenRange tokens, long serverMicros) {
+        this(name, attemptId, tokens, serverMicros, null);
+    }
 
     /** Refuses nulls. */
     public HandOver {
         Objects.requireNonNull(name, "name");
         Objects.requireNonNull(attemptId, "attemptId");
         Objects.requireNonNull(tokens, "tokens");
+    }
+
+    /** Returns the same hand-over, as this channel delivered it. */
+    public HandOver over(@Nullable Channel delivering) {
+        return new HandOver(name, attemptId, tokens, serverMicros, delivering);
     }
 }

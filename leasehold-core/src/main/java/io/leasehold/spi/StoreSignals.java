@@ -8,7 +8,8 @@ import java.util.List;
 /**
  * Receives a store's signals for the engine. Called on any thread; returns at once.
  *
- * <p>Signals are hints: they may be lost, late, duplicated or wrong, and cost no more than a recheck.
+ * <p>Signals are hints: they may be lost, late, duplicated or wrong, and cost no more than a recheck. Only {@link
+ * #claimed} and {@link #lost} are believed.
  */
 public interface StoreSignals {
 
@@ -33,6 +34,17 @@ public interface StoreSignals {
      */
     default void handedOver(HandOver handOver) {
         wake(handOver.name());
+    }
+
+    /**
+     * The lock was handed over to a waiter of this client, and the store has proved since when the waiter has it. The
+     * engine may begin the lease without a request, and then asks for the full ttl by a renewal. Unlike the other
+     * signals, this one is believed.
+     *
+     * @return whether a lease has begun; if not, {@link #handedOver} follows
+     */
+    default boolean claimed(Claim claim) {
+        return false;
     }
 
     /**

@@ -38,8 +38,8 @@ final class GrantMachineDoubtsTest {
     private GrantMachine machine = machine(INTERVAL, 0);
 
     private static GrantMachine machine(long intervalNanos, long delayNanos) {
-        Timings timings =
-                new Timings(TTL, TTL + delayNanos, VALIDITY, 100 * MS, intervalNanos, 2, MAX_HOLD, 700 * MS, 100 * MS);
+        Timings timings = new Timings(
+                TTL, TTL + delayNanos, VALIDITY, 100 * MS, intervalNanos, 2, MAX_HOLD, 700 * MS, 100 * MS, false);
         return new GrantMachine(timings, ACQUIRED, ACQUIRED);
     }
 

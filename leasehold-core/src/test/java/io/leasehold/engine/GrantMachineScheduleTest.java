@@ -37,7 +37,7 @@ final class GrantMachineScheduleTest {
 
     private static GrantMachine renewedEvery(long intervalNanos) {
         Timings timings = new Timings(
-                1_010 * MS, 1_010 * MS, VALIDITY, 100 * MS, intervalNanos, TRIES, MAX_HOLD, 700 * MS, 100 * MS);
+                1_010 * MS, 1_010 * MS, VALIDITY, 100 * MS, intervalNanos, TRIES, MAX_HOLD, 700 * MS, 100 * MS, false);
         return new GrantMachine(timings, ACQUIRED, ACQUIRED);
     }
 
@@ -272,7 +272,9 @@ final class GrantMachineScheduleTest {
     @Test
     void itsValidityCountsFromTheSending() {
         GrantMachine late = new GrantMachine(
-                new Timings(1_010 * MS, 0, VALIDITY, 0, INTERVAL, TRIES, MAX_HOLD, 0, 0), ACQUIRED, ACQUIRED + 7);
+                new Timings(1_010 * MS, 0, VALIDITY, 0, INTERVAL, TRIES, MAX_HOLD, 0, 0, false),
+                ACQUIRED,
+                ACQUIRED + 7);
         assertThat(late.validUntilAtNanos()).isEqualTo(ACQUIRED + VALIDITY);
     }
 }

@@ -15,6 +15,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Grant;
+import io.leasehold.spi.Claim;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.ReleaseReply;
@@ -172,6 +173,11 @@ final class HeldGrantKeepingTest {
 
         @Override
         public void handedOver(HandOver handOver) {}
+
+        @Override
+        public boolean claimed(Claim claim) {
+            return false;
+        }
 
         @Override
         public void clientClosing() {}

@@ -48,8 +48,8 @@ public final class RenewalBatcherLincheckTest {
                     TokenRange.of(1, 1),
                     runtime.nanoTime(),
                     Incarnation.DURABLE);
-            grants[i] = new HeldGrant(
-                    LockName.exactly("lock-" + i), grant, 0, workshop.settings, workshop.context, workshop.queues);
+            LockName name = LockName.exactly("lock-" + i);
+            grants[i] = new HeldGrant(name, grant, 0, 0, workshop.settings, workshop.context, workshop.queues);
             leases[i] =
                     grants[i].begin(workshop.context.suspensions().mark(), null).state();
         }

@@ -347,7 +347,7 @@ final class ShellStepsTest {
 
     private static ReleaseRetrier.Progress end(ReleaseRetrier retrier, Duration atMost) {
         long nanos = atMost.toNanos();
-        Timings timings = new Timings(nanos, nanos, nanos, 0, 0, 1, nanos, nanos, 1_000_000);
+        Timings timings = new Timings(nanos, nanos, nanos, 0, 0, 1, nanos, nanos, 1_000_000, false);
         return retrier.end(
                 List.of(Workshop.NAME), OwnerToken.fromHex("a".repeat(40)), 0, ReleaseRequest.Kind.UNDO, timings);
     }

@@ -64,6 +64,6 @@ final class Workshop {
     }
 
     HeldGrant keeper() {
-        return new HeldGrant(NAME, grant(), 0, settings, context, queues);
+        return new HeldGrant(NAME, grant(), 0, 0, settings, context, queues);
     }
 }

@@ -20,6 +20,7 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
     private static final CommandName SUBSCRIBE = new CommandName("SUBSCRIBE");
     private static final CommandName SSUBSCRIBE = new CommandName("SSUBSCRIBE");
     private static final CommandName SUNSUBSCRIBE = new CommandName("SUNSUBSCRIBE");
+    private static final CommandName INFO = new CommandName("INFO");
     private static final CommandName PING = new CommandName("PING");
 
     private final JedisWire wire;
@@ -44,7 +45,8 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
     private final class PendingCommand implements JedisWire.Outbound {
         private final CommandArguments command;
         private final @Nullable String left;
-        private final CompletableFuture<Void> done = new CompletableFuture<>();
+        /** Completes with the items of the answer. */
+        private final CompletableFuture<List<Object>> done = new CompletableFuture<>();
 
         /**
          * Creates a command that has not been sent.
@@ -72,10 +74,19 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
         }
     }
 
-    private CompletableFuture<Void> confirmed(CommandArguments command) {
+    private CompletableFuture<List<Object>> answered(CommandArguments command) {
         PendingCommand pending = new PendingCommand(command, null);
         wire.send(pending);
         return pending.done;
+    }
+
+    private CompletableFuture<Void> confirmed(CommandArguments command) {
+        return answered(command).thenAccept(items -> {});
+    }
+
+    @Override
+    public CompletableFuture<String> serverInfo() {
+        return answered(new CommandArguments(INFO).add("server")).thenApply(items -> String.valueOf(items.get(0)));
     }
 
     @Override
@@ -114,7 +125,7 @@ final class JedisPushes implements PushConnection, JedisWire.Reader {
             default -> {
                 PendingCommand first = unconfirmed.poll();
                 if (first != null) {
-                    safely(() -> first.done.complete(null));
+                    safely(() -> first.done.complete(items));
                 }
             }
         }

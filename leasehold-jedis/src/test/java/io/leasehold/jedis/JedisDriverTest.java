@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.leasehold.redis.topology.PushConnection;
 import io.leasehold.redis.topology.RedisConnection;
 import io.leasehold.redis.topology.RedisUri;
+import io.leasehold.redis.wire.InfoText;
 import io.leasehold.redis.wire.NotSentException;
 import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.ServerRefusal;
@@ -302,6 +303,15 @@ final class JedisDriverTest {
                 assertThat(ended).containsExactly("first");
             }
         }
+    }
+
+    @Test
+    void aConnectionForPushesSaysWhichServerItLeadsToBeforeItSubscribes() throws Exception {
+        PushConnection pushes = driver.connectForPushes(at(server.port())).get(60, TimeUnit.SECONDS);
+        String runId = server.call("INFO", "server").replaceAll("(?s).*run_id:(\\w+).*", "$1");
+        CompletableFuture<String> first = pushes.serverInfo();
+        pushes.subscribe("lock:wake:x!").get(60, TimeUnit.SECONDS);
+        assertThat(InfoText.fields(first.get(60, TimeUnit.SECONDS))).containsEntry("run_id", runId);
     }
 
     @Test

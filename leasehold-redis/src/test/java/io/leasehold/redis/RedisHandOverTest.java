@@ -145,7 +145,7 @@ class RedisHandOverTest {
         LockClient waiter = client(proxy.port(), LockOptions.defaults().recheck(Duration.ofMillis(700)));
         Lease held = client().named(LOCK).acquire();
         CompletableFuture<Lease> next = queue(waiter);
-        ScheduledLoss loss = proxy.loseNextPush(message -> message.contains("handed "));
+        ScheduledLoss loss = proxy.loseNextPush(message -> message.contains("handed@"));
         long asked = calls("evalsha");
 
         held.release();

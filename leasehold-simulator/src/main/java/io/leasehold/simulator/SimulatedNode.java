@@ -73,6 +73,11 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
     /** The time, on its clock, until which it keeps each grant, or would keep it if it lost nothing. */
     private final Map<Kept, Long> keptUntilAtNanos = new HashMap<>();
 
+    /** The waiters that it may hand a lock over to, by attempt. */
+    private final Map<String, Claimant> claimants = new HashMap<>();
+
+    private record Claimant(OwnerToken owner, long claimNanos) {}
+
     private record GrantedTokens(OwnerToken owner, TokenRange tokens) {}
 
     private record Kept(LockName name, OwnerToken owner) {}
@@ -282,6 +287,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
                     keeps(name, owner, ballot.request().ttlNanos());
                 });
             } else if (told instanceof NodeReply.Held held && held.queued()) {
+                claimants.put(owner.attemptId(), new Claimant(owner, ballot.claimNanos()));
                 silentFromNanos.put(
                         owner.attemptId(),
                         host.nanoTime() + 2 * ballot.request().recheckNanos() + SILENCE.toNanos());
@@ -391,6 +397,16 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
         return node.guarantees();
     }
 
+    /** A hand-over is a grant for the claim time. */
+    private void handed(HandOver handOver) {
+        Claimant to = claimants.get(handOver.attemptId());
+        if (to != null) {
+            granted.computeIfAbsent(handOver.name(), n -> new ArrayList<>())
+                    .add(new GrantedTokens(to.owner(), handOver.tokens()));
+            keeps(handOver.name(), to.owner(), to.claimNanos());
+        }
+    }
+
     /** Also receives every hand-over, so that none to an ended owner token goes unnoticed. */
     private final class NodeListener implements StoreSignals {
         private final StoreSignals signals;
@@ -408,6 +424,7 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
         public void handedOver(HandOver handOver) {
             if (listeners.values().iterator().next() == this) {
                 pushes.add(handOver);
+                handed(handOver);
                 if (endedAttempts.contains(handOver.attemptId())) {
                     problems.accept("zombie: an ended owner token was handed " + handOver.name() + " by " + host.name()
                             + " at " + host.world().elapsed());

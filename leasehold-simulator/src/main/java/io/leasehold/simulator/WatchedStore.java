@@ -5,13 +5,16 @@ import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Claim;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.PassingSignals;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
 import io.leasehold.testkit.virtual.PassingStore;
 import io.leasehold.testkit.virtual.VirtualRuntime;
@@ -97,6 +100,20 @@ final class WatchedStore extends PassingStore {
             this.tokens = grant.tokens();
             this.lastShown = tokens.first() - 1;
             extendedFrom(grant.sentAtNanos());
+        }
+
+        /** A grant that begins from a message: it is valid for the claim, and has to be renewed at once. */
+        Granted(Claim claim) {
+            this.name = claim.handOver().name();
+            this.owner = claim.grant().owner();
+            this.asked = owner;
+            this.tokens = claim.grant().tokens();
+            this.lastShown = tokens.first() - 1;
+            Duration kept = Duration.ofNanos(claim.claimNanos());
+            validUntilAtNanos = claim.grant().sentAtNanos()
+                    + kept.minus(LockOptions.driftOf(kept)).toNanos();
+            renewAtNanos = process.nanoTime();
+            due(renewAtNanos);
         }
 
         void extendedFrom(long sentAtNanos) {
@@ -233,6 +250,26 @@ final class WatchedStore extends PassingStore {
                 one.problem("orphan:", "was never released");
             }
         }));
+    }
+
+    @Override
+    public void listen(StoreSignals signals) {
+        super.listen(new PassingSignals(signals) {
+            @Override
+            public boolean claimed(Claim claim) {
+                // Before the engine has it: it may show the lease at once.
+                LockName name = claim.handOver().name();
+                Granted one = new Granted(claim);
+                granted.computeIfAbsent(name, n -> new ArrayList<>()).add(one);
+                if (!super.claimed(claim)) {
+                    granted.getOrDefault(name, List.of()).remove(one);
+                    return false;
+                }
+                log.counts.saw("began from a message");
+                changed.accept(name);
+                return true;
+            }
+        });
     }
 
     @Override

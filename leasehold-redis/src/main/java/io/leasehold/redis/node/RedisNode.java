@@ -8,6 +8,7 @@ import io.leasehold.node.Birth;
 import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
+import io.leasehold.redis.topology.Link;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.topology.WakeUps;
 import io.leasehold.redis.wire.KeyLayout;
@@ -20,6 +21,8 @@ import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.HandOver;
+import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
@@ -29,6 +32,7 @@ import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
 import io.leasehold.spi.StoreSignals;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -83,7 +87,7 @@ public final class RedisNode implements LockNode {
         this.decoder = new ReplyDecoder(errors);
         this.requests = new Requests(topology, errors, runtime);
         KeyScan scan = new KeyScan(requests, topology);
-        this.wakeUps = topology.wakeUps(this::pushed);
+        this.wakeUps = topology.wakeUps(new Pushes());
         this.acks = new WaitAcks(requests, errors, settings);
         this.member = new MemberVerbs(requests, acks, decoder, settings, topology, wakeUps, runtime, this::wake);
         this.migration = new MigrationFallback(requests, decoder, settings, runtime);
@@ -116,13 +120,45 @@ public final class RedisNode implements LockNode {
         signals = listener;
     }
 
-    private void pushed(String message) {
-        StoreSignals listener = signals;
-        if (listener != null) {
-            Messages.wakeUp(message, keys).ifPresent(listener::wake);
-            Messages.takenAway(message, keys).ifPresent(listener::takenAway);
-            Messages.handOver(message, keys).ifPresent(listener::handedOver);
+    /** Receives the messages of this client's channels. */
+    private final class Pushes implements WakeUps.Listener {
+        @Override
+        public void message(String message) {
+            message(message, null);
         }
+
+        @Override
+        public void message(String message, WakeUps.@Nullable Origin origin) {
+            StoreSignals listener = signals;
+            if (listener != null) {
+                Messages.wakeUp(message, keys).ifPresent(listener::wake);
+                Messages.takenAway(message, keys).ifPresent(listener::takenAway);
+                Messages.handOver(message, keys)
+                        .ifPresent(handOver -> listener.handedOver(
+                                handOver.over(channel(handOver.name(), Messages.writer(message), origin))));
+            }
+        }
+    }
+
+    /**
+     * Returns the channel of a hand-over, if the requests for the lock go to the server that wrote and delivered it. A
+     * replica also delivers what its primary wrote, with the time of another clock. A member of a set hands nothing
+     * over, and a hand-over says nothing of replicas that must acknowledge it.
+     */
+    private HandOver.@Nullable Channel channel(
+            LockName name, Optional<Incarnation> writer, WakeUps.@Nullable Origin origin) {
+        if (origin == null || settings.member() || settings.acknowledgement().isWanted()) {
+            return null;
+        }
+        if (writer.isEmpty() || !writer.get().equals(origin.server())) {
+            return null;
+        }
+        Link link = topology.current(keys.lock(name));
+        if (link == null || !link.incarnation().equals(origin.server())) {
+            return null;
+        }
+        boolean isLinkYounger = link.madeAtNanos() - origin.sinceAtNanos() > 0;
+        return new HandOver.Channel(origin.server(), isLinkYounger ? link.madeAtNanos() : origin.sinceAtNanos());
     }
 
     private void wake(LockName name) {

@@ -7,10 +7,12 @@ import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Claim;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.PassingKeeper;
+import io.leasehold.spi.PassingSignals;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
@@ -20,7 +22,9 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -46,6 +50,8 @@ public final class ToldStore extends PassingKeeper implements LockStore {
     private final Queue<HeldKeys.Action> pending = new ArrayDeque<>();
 
     private boolean performing;
+    /** The owner tokens whose leases are beginning from a message. */
+    private final Set<OwnerToken> beginning = ConcurrentHashMap.newKeySet();
 
     /**
      * Wraps a store of this topology and closes it.
@@ -88,7 +94,29 @@ public final class ToldStore extends PassingKeeper implements LockStore {
     @Override
     public void listen(StoreSignals listener) {
         signals = listener;
-        super.listen(listener);
+        super.listen(new PassingSignals(listener) {
+            @Override
+            public boolean claimed(Claim claim) {
+                LockName name = claim.handOver().name();
+                OwnerToken owner = claim.grant().owner();
+                long untilAtNanos = runtime.nanoTime() + claim.claimNanos();
+                beginning.add(owner);
+                try {
+                    if (!super.claimed(claim)) {
+                        // Nothing to undo: an answer that grants the lock instead is observed by itself.
+                        return false;
+                    }
+                    held(name, owner, untilAtNanos, true);
+                    if (!beginning.contains(owner)) {
+                        // The lease has ended before its observation began.
+                        on(new HeldKeys.Ended(keys.lock(name), owner));
+                    }
+                    return true;
+                } finally {
+                    beginning.remove(owner);
+                }
+            }
+        });
         tracking.start();
     }
 
@@ -122,8 +150,13 @@ public final class ToldStore extends PassingKeeper implements LockStore {
         if (answer instanceof RenewReply.Renewed) {
             held(asked.name(), asked.owner(), runtime.nanoTime() + asked.ttlNanos(), false);
         } else if (answer instanceof RenewReply.NotOurs) {
-            on(new HeldKeys.Ended(keys.lock(asked.name()), asked.owner()));
+            ended(asked.name(), asked.owner());
         }
+    }
+
+    private void ended(LockName name, OwnerToken owner) {
+        beginning.remove(owner);
+        on(new HeldKeys.Ended(keys.lock(name), owner));
     }
 
     /** Ends the observation of the hold first, since from now on this client itself changes its key. */
@@ -131,7 +164,7 @@ public final class ToldStore extends PassingKeeper implements LockStore {
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         for (LockName name : request.names()) {
             if (keys.refusal(name) == null) {
-                on(new HeldKeys.Ended(keys.lock(name), request.owner()));
+                ended(name, request.owner());
             }
         }
         return super.release(request);

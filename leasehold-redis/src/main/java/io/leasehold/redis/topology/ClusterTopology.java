@@ -9,7 +9,6 @@ import io.leasehold.spi.toolkit.Failure;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -288,8 +287,9 @@ final class ClusterTopology implements Topology {
     }
 
     @Override
-    public WakeUps wakeUps(Consumer<String> onMessage) {
-        ClusterWakeUps made = new ClusterWakeUps(members, this::look, driver, errors, runtime, onMessage);
+    public WakeUps wakeUps(WakeUps.Listener onMessage) {
+        // Without an origin: a slot moves between servers with other clocks, and broadcasts pass through all of them.
+        ClusterWakeUps made = new ClusterWakeUps(members, this::look, driver, errors, runtime, onMessage::message);
         pushes = made;
         return made;
     }

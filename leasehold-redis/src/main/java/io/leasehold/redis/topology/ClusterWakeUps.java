@@ -64,7 +64,7 @@ final class ClusterWakeUps implements WakeUps {
         this.onMessage = onMessage;
         this.id = Channels.newId(runtime);
         this.plain = new Subscriptions(
-                driver, new AnyMaster(), Channels.ofCluster(id), "wake-ups", errors, runtime, onMessage);
+                driver, new AnyMaster(), Channels.ofCluster(id), "wake-ups", errors, runtime, onMessage::accept);
     }
 
     /** The channel of one slot. Guarded by the outer object. */

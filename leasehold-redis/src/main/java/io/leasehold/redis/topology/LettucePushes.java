@@ -42,6 +42,11 @@ final class LettucePushes implements PushConnection {
     }
 
     @Override
+    public CompletableFuture<String> serverInfo() {
+        return connection.async().info("server").toCompletableFuture();
+    }
+
+    @Override
     public CompletableFuture<Void> subscribe(String channel) {
         return plainly(connection.async().subscribe(channel));
     }

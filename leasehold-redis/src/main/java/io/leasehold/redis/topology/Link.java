@@ -30,6 +30,7 @@ public final class Link {
     private final RedisConnection.@Nullable Joint joint;
     private final RedisUri address;
     private final ServerFacts facts;
+    private final long madeAtNanos;
     private final Silence silence;
     /**
      * The silence of the second connection, which waits for replicas. An answer on one connection says nothing of the
@@ -49,6 +50,7 @@ public final class Link {
         this.joint = connection.joint(facts.mode().equals("cluster"), this::runAlone);
         this.address = address;
         this.facts = facts;
+        this.madeAtNanos = runtime.nanoTime();
         this.silence = new Silence(runtime);
         this.acknowledging = new Silence(runtime);
     }
@@ -60,6 +62,7 @@ public final class Link {
         this.joint = null;
         this.address = link.address;
         this.facts = link.facts;
+        this.madeAtNanos = link.madeAtNanos;
         this.silence = link.silence;
         this.acknowledging = link.acknowledging;
     }
@@ -72,6 +75,11 @@ public final class Link {
     /** The incarnation of the server behind this link. */
     public Incarnation incarnation() {
         return facts.incarnation();
+    }
+
+    /** When the link was made. */
+    public long madeAtNanos() {
+        return madeAtNanos;
     }
 
     /** The address of the server. */

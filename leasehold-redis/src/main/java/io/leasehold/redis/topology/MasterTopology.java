@@ -10,7 +10,6 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.Failure;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -189,7 +188,7 @@ final class MasterTopology implements Topology {
     }
 
     @Override
-    public WakeUps wakeUps(Consumer<String> onMessage) {
+    public WakeUps wakeUps(WakeUps.Listener onMessage) {
         Subscriptions made = new Subscriptions(
                 driver, new WhereTheLinkLeads(), Channels.ofClient(runtime), "wake-ups", errors, runtime, onMessage);
         subscriptions = made;

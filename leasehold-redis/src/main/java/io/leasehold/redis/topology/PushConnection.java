@@ -18,6 +18,11 @@ public interface PushConnection extends LiveConnection {
     /** Sets the listener. */
     void listen(Listener listener);
 
+    /** Reads {@code INFO server}; only before the first subscription. */
+    default CompletableFuture<String> serverInfo() {
+        return CompletableFuture.failedFuture(new UnsupportedOperationException("this driver reads nothing here"));
+    }
+
     /** Subscribes to a channel. */
     CompletableFuture<Void> subscribe(String channel);
 

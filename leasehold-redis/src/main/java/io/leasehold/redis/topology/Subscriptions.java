@@ -1,9 +1,11 @@
 package io.leasehold.redis.topology;
 
+import io.leasehold.redis.wire.InfoText;
 import io.leasehold.redis.wire.RedisErrors;
+import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The one subscription of a client to a node: a {@link LastingConnection} with one channel. It is made when the first
@@ -30,7 +32,7 @@ final class Subscriptions implements WakeUps {
             String purpose,
             RedisErrors errors,
             LockRuntime runtime,
-            Consumer<String> onMessage) {
+            Listener onMessage) {
         this.channel = channel;
         this.kept = new LastingConnection<>(
                 new LastingConnection.Making<>() {
@@ -41,14 +43,56 @@ final class Subscriptions implements WakeUps {
 
                     @Override
                     public CompletableFuture<Void> begin(PushConnection connection) {
-                        connection.listen(onMessage::accept);
-                        return connection.subscribe(channel);
+                        return new Subscription(connection, runtime, onMessage).to(channel);
                     }
                 },
                 locator,
                 purpose,
                 errors,
                 runtime);
+    }
+
+    /** One connection, with the server that it leads to. Each message gets the origin of the connection that brought it. */
+    private static final class Subscription {
+        private final PushConnection connection;
+        private final LockRuntime runtime;
+        private volatile @Nullable Incarnation server;
+        private volatile @Nullable Origin origin;
+
+        Subscription(PushConnection connection, LockRuntime runtime, Listener onMessage) {
+            this.connection = connection;
+            this.runtime = runtime;
+            connection.listen(message -> onMessage.message(message, connection.isOpen() ? origin : null));
+        }
+
+        /**
+         * Subscribes without waiting for the answer about the server, which comes first. Sentinels and servers of a
+         * Cluster are not asked: nobody compares the origin of their messages.
+         */
+        CompletableFuture<Void> to(String channel) {
+            if (Channels.namesWriter(channel)) {
+                asked().thenAccept(info -> server = incarnation(info));
+            }
+            return connection.subscribe(channel).thenApply(done -> {
+                Incarnation told = server;
+                origin = told == null ? null : new Origin(told, runtime.nanoTime());
+                return done;
+            });
+        }
+
+        /** A server that does not tell its run id can wake waiters all the same. */
+        private CompletableFuture<String> asked() {
+            try {
+                return connection.serverInfo();
+            } catch (RuntimeException | Error e) {
+                return CompletableFuture.failedFuture(e);
+            }
+        }
+
+        private static @Nullable Incarnation incarnation(String info) {
+            String runId = InfoText.fields(info).get("run_id");
+            return runId == null || runId.isEmpty() ? null : new Incarnation(runId);
+        }
     }
 
     @Override

@@ -3,7 +3,6 @@ package io.leasehold.redis.topology;
 import io.leasehold.LockStoreException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -84,7 +83,7 @@ public interface Topology extends AutoCloseable {
     void unanswered(Link link);
 
     /** Creates the wake-ups of this client. */
-    WakeUps wakeUps(Consumer<String> onMessage);
+    WakeUps wakeUps(WakeUps.Listener onMessage);
 
     /** Creates the tracking of keys, which is not started yet; for deployments with one master. */
     default Tracking tracking(Tracking.Listener listener) {

@@ -2,6 +2,7 @@ package io.leasehold.redis.wire;
 
 import io.leasehold.LockName;
 import io.leasehold.spi.HandOver;
+import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.TokenRange;
 import java.util.Optional;
 
@@ -12,11 +13,14 @@ import java.util.Optional;
  * wake &lt;attempt id&gt; &lt;server µs&gt; &lt;lock key&gt;
  * taken &lt;lock key&gt;
  * handed &lt;attempt id&gt; &lt;server µs&gt; &lt;first token&gt; &lt;last token&gt; &lt;lock key&gt;
+ * handed@&lt;run id&gt; &lt;attempt id&gt; &lt;server µs&gt; &lt;first token&gt; &lt;last token&gt; &lt;lock key&gt;
  * </pre>
  *
  * <p>Clients ignore unknown kinds and unreadable messages, so that later versions can send more.
  */
 public final class Messages {
+
+    private static final String HANDED_BY = "handed@";
 
     private Messages() {}
 
@@ -41,10 +45,21 @@ public final class Messages {
                 : Optional.empty();
     }
 
+    /**
+     * The server that executed the script of a hand-over, or empty if the message does not name it. A replica delivers
+     * messages of its primary, so this may be another server than the one that delivered the message.
+     */
+    public static Optional<Incarnation> writer(String message) {
+        String kind = message.split(" ", 2)[0];
+        return kind.startsWith(HANDED_BY) && kind.length() > HANDED_BY.length()
+                ? Optional.of(new Incarnation(kind.substring(HANDED_BY.length())))
+                : Optional.empty();
+    }
+
     /** The hand-over of a lock to a waiter, or empty if the message is of another kind. */
     public static Optional<HandOver> handOver(String message, KeyLayout layout) {
         String[] parts = message.split(" ", 6);
-        if (parts.length < 6 || !parts[0].equals("handed")) {
+        if (parts.length < 6 || !(parts[0].equals("handed") || parts[0].startsWith(HANDED_BY))) {
             return Optional.empty();
         }
         LockName name = layout.nameOf(parts[5]);

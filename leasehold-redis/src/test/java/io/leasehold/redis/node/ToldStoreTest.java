@@ -10,11 +10,14 @@ import io.leasehold.redis.topology.Tracking;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.Claim;
 import io.leasehold.spi.DoubtedHold;
 import io.leasehold.spi.Grant;
+import io.leasehold.spi.HandOver;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
 import io.leasehold.testkit.virtual.SteppedRuntime;
@@ -24,6 +27,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -44,16 +48,22 @@ final class ToldStoreTest {
     private Tracking.@Nullable Listener server;
     private boolean isBroken;
 
+    /** What the store tells. */
+    private @Nullable StoreSignals told;
+
     private final ToldStore store = new ToldStore(granting(), topology(), KeyLayout.standard(), runtime);
 
-    private static LockStore granting() {
+    private LockStore granting() {
         Grant grant = new Grant(OWNER, TokenRange.of(5, 1), 1, new Incarnation("life"));
         return (LockStore) Proxy.newProxyInstance(
                 LockStore.class.getClassLoader(),
                 new Class<?>[] {LockStore.class},
-                (proxy, method, arguments) -> method.getName().equals("acquire")
-                        ? CompletableFuture.completedFuture(new AcquireReply.Granted(grant, List.of()))
-                        : null);
+                (proxy, method, arguments) -> {
+                    told = method.getName().equals("listen") ? (StoreSignals) arguments[0] : told;
+                    return method.getName().equals("acquire")
+                            ? CompletableFuture.completedFuture(new AcquireReply.Granted(grant, List.of()))
+                            : null;
+                });
     }
 
     private Topology topology() {
@@ -85,9 +95,76 @@ final class ToldStoreTest {
     }
 
     private void acquires() {
+        listens();
+        store.acquire(AcquireRequest.exclusive(List.of(NAME), OWNER, "host/1/x", 30 * SECOND.toNanos(), 1));
+    }
+
+    /** Whether a lease begins from a message. */
+    private BooleanSupplier beginning = () -> true;
+
+    private boolean claimed() {
+        HandOver message = new HandOver(NAME, OWNER.attemptId(), TokenRange.of(5, 1), 1);
+        Grant grant = new Grant(OWNER, TokenRange.of(5, 1), 1, new Incarnation("life"));
+        return told.claimed(new Claim(message, grant, 4 * SECOND.toNanos()));
+    }
+
+    private void releases() {
+        store.release(new ReleaseRequest(List.of(NAME), OWNER, 5, ReleaseRequest.Kind.RELEASE, SECOND.toNanos()));
+    }
+
+    @Test
+    void aLeaseThatBeginsFromAMessageIsObservedForItsClaim() {
+        listens();
+        assertThat(claimed()).isTrue();
+        isGone(1);
+        assertThat(doubted).hasSize(1);
+        runtime.advance(SECOND.multipliedBy(60));
+        isGone(2);
+        runtime.advance(SECOND.multipliedBy(60));
+        assertThat(readings).as("the claim is over").hasSize(2);
+    }
+
+    @Test
+    void aMessageFromWhichNoLeaseBeginsDoesNotEndTheObservationOfAnAnswer() {
+        listens();
+        beginning = () -> {
+            store.acquire(AcquireRequest.exclusive(List.of(NAME), OWNER, "host/1/x", 30 * SECOND.toNanos(), 1));
+            return false;
+        };
+        assertThat(claimed()).isFalse();
+        isGone(1);
+        assertThat(doubted).hasSize(1);
+    }
+
+    @Test
+    void aMessageFromWhichNoLeaseBeginsIsNotObserved() {
+        listens();
+        beginning = () -> false;
+        assertThat(claimed()).isFalse();
+        assertThat(readings).isEmpty();
+    }
+
+    @Test
+    void aLeaseThatEndsWhileItBeginsIsNotObserved() {
+        listens();
+        beginning = () -> {
+            releases();
+            return true;
+        };
+        assertThat(claimed()).isTrue();
+        isGone(1);
+        assertThat(doubted).isEmpty();
+    }
+
+    private void listens() {
         store.listen(new StoreSignals() {
             @Override
             public void wake(LockName name) {}
+
+            @Override
+            public boolean claimed(Claim claim) {
+                return beginning.getAsBoolean();
+            }
 
             @Override
             public void lost(OwnerToken owner, LossCause cause) {}
@@ -100,7 +177,6 @@ final class ToldStoreTest {
                 doubted.addAll(holds);
             }
         });
-        store.acquire(AcquireRequest.exclusive(List.of(NAME), OWNER, "host/1/x", 30 * SECOND.toNanos(), 1));
     }
 
     private void isGone(int reading) {

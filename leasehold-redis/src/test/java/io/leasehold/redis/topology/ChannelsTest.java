@@ -6,6 +6,7 @@ import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.spi.LockRuntime;
 import io.lettuce.core.cluster.SlotHash;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -18,6 +19,9 @@ final class ChannelsTest {
     void aChannelSaysHowToPublishToIt() {
         assertThat(Channels.ofCluster("id")).isEqualTo("lock:wake:id~");
         assertThat(Channels.ofSlot("17", "id")).isEqualTo("lock:wake:{17}id");
+        for (String ofCluster : List.of("lock:wake:id~", "lock:wake:{17}id")) {
+            assertThat(Channels.namesWriter(ofCluster)).isFalse();
+        }
     }
 
     @Test
@@ -29,7 +33,7 @@ final class ChannelsTest {
                 drawn.add(Channels.newId(runtime));
                 drawn.add(Channels.ofClient(runtime));
             }
-            assertThat(drawn).hasSize(40).allMatch(name -> name.matches("(lock:wake:)?[0-9a-f]{16}"));
+            assertThat(drawn).hasSize(40).allMatch(name -> name.matches("lock:wake:[0-9a-f]{16}!|[0-9a-f]{16}"));
         } finally {
             runtime.close();
         }

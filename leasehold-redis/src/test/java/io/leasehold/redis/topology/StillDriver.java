@@ -231,7 +231,17 @@ final class StillDriver implements Driver {
         final List<Subscribed> subscribed = new ArrayList<>();
         final List<String> unsubscribed = new ArrayList<>();
         final List<CompletableFuture<Void>> pings = new ArrayList<>();
+        /** The answer about the server, which is asked for before the subscription. */
+        final CompletableFuture<String> info = new CompletableFuture<>();
+
+        /** How often the server was asked. */
+        int asked;
+
         PushConnection.@Nullable Listener listener;
+        /** What the question about the server meets. */
+        @Nullable
+        Throwable thrownAtAsking;
+
         /** What the next listener meets, or the next subscription. */
         @Nullable
         Throwable thrownAtListening;
@@ -256,6 +266,13 @@ final class StillDriver implements Driver {
         @Override
         public CompletableFuture<Void> subscribeSharded(String channel) {
             return subscribe(channel, true);
+        }
+
+        @Override
+        public CompletableFuture<String> serverInfo() {
+            asked++;
+            throwing(thrownAtAsking);
+            return info;
         }
 
         private CompletableFuture<Void> subscribe(String channel, boolean sharded) {

@@ -79,7 +79,8 @@ final class StillNodeTest {
 
             @Override
             public void handedOver(HandOver handOver) {
-                signals.add("handed " + handOver.name());
+                signals.add("handed " + handOver.name()
+                        + (handOver.channel() == null ? "" : " over " + handOver.channel().server().id()));
             }
 
             @Override
@@ -114,8 +115,10 @@ final class StillNodeTest {
         return node(topology, settings);
     }
 
-    private static String info(String life) {
-        return "run_id:" + life + "\r\nredis_version:7.0.0\r\nrole:master\r\ncluster_enabled:1\r\n";
+    private String version = "7.0.0";
+
+    private String info(String life) {
+        return "run_id:" + life + "\r\nredis_version:" + version + "\r\nrole:master\r\ncluster_enabled:1\r\n";
     }
 
     private StillDriver.Connection connected(String life) {
@@ -413,6 +416,38 @@ final class StillNodeTest {
             pushes.listener.message("unknown " + lock);
         }
         assertThat(signals).containsExactly("wake x", "taken x", "handed x");
+    }
+
+    /** A slot moves between servers with other clocks, and a broadcast passes through all of them. */
+    @Test
+    void theTimeOfAHandOverOnAClusterIsComparedWithNothing() {
+        for (String each : List.of("7.0.0", "6.2.0")) {
+            version = each;
+            RedisNode node = cluster();
+            LockName name = served(true);
+            String lock = KeyLayout.standard().lock(name);
+            node.acquire(new Ballot(request(name).waiting(1_000_000_000L), 5_000, 2));
+            one.answers("EVALSHA", "held", "5", "host/1/a::", "host/1/a", "9");
+            StillDriver.Pushes pushes = driver.pushes();
+            pushes.info.complete(info("one"));
+            pushes.begins();
+            assertThat(pushes.subscribed.get(0).sharded()).isEqualTo(each.equals("7.0.0"));
+            signals.clear();
+            pushes.listener.message("handed@one id 5 6 7 " + lock);
+            assertThat(signals).containsExactly("handed " + name);
+        }
+    }
+
+    @Test
+    void theTimeOfAHandOverAtOneServerIsThatOfItsClock() {
+        RedisNode node = single(settings());
+        node.acquire(new Ballot(request(LockName.of("x")).waiting(1_000_000_000L), 5_000, 2));
+        master.answers("EVALSHA", "held", "5", "host/1/a::", "host/1/a", "9");
+        StillDriver.Pushes pushes = driver.pushes();
+        pushes.info.complete(info("life"));
+        pushes.begins();
+        pushes.listener.message("handed@life id 5 6 7 lock:{x}");
+        assertThat(signals).containsExactly("handed x over life");
     }
 
     /** The message also names the key. */

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.spi.HandOver;
+import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.OwnerToken;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.sync.RedisCommands;
@@ -105,10 +106,53 @@ class HandOverScriptTest {
         assertThat(handOver.tokens().last()).isEqualTo(handOver.tokens().first() + 6);
         assertThat(redis().get(bench.lock))
                 .isEqualTo(BOB + ":" + handOver.tokens().first() + ":host/2/b");
-        assertThat(redis().pttl(bench.lock)).isBetween(1L, CLAIM);
+        assertThat(redis().pttl(bench.lock)).isBetween(1L, CLAIM + 1);
         assertThat(bench.storedFence()).isEqualTo(handOver.tokens().last());
         assertThat(redis().pttl(bench.fence)).as("the retention").isGreaterThan(50_000);
         assertThat(order()).containsExactly(CAROL);
+    }
+
+    @Test
+    void theKeyEndsAClaimAfterTheTimeInThePush() throws InterruptedException {
+        queue(BOB, HEARD);
+        bench.release(ALICE, token);
+        long endMillis = (pushTo(HEARD).serverMicros() + 999) / 1_000 + CLAIM;
+        assertThat(redis().pexpiretime(bench.lock)).isEqualTo(endMillis);
+    }
+
+    /** A replica passes a push on, and so does not show whose time is in it. */
+    @Test
+    void aChannelThatUnderstandsItIsToldWhichServerHandedOver() throws InterruptedException {
+        String understands = HEARD + "!";
+        subscriber.sync().subscribe(understands);
+        queue(BOB, understands);
+        bench.release(ALICE, token);
+
+        String push = pushes.poll(10, TimeUnit.SECONDS);
+        String runId = redis().info("server").replaceAll("(?s).*run_id:(\\w+).*", "$1");
+        assertThat(push).startsWith(understands + "|handed@" + runId + " ");
+        String message = push.substring(understands.length() + 1);
+        assertThat(Messages.writer(message)).contains(new Incarnation(runId));
+        assertThat(Messages.handOver(message, KeyLayout.standard()))
+                .hasValueSatisfying(handOver -> assertThat(handOver.attemptId())
+                        .isEqualTo(OwnerToken.fromHex(BOB).attemptId()));
+    }
+
+    @Test
+    void whereTheServerDoesNotTellItsRunIdTheWaiterIsToldWithoutIt() throws InterruptedException {
+        String understands = HEARD + "!";
+        subscriber.sync().subscribe(understands);
+        queue(BOB, understands);
+        String user = redis().aclWhoami();
+        SERVER.server().call("ACL", "SETUSER", user, "-info");
+        try {
+            assertThat(bench.release(ALICE, token)).containsExactly("released");
+        } finally {
+            SERVER.server().call("ACL", "SETUSER", user, "+info");
+        }
+
+        assertThat(pushTo(understands).attemptId())
+                .isEqualTo(OwnerToken.fromHex(BOB).attemptId());
     }
 
     @Test
@@ -130,7 +174,7 @@ class HandOverScriptTest {
         List<Object> carol = ask(CAROL, HEARD_TOO, 1);
         assertThat(carol.subList(0, 1)).containsExactly("queued");
         assertThat((String) carol.get(3)).endsWith(":host/2/b");
-        assertThat(number(carol, 4)).isBetween(1L, CLAIM);
+        assertThat(number(carol, 4)).isBetween(1L, CLAIM + 1);
         assertThat(ask(BOB, HEARD, 1).get(0)).isEqualTo("yes");
         assertThat(redis().pttl(bench.lock)).isGreaterThan(CLAIM);
         assertThat(pushes).isEmpty();

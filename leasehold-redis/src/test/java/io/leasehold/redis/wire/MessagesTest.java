@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.spi.HandOver;
+import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
@@ -38,6 +39,12 @@ final class MessagesTest {
         assertThat(Messages.handOver(handed, KEYS)).contains(new HandOver(NAME, "attempt", new TokenRange(3, 5), 17));
         assertThat(Messages.wakeUp(handed, KEYS)).isEmpty();
         assertThat(Messages.takenAway(handed, KEYS)).isEmpty();
+        assertThat(Messages.writer(handed)).isEmpty();
+
+        String named = "handed@0a1b attempt 17 3 5 lock:{a b}";
+        assertThat(Messages.handOver(named, KEYS)).isEqualTo(Messages.handOver(handed, KEYS));
+        assertThat(Messages.writer(named)).contains(new Incarnation("0a1b"));
+        assertThat(Messages.wakeUp(named, KEYS)).isEmpty();
     }
 
     @ParameterizedTest
@@ -58,6 +65,8 @@ final class MessagesTest {
                 "handed attempt x 3 5 lock:{a b}",
                 "handed attempt 17 x 5 lock:{a b}",
                 "handing attempt 17 3 5 lock:{a b}",
+                "handed@0a1b",
+                "handed@0a1b attempt 17 3 5",
             })
     void whatCannotBeReadSaysNothing(String message) {
         assertThat(Messages.wakeUp(message, KEYS)).isEmpty();

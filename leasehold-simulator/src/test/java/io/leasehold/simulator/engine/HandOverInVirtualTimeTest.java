@@ -40,7 +40,7 @@ final class HandOverInVirtualTimeTest {
     }
 
     @Test
-    void aReleaseReachesTheNextClientWithinTwoRoundTrips() throws InterruptedException {
+    void aReleaseReachesTheNextClientWithinOneRoundTrip() throws InterruptedException {
         Lease held = lab.client("holder").acquire();
         CompletableFuture<Attempt<Lease>> next = lab.client("next").attempt(FOR_LONG);
         lab.world.runFor(Duration.ofMillis(100));
@@ -51,7 +51,7 @@ final class HandOverInVirtualTimeTest {
 
         assertThat(since(start))
                 .isBetween(
-                        Lab.LATENCY.multipliedBy(4), Lab.LATENCY.multipliedBy(4).plusNanos(100_000));
+                        Lab.LATENCY.multipliedBy(2), Lab.LATENCY.multipliedBy(2).plusNanos(100_000));
     }
 
     @Test

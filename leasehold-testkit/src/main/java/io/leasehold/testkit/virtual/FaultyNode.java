@@ -13,6 +13,7 @@ import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.HandOver;
+import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
@@ -50,6 +51,9 @@ public final class FaultyNode implements LockNode, StoreAdmin {
     private final VirtualLink replies;
     private final Map<StoreSignals, StoreSignals> listeners = new HashMap<>();
     private PausePlan pauses = PausePlan.NEVER;
+    /** Since when the connections are unbroken, by the client's clock. */
+    private long connectedAtNanos;
+
     private boolean refusing;
     private long refused;
     private long reset;
@@ -67,6 +71,7 @@ public final class FaultyNode implements LockNode, StoreAdmin {
         this.client = Objects.requireNonNull(client, "client");
         this.requests = new VirtualLink(host);
         this.replies = new VirtualLink(client);
+        this.connectedAtNanos = client.nanoTime();
     }
 
     /** The way to the node. */
@@ -130,6 +135,12 @@ public final class FaultyNode implements LockNode, StoreAdmin {
         return node.isAtomicOver(names);
     }
 
+    /** The life of the node that sends a message; null if it does not tell at once. */
+    private @Nullable Incarnation incarnation() {
+        CompletableFuture<NodeReply> reply = node.probe(0);
+        return reply.isDone() && reply.join() instanceof NodeReply.Answered answered ? answered.incarnation() : null;
+    }
+
     @Override
     public void listen(StoreSignals signals) {
         StoreSignals delayed = new StoreSignals() {
@@ -140,7 +151,9 @@ public final class FaultyNode implements LockNode, StoreAdmin {
 
             @Override
             public void handedOver(HandOver handOver) {
-                replies.send(() -> signals.handedOver(handOver));
+                Incarnation server = incarnation();
+                replies.send(() -> signals.handedOver(handOver.over(
+                        server == null ? null : new HandOver.Channel(server, connectedAtNanos))));
             }
 
             @Override
@@ -263,6 +276,7 @@ public final class FaultyNode implements LockNode, StoreAdmin {
                 () -> reply.complete(failure.of(FailureKind.UNKNOWN, unavailable("did not answer in time")));
         if (client.world().chance(requests.faults().resetting())) {
             reset++;
+            connectedAtNanos = client.nanoTime();
             requests.send(() -> work.get()
                     .whenComplete((answer, error) -> client.deliver(
                             0,

@@ -52,7 +52,7 @@ final class HeldLease {
                 new ClientAnnouncer(runtime, timeline, store, holds, "host/1/jcstress"),
                 "host/1/jcstress");
         Grant grant = new Grant(OWNER, TokenRange.of(1, 64), 0, Incarnation.DURABLE);
-        keeper = new HeldGrant(NAME, grant, 64, SETTINGS, context, queues);
+        keeper = new HeldGrant(NAME, grant, 0, 64, SETTINGS, context, queues);
         if (begun) {
             begin();
         }

@@ -59,6 +59,26 @@ public final class JointHunt {
         }
     }
 
+    /** The leases that begin from a message. */
+    public static final class OfClaims implements IntFunction<String> {
+
+        /** By reflection. */
+        public OfClaims() {}
+
+        @Override
+        public String apply(int runs) {
+            return new TestHunt(List.of(
+                            "io.leasehold.node.QueuedAnswerTest",
+                            "io.leasehold.node.SingleNodeClaimTest",
+                            "io.leasehold.engine.AcquireMachineClaimTest",
+                            "io.leasehold.engine.GrantMachineClaimTest",
+                            "io.leasehold.engine.ClaimedLeaseTest",
+                            "io.leasehold.redis.topology.StillOriginTest",
+                            "io.leasehold.redis.topology.StillNodeTest"))
+                    .get();
+        }
+    }
+
     /** The messages of the server about held keys. */
     public static final class OfTold implements IntFunction<String> {
 

@@ -107,8 +107,8 @@ final class LineVariants {
                         "foreign-type-written-over",
                         "a key of another type is overwritten",
                         QUEUE,
-                        "'PX', ms, 'NX')",
-                        "'PX', ms)"),
+                        "option, ms, 'NX')",
+                        "option, ms)"),
                 new Variant(
                         "foreign-type-shortened",
                         "a key of another type gets an expiry while memory is full",

@@ -78,14 +78,15 @@ local function is_empty()
 end
 
 -- SET, also where memory is full: it is refused to a script until the first write, so one goes before that needs none. is_new: MGET has
--- not found the key; it may be of another type, and then it is not touched. Whether it is set: false for such a key, nil for a refusal.
-local function put(key, text, ms, is_new)
+-- not found the key; it may be of another type, and then it is not touched. option: PX, or PXAT for a moment. Whether it is set: false for such a key, nil for a refusal.
+local function put(key, text, ms, is_new, option)
   local answer
+  option = option or 'PX'
   for _ = 1, 2 do
     if is_new then
-      answer = redis.pcall('SET', key, text, 'PX', ms, 'NX')
+      answer = redis.pcall('SET', key, text, option, ms, 'NX')
     else
-      answer = redis.pcall('SET', key, text, 'PX', ms)
+      answer = redis.pcall('SET', key, text, option, ms)
     end
     if not answer or not answer.err or not answer.err:find('OOM', 1, true) then
       break
@@ -93,7 +94,7 @@ local function put(key, text, ms, is_new)
     if is_new and redis.call('EXISTS', key) == 1 then
       return false
     end
-    redis.call('PEXPIRE', key, ms)
+    redis.call(option == 'PX' and 'PEXPIRE' or 'PEXPIREAT', key, ms)
   end
   if answer and answer.err then
     refusal = refusal or {err = at_command(answer.err, 'SET')}

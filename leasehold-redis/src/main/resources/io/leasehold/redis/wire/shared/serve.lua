@@ -1,6 +1,8 @@
 -- Who is served from the queue.
 
 local WINDOW = 3000000 -- us: how long a waiter that is woken may take before its place is lost
+-- The run id of this server: once it was asked for, false where that is refused.
+local writer
 local ENTRY = '^\n(%S+) (%d+) (%d+) (%S+) (%d+) (%d+) ([^\n]*)()'
 
 -- Whether LOCK is free; what may be written over is deleted.
@@ -31,18 +33,34 @@ local function wake(waiter, arrival, alive, asked, channel)
   return true
 end
 
+-- A replica passes on what its primary tells: so a waiter that counts from the time in the message has to know whose time it is.
+-- A channel that ends with ! understands it.
+local function handed_by(channel)
+  if channel:sub(-1) ~= '!' then
+    return 'handed '
+  end
+  if writer == nil then
+    local info = redis.pcall('INFO', 'server')
+    writer = type(info) == 'string' and info:match('run_id:(%w+)') or false
+  end
+  return writer and 'handed@' .. writer .. ' ' or 'handed '
+end
+
 -- The lock becomes the waiter's, for its claim ttl, with tokens above the fence. Whether it could be told; nil if that could
 -- not even be written. The caller has made sure that the fence is one.
 local function hand_over(waiter, channel, claim, reserve, holder, fence)
   local first = math.max(fence + 1, now)
   local last = first + reserve - 1
-  if first > 9007199254740992 - reserve or not put(LOCK, waiter .. ':' .. digits(first) .. ':' .. holder, claim, not ours) then
+  -- From the moment that the message tells on: a ttl would count from the start of the script, which may be earlier.
+  local until_ms = digits(math.ceil(now / 1000) + claim)
+  if first > 9007199254740992 - reserve
+    or not put(LOCK, waiter .. ':' .. digits(first) .. ':' .. holder, until_ms, not ours, 'PXAT') then
     return nil
   end
   ours = true
   local attempt = redis.sha1hex(waiter):sub(1, 16)
   local range = digits(first) .. ' ' .. digits(last)
-  if not tell(channel, 'handed ' .. attempt .. ' ' .. digits(now) .. ' ' .. range .. ' ' .. LOCK) then
+  if not tell(channel, handed_by(channel) .. attempt .. ' ' .. digits(now) .. ' ' .. range .. ' ' .. LOCK) then
     return false
   end
   ours, handed = false, true
