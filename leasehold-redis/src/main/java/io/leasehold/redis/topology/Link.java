@@ -94,13 +94,22 @@ public final class Link {
      */
     public void run(
             ScriptCall call, BooleanSupplier wanted, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
-        ScriptCall.CommonCase common = call.common();
+        ScriptCall here = here(call);
+        ScriptCall.CommonCase common = here.common();
         if (joint == null || common == null) {
-            runAlone(call, wanted, then);
+            runAlone(here, wanted, then);
         } else {
             silence.asked();
-            joint.run(call, common, wanted, (reply, thrown) -> then.accept(reply, heard(silence, thrown)));
+            joint.run(here, common, wanted, (reply, thrown) -> then.accept(reply, heard(silence, thrown)));
         }
+    }
+
+    /**
+     * The call as it is sent on this link, with the run id that this link was told. A link never reconnects: what is not
+     * sent on it fails, and is completed again for the next link.
+     */
+    private ScriptCall here(ScriptCall call) {
+        return call.on(incarnation().id(), facts.port() == address.port());
     }
 
     private void runAlone(
@@ -145,7 +154,7 @@ public final class Link {
             ScriptCall call, BooleanSupplier wanted, BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
         if (asking) {
             runAlone(
-                    call,
+                    here(call),
                     wanted,
                     (reply, error) -> then.accept(reply == null ? null : new Acknowledged(reply, 0), error));
             return;
@@ -156,7 +165,7 @@ public final class Link {
             return;
         }
         acknowledging.asked();
-        commit.run(call, wanted, (reply, thrown) -> then.accept(reply, heard(acknowledging, thrown)));
+        commit.run(here(call), wanted, (reply, thrown) -> then.accept(reply, heard(acknowledging, thrown)));
     }
 
     /** Sends a command that is not a script. */

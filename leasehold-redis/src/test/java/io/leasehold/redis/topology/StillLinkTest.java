@@ -281,6 +281,8 @@ final class StillLinkTest {
             driver.asked.get(before + 1).answer().complete(second);
             assertThat(handshake).isNotDone();
             second.answers("WAIT", 0L);
+            assertThat(handshake).isNotDone();
+            second.answers("INFO", StillDriver.MASTER);
             assertThat(handshake).isCompleted();
             handshake.join().runAcknowledged(CALL, () -> true, this::heard);
             assertThat(second.questions).hasSize(1);
@@ -289,6 +291,20 @@ final class StillLinkTest {
             assertThat(second.open).isFalse();
             assertThat(ended).hasSize(ending + 1);
         }
+    }
+
+    /** The server may be started anew between the two; the run id of a link is that of both. */
+    @Test
+    void twoConnectionsToDifferentLivesAreNoLink() {
+        CompletableFuture<Link> link = handshake(WAITS);
+        StillDriver.Connection first = driver.made();
+        StillDriver.Connection second = new StillDriver.Connection();
+        driver.asked.get(1).answer().complete(second);
+        second.answers("WAIT", 0L);
+        second.answers("INFO", StillDriver.MASTER.replace("run_id:life", "run_id:next"));
+        assertThatThrownBy(link::join).hasMessageContaining("was started anew while it was connected to");
+        assertThat(first.open).isFalse();
+        assertThat(second.open).isFalse();
     }
 
     @Test

@@ -34,6 +34,7 @@ final class MemberAcquireScriptTest {
     private long quarantine;
     private long place;
     private int reserve = 1;
+    private String life = "volatile";
 
     private RedisCommands<String, String> redis() {
         return SERVER.redis();
@@ -56,7 +57,7 @@ final class MemberAcquireScriptTest {
     }
 
     private List<Object> acquire(String owner, long candidate) {
-        return redis().eval(
+        return ScriptBench.yes(redis().eval(
                         LuaScript.MEMBER_ACQUIRE.text(),
                         ScriptOutputType.MULTI,
                         new String[] {lock, fence, watchers, KeyLayout.marker()},
@@ -72,7 +73,7 @@ final class MemberAcquireScriptTest {
                         configuration,
                         Long.toString(estimate),
                         Long.toString(quarantine),
-                        "volatile");
+                        life));
     }
 
     private void watches(String channel, long untilMicros) {
@@ -92,6 +93,26 @@ final class MemberAcquireScriptTest {
         quarantine = estimate;
         assertThat(acquire(ALICE, now())).startsWith("yes");
         assertThat(acquire(BOB, now() + SECOND)).as("of a lock that is held").startsWith("held");
+    }
+
+    /** The marker is compared with the run id that the client knows, or with that of INFO. */
+    @Test
+    void theRunIdIsAnArgumentOrReadByTheScript() {
+        String runId = InfoText.fields(redis().info("server")).get("run_id");
+        life = runId;
+        assertThat(acquire(ALICE, now())).startsWith("yes");
+        life = "0".repeat(40);
+        assertThat(acquire(BOB, now() + SECOND)).startsWith("unborn");
+        assertThat(redis().get(KeyLayout.marker())).startsWith("unborn|").endsWith("|" + runId);
+    }
+
+    /** FLUSHALL keeps the connection, whose run id the client still knows. */
+    @Test
+    void withoutItsMarkerItGrantsNothing() {
+        life = InfoText.fields(redis().info("server")).get("run_id");
+        redis().flushall();
+        assertThat(acquire(ALICE, now())).startsWith("unborn");
+        assertThat(redis().exists(lock)).isZero();
     }
 
     @Test
