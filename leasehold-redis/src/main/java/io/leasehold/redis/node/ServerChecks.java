@@ -1,6 +1,7 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.admin.Finding;
+import io.leasehold.redis.wire.LifeCheck;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -18,6 +19,8 @@ import java.util.stream.Stream;
  *     read both
  * @param subscribed whether a subscription succeeded
  * @param member whether the server is a member of a Redlock set, which applies a quarantine after restarts
+ * @param life how a member's birth marker is compared with its present life
+ * @param direct whether the server listens at the port that was connected to
  */
 record ServerChecks(
         String node,
@@ -26,7 +29,9 @@ record ServerChecks(
         Map<String, String> info,
         long skewMillis,
         boolean subscribed,
-        boolean member) {
+        boolean member,
+        LifeCheck life,
+        boolean direct) {
 
     private static final long RECENT_SECONDS = 120;
     private static final long MAX_SKEW_MILLIS = 2_000;
@@ -51,6 +56,9 @@ record ServerChecks(
         }
         findings.add(connections());
         findings.add(restart());
+        if (member) {
+            findings.add(lifeCheck());
+        }
         findings.add(clock());
         findings.add(wakeUps());
         return findings;
@@ -254,6 +262,23 @@ record ServerChecks(
                     null);
         }
         return Finding.good("restart", node + " has been up for " + seconds + " s");
+    }
+
+    /** Tells which look at the run id is in force, since only the operator knows all proxies. */
+    private Finding lifeCheck() {
+        String way =
+                switch (life) {
+                    case INFO -> "its scripts read the run id of the server (proxy=true)";
+                    case CONNECTION -> "its scripts get the run id that each connection was told (proxy=false)";
+                    default ->
+                        direct
+                                ? "its scripts get the run id that each connection was told; if a proxy connects an open"
+                                        + " connection to another server, add proxy=true to the URI of the node"
+                                : "it listens at port " + info.getOrDefault("tcp_port", "unknown")
+                                        + ", not at the one that was connected to, so its scripts read the run id of the server;"
+                                        + " if no proxy changes servers under an open connection, proxy=false spares it that";
+                };
+        return Finding.good("life", node + " is recognised after a restart: " + way);
     }
 
     /**

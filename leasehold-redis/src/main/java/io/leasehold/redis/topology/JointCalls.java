@@ -321,7 +321,7 @@ final class JointCalls implements RedisConnection.Joint {
                 int head = reply.size() - all.size();
                 for (int i = 0; i < all.size(); i++) {
                     WaitingCall one = all.get(i);
-                    Object its = head > 0 ? reply.get(head + i) : DECLINED;
+                    Object its = head > 0 ? reply.get(head + i) : Long.valueOf(0);
                     if (one.common.isDecidedBy(its)) {
                         one.hear(answer(reply.subList(0, head), its), null);
                     } else {

@@ -109,7 +109,15 @@ public final class Link {
      * sent on it fails, and is completed again for the next link.
      */
     private ScriptCall here(ScriptCall call) {
-        return call.on(incarnation().id(), facts.port() == address.port());
+        return call.on(incarnation().id(), isDirect());
+    }
+
+    /**
+     * Whether the server says that it listens at the port that was connected to. If not, there is something in between,
+     * perhaps a proxy that changes servers under an open connection.
+     */
+    public boolean isDirect() {
+        return facts.port() == address.port();
     }
 
     private void runAlone(

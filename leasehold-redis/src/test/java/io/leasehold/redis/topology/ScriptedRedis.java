@@ -55,7 +55,8 @@ public final class ScriptedRedis implements AutoCloseable {
 
     /** The lines of its {@code INFO}. */
     public ScriptedRedis is(String... lines) {
-        String info = "run_id:life" + port() + "\r\nredis_version:7.0.9\r\n" + String.join("\r\n", lines) + "\r\n";
+        String info = "run_id:life" + port() + "\r\nredis_version:7.0.9\r\ntcp_port:" + port() + "\r\n"
+                + String.join("\r\n", lines) + "\r\n";
         return says("INFO", command -> bulk(info));
     }
 

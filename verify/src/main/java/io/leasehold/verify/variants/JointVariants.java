@@ -20,8 +20,8 @@ final class JointVariants {
                         "answer-of-another-call",
                         "of several calls each hears the answer of the next one",
                         CALLS,
-                        "equals(reply.get(head + i))",
-                        "equals(reply.get(head + (i + 1) % all.size()))"),
+                        "reply.get(head + i)",
+                        "reply.get(head + (i + 1) % all.size())"),
                 new Variant(
                         "refused-for-all",
                         "what is refused to several together is refused to each of them",
@@ -32,7 +32,7 @@ final class JointVariants {
                         "declined-is-done",
                         "a call of which nothing was done together is told that it was",
                         CALLS,
-                        "if (done) {",
+                        "if (one.common.isDecidedBy(its)) {",
                         "if (head > 0) {"),
                 new Variant(
                         "lost-is-sent-again",
