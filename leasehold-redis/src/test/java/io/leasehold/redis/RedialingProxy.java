@@ -20,10 +20,10 @@ final class RedialingProxy implements AutoCloseable {
     private final List<Socket> sockets = new CopyOnWriteArrayList<>();
     private volatile boolean closed;
 
-    private RedialingProxy(int target) {
+    private RedialingProxy(int target, String host, int port) {
         this.target = target;
         try {
-            listening = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+            listening = new ServerSocket(port, 50, InetAddress.getByName(host));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -37,7 +37,12 @@ final class RedialingProxy implements AutoCloseable {
     }
 
     static RedialingProxy to(int port) {
-        return new RedialingProxy(port);
+        return new RedialingProxy(port, "127.0.0.1", 0);
+    }
+
+    /** At {@code 127.0.0.2}, at the very port of the server. */
+    static RedialingProxy atThePortOf(int port) {
+        return new RedialingProxy(port, "127.0.0.2", port);
     }
 
     int port() {

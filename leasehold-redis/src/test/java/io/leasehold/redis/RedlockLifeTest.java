@@ -182,18 +182,54 @@ final class RedlockLifeTest {
         return uri.replace("%3Fname", "%3F" + option + "name");
     }
 
-    /** Without the option, since the port of the server is not that of the proxy. */
+    /** The port of a proxy says nothing of it. */
+    private String uriOverRedialingAtTheSamePorts() {
+        String uri = servers.uri();
+        for (int node = 0; node < 2; node++) {
+            int port = opened(RedialingProxy.atThePortOf(servers.server(node).port())).port();
+            uri = uri.replace("127.0.0.1%3A" + port, "127.0.0.2%3A" + port);
+        }
+        return uri;
+    }
+
+    /** Without an option, since the server does not see the client's end of the connection. */
     @Test
     void behindAProxyThatKeepsConnectionsTheyGrantNothing() throws InterruptedException {
         three();
         DataCopy first = servers.server(0).copyData();
         DataCopy second = servers.server(1).copyData();
-        List<LockClient> others = List.of(used(uriOverRedialing("")), used(uriOverRedialing("proxy%3Dtrue%26")));
+        List<LockClient> others = List.of(
+                used(uriOverRedialing("")),
+                used(uriOverRedialing("proxy%3Dtrue%26")),
+                used(uriOverRedialingAtTheSamePorts()));
         try (Lease lease = client(servers.uri()).named("held").acquire()) {
             restartFrom(0, first);
             restartFrom(1, second);
             others.forEach(RedlockLifeTest::untilTheySayThatTheyForgot);
             assertThat(lease.isValid()).isTrue();
         }
+    }
+
+    /** A client whose connections outlive its servers undoes no birth, even if its URI wrongly denies the proxy. */
+    @Test
+    void aClientWithAFormerRunIdDoesNotKeepThemFromBeingBorn() throws InterruptedException {
+        three();
+        LockClient wrong = used(uriOverRedialing("proxy%3Dfalse%26"));
+        for (int node = 0; node < 2; node++) {
+            servers.server(node).kill();
+            servers.server(node).restartEmpty();
+        }
+        servers.declareNew();
+        List<String> markers = List.of(
+                servers.server(0).call("GET", "lock:member"),
+                servers.server(1).call("GET", "lock:member"));
+        for (LockClient each : List.of(wrong, client(servers.uri()))) {
+            each.named("later").acquire().close();
+        }
+        assertThat(List.of(
+                        servers.server(0).call("GET", "lock:member"),
+                        servers.server(1).call("GET", "lock:member")))
+                .isEqualTo(markers)
+                .allMatch(marker -> marker.startsWith("born|"));
     }
 }

@@ -168,6 +168,8 @@ final class RedisOperations implements StoreOperations {
     }
 
     private CompletableFuture<List<Finding>> diagnose(Link master, String name) {
+        // Its answer comes before those of all the others.
+        CompletableFuture<Boolean> direct = master.isDirect();
         CompletableFuture<Map<String, String>> config = configuration(master, "*append*")
                 .thenCombine(configuration(master, "maxmemory*"), DurabilityCheck::union)
                 .thenCombine(configuration(master, "min-replicas-*"), DurabilityCheck::union)
@@ -197,7 +199,7 @@ final class RedisOperations implements StoreOperations {
                                 subscribed.join(),
                                 member,
                                 life,
-                                master.isDirect())
+                                direct.getNow(false))
                         .findings());
     }
 

@@ -20,7 +20,7 @@ import java.util.stream.Stream;
  * @param subscribed whether a subscription succeeded
  * @param member whether the server is a member of a Redlock set, which applies a quarantine after restarts
  * @param life how a member's birth marker is compared with its present life
- * @param direct whether the server listens at the port that was connected to
+ * @param direct whether it is proved that the connection leads to the server itself
  */
 record ServerChecks(
         String node,
@@ -270,15 +270,18 @@ record ServerChecks(
                 switch (life) {
                     case INFO -> "its scripts read the run id of the server (proxy=true)";
                     case CONNECTION -> "its scripts get the run id that each connection was told (proxy=false)";
-                    default ->
+                    case DURABLE ->
+                        "it is declared durable (durable=true), so no run id is compared: it has forgotten only if its"
+                                + " marker is absent";
+                    case CONNECTION_IF_DIRECT ->
                         direct
-                                ? "its scripts get the run id that each connection was told; if a proxy connects an open"
-                                        + " connection to another server, add proxy=true to the URI of the node"
-                                : "it listens at port " + info.getOrDefault("tcp_port", "unknown")
-                                        + ", not at the one that was connected to, so its scripts read the run id of the server;"
-                                        + " if no proxy changes servers under an open connection, proxy=false spares it that";
+                                ? "its scripts get the run id that each connection was told, since it sees the same two ends"
+                                        + " of the connection as we do"
+                                : "it does not see the two ends of the connection that we see, so its scripts read the run"
+                                        + " id of the server; if no proxy changes servers under an open connection,"
+                                        + " proxy=false spares it that";
                 };
-        return Finding.good("life", node + " is recognised after a restart: " + way);
+        return Finding.good("life", node + " is compared with its marker after a restart: " + way);
     }
 
     /**

@@ -30,6 +30,7 @@ public final class Link {
     private final RedisConnection.@Nullable Joint joint;
     private final RedisUri address;
     private final ServerFacts facts;
+    private final Directness directness;
     private final Silence silence;
     /**
      * The silence of the second connection, which waits for replicas. An answer on one connection says nothing of the
@@ -49,6 +50,7 @@ public final class Link {
         this.joint = connection.joint(facts.mode().equals("cluster"), this::runAlone);
         this.address = address;
         this.facts = facts;
+        this.directness = new Directness(connection);
         this.silence = new Silence(runtime);
         this.acknowledging = new Silence(runtime);
     }
@@ -60,6 +62,7 @@ public final class Link {
         this.joint = null;
         this.address = link.address;
         this.facts = link.facts;
+        this.directness = link.directness;
         this.silence = link.silence;
         this.acknowledging = link.acknowledging;
     }
@@ -109,15 +112,15 @@ public final class Link {
      * sent on it fails, and is completed again for the next link.
      */
     private ScriptCall here(ScriptCall call) {
-        return call.on(incarnation().id(), isDirect());
+        return call.on(incarnation().id(), directness::isProved);
     }
 
     /**
-     * Whether the server says that it listens at the port that was connected to. If not, there is something in between,
-     * perhaps a proxy that changes servers under an open connection.
+     * Whether this link is proved to lead to the server itself. If not, there may be a proxy in between, which changes
+     * servers under an open connection.
      */
-    public boolean isDirect() {
-        return facts.port() == address.port();
+    public CompletableFuture<Boolean> isDirect() {
+        return directness.proof().copy();
     }
 
     private void runAlone(
@@ -173,7 +176,9 @@ public final class Link {
             return;
         }
         acknowledging.asked();
-        commit.run(here(call), wanted, (reply, thrown) -> then.accept(reply, heard(acknowledging, thrown)));
+        // Its own connection is not proved to be direct.
+        ScriptCall there = call.on(incarnation().id(), () -> false);
+        commit.run(there, wanted, (reply, thrown) -> then.accept(reply, heard(acknowledging, thrown)));
     }
 
     /** Sends a command that is not a script. */

@@ -9,7 +9,6 @@ import org.jspecify.annotations.Nullable;
  * The facts of a server from its {@code INFO} answer.
  *
  * @param incarnation its run id, which is new at every start of the process
- * @param port the port at which it listens, by its own word; zero if it does not say
  * @param version for example 7.0.9
  * @param mode standalone, cluster or sentinel
  * @param replica whether it follows another server and accepts no writes
@@ -17,7 +16,6 @@ import org.jspecify.annotations.Nullable;
  */
 record ServerFacts(
         Incarnation incarnation,
-        int port,
         String version,
         String mode,
         boolean replica,
@@ -39,15 +37,10 @@ record ServerFacts(
         }
         return new ServerFacts(
                 new Incarnation(runId),
-                port(fields.getOrDefault("tcp_port", "")),
                 fields.getOrDefault("redis_version", "0"),
                 mode(fields),
                 "slave".equals(fields.get("role")),
                 fields.containsKey("master_host") ? fields.get("master_host") + ":" + fields.get("master_port") : null);
-    }
-
-    private static int port(String text) {
-        return text.matches("[0-9]{1,5}") ? Integer.parseInt(text) : 0;
     }
 
     /**

@@ -1,5 +1,7 @@
 package io.leasehold.redis.wire;
 
+import java.util.function.BooleanSupplier;
+
 /**
  * How a member script learns whether the birth marker is of the present life of its server. A server that was restarted
  * from older data finds its old marker there, with the run id of the former life.
@@ -13,8 +15,8 @@ public enum LifeCheck {
     CONNECTION,
 
     /**
-     * Like {@link #CONNECTION}, unless the server says that it listens at another port than the one that was connected
-     * to: then there may be a proxy in between, and {@link #INFO} applies.
+     * Like {@link #CONNECTION} on a connection that is proved to lead to the server itself: the server sees the same two
+     * ends of it as the client. On any other there may be a proxy in between, and {@link #INFO} applies.
      */
     CONNECTION_IF_DIRECT,
 
@@ -28,12 +30,12 @@ public enum LifeCheck {
      * The argument of the scripts.
      *
      * @param runId the run id that the connection was told
-     * @param direct whether the server listens at the port that was connected to
+     * @param direct whether it is proved that the connection leads to the server itself; asked only if it matters
      */
-    String argument(String runId, boolean direct) {
+    String argument(String runId, BooleanSupplier direct) {
         return switch (this) {
             case CONNECTION -> runId;
-            case CONNECTION_IF_DIRECT -> direct ? runId : "volatile";
+            case CONNECTION_IF_DIRECT -> direct.getAsBoolean() ? runId : "volatile";
             case INFO -> "volatile";
             case DURABLE -> "durable";
         };

@@ -2,6 +2,7 @@ package io.leasehold.redis.wire;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -113,9 +114,9 @@ public final class ScriptCall {
      * The complete call for one connection. It must be sent on this connection or not at all.
      *
      * @param runId the run id that this very connection was told
-     * @param direct whether the server listens at the port that was connected to
+     * @param direct whether it is proved that this connection leads to the server itself; asked only if it matters
      */
-    public ScriptCall on(String runId, boolean direct) {
+    public ScriptCall on(String runId, BooleanSupplier direct) {
         if (missing == null) {
             return this;
         }
@@ -146,14 +147,23 @@ public final class ScriptCall {
      * @throws IllegalStateException if they are not complete
      */
     public String[] arguments() {
-        if (missing != null) {
-            throw new IllegalStateException(script + " is complete only on a connection");
-        }
+        refuseIncomplete();
         return arguments;
     }
 
-    /** Its common case, or null if it has none. */
+    /**
+     * Its common case, or null if it has none.
+     *
+     * @throws IllegalStateException if the arguments are not complete
+     */
     public @Nullable CommonCase common() {
+        refuseIncomplete();
         return common;
+    }
+
+    private void refuseIncomplete() {
+        if (missing != null) {
+            throw new IllegalStateException(script + " is complete only on a connection");
+        }
     }
 }

@@ -10,7 +10,7 @@
 --   1     configuration of the set as the callers know it
 --   2     bound in us
 --   3     life: the run id of the server, as the connection on which this is sent was told it; "volatile": INFO tells it; "durable": only
---         an absent marker means that the node has forgotten
+--         an absent marker means that the node has forgotten. If it is not that of the marker, member_acquire.lua decides
 --   4i    value: "<owner token>:<candidate>:<holder id>"
 --   4i+1  ttl in ms
 --   4i+2  candidate: the fencing token proposed
@@ -21,7 +21,7 @@
 --     {text, pttl}  another owner token has it: the value from its token on, the ttl in ms. Nobody will be woken
 --     0             member_acquire.lua decides
 -- Errors
---   Redis' own; nothing was written then: what is refused to one lock only is 0
+--   Redis' own, of TIME, MGET or INFO: nothing was written then. What is refused to one lock only is 0
 
 local try = redis.pcall
 local reply = redis.call('TIME')
@@ -67,7 +67,10 @@ for i = 2, #KEYS, 2 do
         end
       elseif value and value:sub(1, 41) ~= ARGV[at]:sub(1, 41)
         and value:sub(1, 40):find('^[0-9a-f]+$') and value:sub(41):find('^:%d*:') then
-        answer = {value:sub(42, 600), redis.call('PTTL', KEYS[i])}
+        local ttl = try('PTTL', KEYS[i])
+        if type(ttl) == 'number' then
+          answer = {value:sub(42, 600), ttl}
+        end
       end
     end
   end

@@ -251,6 +251,10 @@ public final class ScriptedRedis implements AutoCloseable {
                     yield array(List.of(bulk("sunsubscribe"), bulk(command.get(1)), ":" + channels.size() + "\r\n"));
                 }
                 case "PING" -> pong;
+                case "CLIENT" ->
+                    command.size() > 1 && command.get(1).equals("INFO")
+                            ? bulk("id=1 addr=127.0.0.1:" + socket.getPort() + " laddr=127.0.0.1:" + port() + " fd=8\n")
+                            : "+OK\r\n";
                 case "HELLO" -> "-ERR unknown command 'HELLO'\r\n";
                 default -> "+OK\r\n";
             };
