@@ -114,8 +114,8 @@ final class MemberVerbs {
         String lock = settings.keys().lock(name);
         String slot = topology.slotTag(lock);
         Requests.Subject subject = new Requests.Subject("acquire", name);
-        MemberCalls.Watch watch = new MemberCalls.Watch(
-                placeMillis, wakeUps.channel(lock, TimeUnit.MILLISECONDS.toNanos(placeMillis)));
+        MemberCalls.Watch watch =
+                new MemberCalls.Watch(placeMillis, wakeUps.channel(lock, TimeUnit.MILLISECONDS.toNanos(placeMillis)));
         return acks.acquire(
                 subject,
                 timeoutNanos,

@@ -136,12 +136,11 @@ final class MemberLivesTest extends NodeExchanges {
     @Test
     void whoDoesNotWaitIsToldOfTheHolderAtOnce() throws Exception {
         says(LuaScript.MEMBER_ACQUIRE_MANY, heldBy("77:host/2/y"));
-        assertThat(answer(ask(member(), NAME)))
-                .isInstanceOfSatisfying(NodeReply.Held.class, held -> {
-                    assertThat(held.holder().id()).isEqualTo("host/2/y");
-                    assertThat(held.queued()).isFalse();
-                    assertThat(held.serverMicros()).isEqualTo(17_000_005);
-                });
+        assertThat(answer(ask(member(), NAME))).isInstanceOfSatisfying(NodeReply.Held.class, held -> {
+            assertThat(held.holder().id()).isEqualTo("host/2/y");
+            assertThat(held.queued()).isFalse();
+            assertThat(held.serverMicros()).isEqualTo(17_000_005);
+        });
         assertThat(ran(LuaScript.MEMBER_ACQUIRE)).as("a second look").isEmpty();
     }
 
@@ -151,25 +150,42 @@ final class MemberLivesTest extends NodeExchanges {
         says(LuaScript.MEMBER_ACQUIRE_MANY, heldBy("77:host/2/y"));
         says(LuaScript.MEMBER_ACQUIRE, bulks("queued", "123", "lock", "77:host/2/y", "900"));
         RedisNode member = member();
-        AcquireRequest waits = request(NAME).waiting(TimeUnit.SECONDS.toNanos(10));
-        answer(member.acquire(new Ballot(waits, 5_000, 1), SET));
-        until("it listens", () -> server.channels().size() == 1);
-        AcquireRequest other = request(OTHER).waiting(TimeUnit.SECONDS.toNanos(10));
+        untilItListens(member);
+        AcquireRequest waits = request(OTHER).waiting(TimeUnit.SECONDS.toNanos(10));
+        int before = ran(LuaScript.MEMBER_ACQUIRE_MANY).size();
+        assertThat(answer(member.acquire(new Ballot(waits, 5_000, 1), SET)))
+                .isInstanceOfSatisfying(
+                        NodeReply.Held.class, held -> assertThat(held.queued()).isTrue());
+        assertThat(ran(LuaScript.MEMBER_ACQUIRE_MANY)).hasSize(before + 1);
+        assertThat(last(LuaScript.MEMBER_ACQUIRE))
+                .startsWith(KeyLayout.standard().lock(OTHER));
+        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(10)).isEqualTo("15000");
+    }
+
+    private void untilItListens(RedisNode member) throws Exception {
+        AcquireRequest first = request(NAME).waiting(TimeUnit.SECONDS.toNanos(10));
         until("it is watched", () -> {
             try {
-                return answer(member.acquire(new Ballot(other, 5_000, 1), SET))
-                                instanceof NodeReply.Held held
+                return answer(member.acquire(new Ballot(first, 5_000, 1), SET)) instanceof NodeReply.Held held
                         && held.queued();
             } catch (Exception e) {
                 throw new AssertionError(e);
             }
         });
-        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(10)).isEqualTo("15000");
+    }
+
+    /** Only the whole script ends a place, and a new connection does not know that the lock was contended. */
+    @Test
+    void whoMayBeWatchedAsksByTheWholeScriptAlone() throws Exception {
+        says(LuaScript.MEMBER_ACQUIRE_MANY, heldBy("77:host/2/y"));
+        says(LuaScript.MEMBER_ACQUIRE, bulks("queued", "123", "lock", "77:host/2/y", "900"));
+        RedisNode member = member();
+        untilItListens(member);
+        restart("next", server.port());
         int before = ran(LuaScript.MEMBER_ACQUIRE_MANY).size();
-        answer(member.acquire(new Ballot(other, 6_000, 1), SET));
-        assertThat(ran(LuaScript.MEMBER_ACQUIRE_MANY))
-                .as("a place is ended by the whole script alone")
-                .hasSize(before);
+        AcquireRequest again = request(NAME).waiting(TimeUnit.SECONDS.toNanos(10));
+        answer(member.acquire(new Ballot(again, 6_000, 1), SET));
+        assertThat(ran(LuaScript.MEMBER_ACQUIRE_MANY)).hasSize(before);
     }
 
     // ---- the run id of the connection
@@ -278,7 +294,8 @@ final class MemberLivesTest extends NodeExchanges {
         List<String> sent = last(LuaScript.MEMBER_ACQUIRE_MANY);
         assertThat(sent).hasSize(1 + 3 * 2 + 3 + 3 * 4).startsWith(KeyLayout.marker(), LOCK);
         assertThat(sent.subList(7, 10)).containsExactly("set", "3000", life().id());
-        assertThat(last(LuaScript.MEMBER_ACQUIRE)).startsWith(KeyLayout.standard().lock(THREE[2]));
+        assertThat(last(LuaScript.MEMBER_ACQUIRE))
+                .startsWith(KeyLayout.standard().lock(THREE[2]));
     }
 
     @Test

@@ -119,7 +119,9 @@ final class MemberManyScriptsTest {
         redis().set(KeyLayout.marker(), "born|5000|" + "0".repeat(40) + "|" + SET);
         assertThat(acquire(ALICE, one.now(), one, two)).containsExactly(0L, 0L);
         life = "volatile";
-        assertThat(acquire(ALICE, one.now(), one)).as("read by the script itself").containsExactly(0L);
+        assertThat(acquire(ALICE, one.now(), one))
+                .as("read by the script itself")
+                .containsExactly(0L);
         life = "durable";
         assertThat(acquire(ALICE, one.now(), one)).as("a node that keeps all").containsExactly(1L);
     }
@@ -191,7 +193,9 @@ final class MemberManyScriptsTest {
         assertThat(acquire(ALICE, now - 61 * SECOND, two))
                 .as("below TIME - retention")
                 .containsExactly(0L);
-        assertThat(acquire(ALICE, now + 100 * SECOND, two)).as("beyond the bound").containsExactly(0L);
+        assertThat(acquire(ALICE, now + 100 * SECOND, two))
+                .as("beyond the bound")
+                .containsExactly(0L);
         redis().set(three.fence, Long.toString(now + 1_000 * SECOND));
         assertThat(acquire(ALICE, now + 1_000 * SECOND + BOUND + 1, three))
                 .as("beyond the bound of the fence")

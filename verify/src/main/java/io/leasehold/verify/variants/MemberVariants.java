@@ -26,7 +26,13 @@ final class MemberVariants {
                         "a request has the run id that the first connection to its server was told",
                         LINK,
                         "private ScriptCall here(ScriptCall call) {\n",
-                        "private static final java.util.Map<String, String> TOLD = new java.util.concurrent.ConcurrentHashMap<>();\n\n    private ScriptCall here(ScriptCall call) {\n        if (isOpen()) {\n            return call.on(TOLD.computeIfAbsent(address.address(), it -> incarnation().id()), isDirect());\n        }\n"),
+                        "private static final java.util.Map<String, String> TOLD = new"
+                                + " java.util.concurrent.ConcurrentHashMap<>();\n\n"
+                                + "    private ScriptCall here(ScriptCall call) {\n"
+                                + "        if (isOpen()) {\n"
+                                + "            return call.on(TOLD.computeIfAbsent(address.address(), it ->"
+                                + " incarnation().id()), isDirect());\n"
+                                + "        }\n"),
                 new Variant(
                         "two-lives-of-one-link",
                         "the second connection of a link leads to another life than the first",
