@@ -58,8 +58,8 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
                 default ->
                     throw new IllegalArgumentException(
                             "store URI \"" + uri.redacted() + "\": unknown parameter \"" + key
-                                    + "\"; known are node, maxTtl, nodeTimeout. A node's own parameters belong inside its"
-                                    + " percent-encoded URI");
+                                    + "\"; known are node, maxTtl, nodeTimeout. A node's own parameters belong inside"
+                                    + " its percent-encoded URI");
             }
         }
         return new RedlockUri(
@@ -102,9 +102,9 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
                     + "\": the members of a set keep their locks as " + KeyLayout.standard() + "; leave keys= out");
         }
         if (server.isToldAtOnce()) {
-            throw new IllegalArgumentException(
-                    "node \"" + whole.redacted()
-                            + "\": toldAtOnce is for one server; of a set, each node would only tell of its own vote; leave it out");
+            throw new IllegalArgumentException("node \"" + whole.redacted()
+                    + "\": toldAtOnce is for one server; of a set, each node would only tell of its own vote;"
+                    + " leave it out");
         }
         if (durable && server.kind() != Deployment.Kind.SINGLE) {
             throw new IllegalArgumentException("node \"" + whole.redacted() + "\": durable=true is for a single server;"

@@ -68,9 +68,9 @@ final class MemberVerbs {
             return propose(ballot, membership, 0, request.timeoutNanos(), false);
         }
         long placeNanos = settings.placeMillis(request.recheckNanos()) * 1_000_000;
-        boolean entered = places.enter(request.name(), request.owner(), placeNanos);
-        return proposeAndWatch(ballot, membership, !entered).thenApply(reply -> {
-            if (reply instanceof NodeReply.Yes || (entered && !mayBeWatched(reply))) {
+        ClientPlaces.Entry entered = places.enter(request.name(), request.owner(), placeNanos);
+        return proposeAndWatch(ballot, membership, !entered.unwatched()).thenApply(reply -> {
+            if (reply instanceof NodeReply.Yes || (entered.first() && !mayBeWatched(reply))) {
                 places.leave(request.name(), request.owner());
             }
             return reply;
@@ -114,8 +114,8 @@ final class MemberVerbs {
         String lock = settings.keys().lock(name);
         String slot = topology.slotTag(lock);
         Requests.Subject subject = new Requests.Subject("acquire", name);
-        MemberCalls.Watch watch = new MemberCalls.Watch(
-                placeMillis, wakeUps.channel(lock, TimeUnit.MILLISECONDS.toNanos(placeMillis)));
+        MemberCalls.Watch watch =
+                new MemberCalls.Watch(placeMillis, wakeUps.channel(lock, TimeUnit.MILLISECONDS.toNanos(placeMillis)));
         return acks.acquire(
                 subject,
                 timeoutNanos,
@@ -180,15 +180,21 @@ final class MemberVerbs {
         } else {
             places.leave(name, request.owner());
         }
+        boolean stays = goesOn || places.isKept(name);
         CompletableFuture<ReleaseReply> answered = requests.run(
                 new Requests.Subject("release", name),
                 request.timeoutNanos(),
-                calls.release(lock, request, wakeUps.channel(lock), goesOn || places.isKept(name)),
+                calls.release(lock, request, wakeUps.channel(lock), stays),
                 (reply, link) -> decoder.release(reply),
                 FailedReplies::releaseFailed);
+        // The whole script may have followed the common case and an attempt that began in between, and it leaves the place
+        // of the client at the member.
+        boolean mayHaveEndedLaterPlaces = !stays && request.kind() == ReleaseRequest.Kind.RELEASE;
         return answered.thenApply(reply -> {
             // A member does not wake the client that sends the release, even if that client is the first in the queue.
-            if (!goesOn && reply instanceof ReleaseReply.Released freed && !freed.awaited() && places.isKept(name)) {
+            if (!goesOn
+                    && (mayHaveEndedLaterPlaces || (reply instanceof ReleaseReply.Released freed && !freed.awaited()))
+                    && places.isKept(name)) {
                 wake.accept(name);
             }
             return reply;

@@ -82,15 +82,7 @@ public record NodeSettings(
     /** The same settings with acquires that replicas acknowledge. */
     public NodeSettings acknowledged(Acknowledgement wanted) {
         return new NodeSettings(
-                retentionMicros,
-                boundMicros,
-                graceMillis,
-                windowMicros,
-                guarantees,
-                member,
-                keys,
-                wanted,
-                lifeCheck);
+                retentionMicros, boundMicros, graceMillis, windowMicros, guarantees, member, keys, wanted, lifeCheck);
     }
 
     /** The same settings with another comparison of the birth marker. */

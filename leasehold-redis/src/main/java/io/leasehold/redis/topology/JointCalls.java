@@ -273,8 +273,7 @@ final class JointCalls implements RedisConnection.Joint {
                     joined(first.common.head().arguments(), all, ScriptCall.CommonCase::arguments));
         }
 
-        private String[] joined(
-                String[] head, List<WaitingCall> all, Function<ScriptCall.CommonCase, String[]> part) {
+        private String[] joined(String[] head, List<WaitingCall> all, Function<ScriptCall.CommonCase, String[]> part) {
             int each = part.apply(all.get(0).common).length;
             String[] joined = Arrays.copyOf(head, head.length + all.size() * each);
             for (int i = 0; i < all.size(); i++) {

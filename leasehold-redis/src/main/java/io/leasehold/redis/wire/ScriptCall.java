@@ -69,12 +69,7 @@ public final class ScriptCall {
      */
     @SuppressWarnings("ArrayRecordComponent") // made for each request, compared by none
     public record CommonCase(
-            LuaScript one,
-            LuaScript several,
-            Head head,
-            String[] keys,
-            String[] arguments,
-            boolean decidesWhatIsHeld) {
+            LuaScript one, LuaScript several, Head head, String[] keys, String[] arguments, boolean decidesWhatIsHeld) {
 
         /** Creates a common case without a head, whose scripts never answer that a lock is held. */
         public CommonCase(LuaScript one, LuaScript several, String[] keys, String[] arguments) {
@@ -121,8 +116,7 @@ public final class ScriptCall {
             return this;
         }
         String life = missing.argument(runId, direct);
-        return new ScriptCall(
-                script, keys, appended(arguments, life), common == null ? null : common.with(life), null);
+        return new ScriptCall(script, keys, appended(arguments, life), common == null ? null : common.with(life), null);
     }
 
     private static String[] appended(String[] arguments, String last) {

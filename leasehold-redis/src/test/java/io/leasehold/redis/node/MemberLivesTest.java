@@ -6,6 +6,7 @@ import static io.leasehold.redis.topology.ScriptedRedis.until;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LockName;
+import io.leasehold.LossCause;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
@@ -16,10 +17,14 @@ import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.StoreSignals;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
@@ -136,12 +141,11 @@ final class MemberLivesTest extends NodeExchanges {
     @Test
     void whoDoesNotWaitIsToldOfTheHolderAtOnce() throws Exception {
         says(LuaScript.MEMBER_ACQUIRE_MANY, heldBy("77:host/2/y"));
-        assertThat(answer(ask(member(), NAME)))
-                .isInstanceOfSatisfying(NodeReply.Held.class, held -> {
-                    assertThat(held.holder().id()).isEqualTo("host/2/y");
-                    assertThat(held.queued()).isFalse();
-                    assertThat(held.serverMicros()).isEqualTo(17_000_005);
-                });
+        assertThat(answer(ask(member(), NAME))).isInstanceOfSatisfying(NodeReply.Held.class, held -> {
+            assertThat(held.holder().id()).isEqualTo("host/2/y");
+            assertThat(held.queued()).isFalse();
+            assertThat(held.serverMicros()).isEqualTo(17_000_005);
+        });
         assertThat(ran(LuaScript.MEMBER_ACQUIRE)).as("a second look").isEmpty();
     }
 
@@ -151,25 +155,106 @@ final class MemberLivesTest extends NodeExchanges {
         says(LuaScript.MEMBER_ACQUIRE_MANY, heldBy("77:host/2/y"));
         says(LuaScript.MEMBER_ACQUIRE, bulks("queued", "123", "lock", "77:host/2/y", "900"));
         RedisNode member = member();
-        AcquireRequest waits = request(NAME).waiting(TimeUnit.SECONDS.toNanos(10));
-        answer(member.acquire(new Ballot(waits, 5_000, 1), SET));
-        until("it listens", () -> server.channels().size() == 1);
-        AcquireRequest other = request(OTHER).waiting(TimeUnit.SECONDS.toNanos(10));
+        untilItListens(member);
+        AcquireRequest waits = request(OTHER).waiting(TimeUnit.SECONDS.toNanos(10));
+        int before = ran(LuaScript.MEMBER_ACQUIRE_MANY).size();
+        assertThat(answer(member.acquire(new Ballot(waits, 5_000, 1), SET)))
+                .isInstanceOfSatisfying(
+                        NodeReply.Held.class, held -> assertThat(held.queued()).isTrue());
+        assertThat(ran(LuaScript.MEMBER_ACQUIRE_MANY)).hasSize(before + 1);
+        assertThat(last(LuaScript.MEMBER_ACQUIRE))
+                .startsWith(KeyLayout.standard().lock(OTHER));
+        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(10)).isEqualTo("15000");
+    }
+
+    private void untilItListens(RedisNode member) throws Exception {
+        AcquireRequest first = request(NAME).waiting(TimeUnit.SECONDS.toNanos(10));
         until("it is watched", () -> {
             try {
-                return answer(member.acquire(new Ballot(other, 5_000, 1), SET))
-                                instanceof NodeReply.Held held
+                return answer(member.acquire(new Ballot(first, 5_000, 1), SET)) instanceof NodeReply.Held held
                         && held.queued();
             } catch (Exception e) {
                 throw new AssertionError(e);
             }
         });
-        assertThat(last(LuaScript.MEMBER_ACQUIRE).get(10)).isEqualTo("15000");
+    }
+
+    /** Only the whole script ends a place, and a new connection does not know that the lock was contended. */
+    @Test
+    void whoMayBeWatchedAsksByTheWholeScriptAlone() throws Exception {
+        says(LuaScript.MEMBER_ACQUIRE_MANY, heldBy("77:host/2/y"));
+        says(LuaScript.MEMBER_ACQUIRE, bulks("queued", "123", "lock", "77:host/2/y", "900"));
+        RedisNode member = member();
+        untilItListens(member);
+        restart("next");
         int before = ran(LuaScript.MEMBER_ACQUIRE_MANY).size();
-        answer(member.acquire(new Ballot(other, 6_000, 1), SET));
-        assertThat(ran(LuaScript.MEMBER_ACQUIRE_MANY))
-                .as("a place is ended by the whole script alone")
-                .hasSize(before);
+        AcquireRequest again = request(NAME).waiting(TimeUnit.SECONDS.toNanos(10));
+        answer(member.acquire(new Ballot(again, 6_000, 1), SET));
+        assertThat(ran(LuaScript.MEMBER_ACQUIRE_MANY)).hasSize(before);
+    }
+
+    /** The member knows the client, which is watched under whatever owner token its attempt goes on. */
+    @Test
+    void whoGoesOnUnderAnotherOwnerTokenMayBeWatched() throws Exception {
+        says(LuaScript.MEMBER_ACQUIRE_MANY, heldBy("77:host/2/y"));
+        says(LuaScript.MEMBER_ACQUIRE, bulks("queued", "123", "lock", "77:host/2/y", "900"));
+        says(LuaScript.MEMBER_RELEASE, bulks("not-ours"));
+        RedisNode member = member();
+        untilItListens(member);
+        answer(member.release(new ReleaseRequest(
+                List.of(NAME), owner, 77, ReleaseRequest.Kind.SUPERSEDED, LIMIT_NANOS)));
+        restart("next");
+        int before = ran(LuaScript.MEMBER_ACQUIRE_MANY).size();
+        AcquireRequest next = AcquireRequest.exclusive(
+                        List.of(NAME), OwnerToken.draw(runtime), "host/1/x", TimeUnit.SECONDS.toNanos(30), LIMIT_NANOS)
+                .waiting(TimeUnit.SECONDS.toNanos(10));
+        answer(member.acquire(new Ballot(next, 6_000, 1), SET));
+        assertThat(ran(LuaScript.MEMBER_ACQUIRE_MANY)).hasSize(before);
+    }
+
+    /** The whole release reaches the server one round trip after the release was called, and leaves the client's place. */
+    @Test
+    void anAttemptThatBeginsWhileAReleaseIsOnItsWayIsWoken() throws Exception {
+        says(LuaScript.MEMBER_ACQUIRE, bulks("queued", "123", "lock", "77:host/2/y", "900"));
+        says(LuaScript.MEMBER_ACQUIRE_MANY, heldBy("77:host/2/y"));
+        List<LockName> woken = new CopyOnWriteArrayList<>();
+        RedisNode member = node(settings(true));
+        member.listen(new StoreSignals() {
+            @Override
+            public void wake(LockName name) {
+                woken.add(name);
+            }
+
+            @Override
+            public void lost(OwnerToken lost, LossCause cause) {}
+
+            @Override
+            public void reconnected() {}
+        });
+        untilItListens(member);
+        // A new connection does not know that the lock was contended.
+        restart("next");
+        woken.clear();
+        CountDownLatch asked = new CountDownLatch(1);
+        CountDownLatch declines = new CountDownLatch(1);
+        scripts.put(LuaScript.MEMBER_RELEASE_MANY.sha1(), command -> {
+            asked.countDown();
+            awaiting(declines);
+            return "*2\r\n" + bulk("released") + ":0\r\n";
+        });
+        scripts.put(LuaScript.MEMBER_RELEASE.sha1(), command -> bulks("released", "woken"));
+        CompletableFuture<ReleaseReply> released = member.release(
+                new ReleaseRequest(List.of(NAME), owner, 77, ReleaseRequest.Kind.RELEASE, LIMIT_NANOS));
+        assertThat(asked.await(LIMIT_NANOS, TimeUnit.NANOSECONDS)).isTrue();
+        AcquireRequest other = AcquireRequest.exclusive(
+                        List.of(NAME), OwnerToken.draw(runtime), "host/1/x", TimeUnit.SECONDS.toNanos(30), LIMIT_NANOS)
+                .waiting(TimeUnit.SECONDS.toNanos(10));
+        CompletableFuture<NodeReply> queued = member.acquire(new Ballot(other, 6_000, 1), SET);
+        declines.countDown();
+        answer(queued);
+        assertThat(answer(released)).isInstanceOf(ReleaseReply.Released.class);
+        assertThat(last(LuaScript.MEMBER_RELEASE)).contains("leave");
+        assertThat(woken).contains(NAME);
     }
 
     // ---- the run id of the connection
@@ -304,7 +389,8 @@ final class MemberLivesTest extends NodeExchanges {
         List<String> sent = last(LuaScript.MEMBER_ACQUIRE_MANY);
         assertThat(sent).hasSize(1 + 3 * 2 + 3 + 3 * 4).startsWith(KeyLayout.marker(), LOCK);
         assertThat(sent.subList(7, 10)).containsExactly("set", "3000", life().id());
-        assertThat(last(LuaScript.MEMBER_ACQUIRE)).startsWith(KeyLayout.standard().lock(THREE[2]));
+        assertThat(last(LuaScript.MEMBER_ACQUIRE))
+                .startsWith(KeyLayout.standard().lock(THREE[2]));
     }
 
     @Test

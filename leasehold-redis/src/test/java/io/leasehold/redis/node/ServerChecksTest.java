@@ -148,7 +148,8 @@ class ServerChecksTest {
 
     @Test
     void eachRespectIsGradedOnce() {
-        assertThat(new ServerChecks("redis://a", CONFIG, SettingsOrigin.START, info(), 0, true, false, LIFE, true).findings())
+        assertThat(new ServerChecks("redis://a", CONFIG, SettingsOrigin.START, info(), 0, true, false, LIFE, true)
+                        .findings())
                 .extracting(Finding::check)
                 .containsExactly(
                         "version",
@@ -161,7 +162,8 @@ class ServerChecksTest {
                         "restart",
                         "clock",
                         "wake-ups");
-        assertThat(new ServerChecks("redis://a", Map.of(), SettingsOrigin.UNSEEN, info(), 0, true, false, LIFE, true).findings())
+        assertThat(new ServerChecks("redis://a", Map.of(), SettingsOrigin.UNSEEN, info(), 0, true, false, LIFE, true)
+                        .findings())
                 .extracting(Finding::check)
                 .containsExactly("version", "config", "connections", "restart", "clock", "wake-ups");
         is(finding("config", Map.of(), info()), Grade.UNKNOWN, "does not let its configuration", "+config|get");
@@ -295,7 +297,16 @@ class ServerChecksTest {
     @Test
     void aClockIsToldWithItsSide() {
         for (int sign : new int[] {1, -1}) {
-            assertThat(new ServerChecks("redis://a", CONFIG, SettingsOrigin.START, info(), sign * 3_000L, true, false, LIFE, true)
+            assertThat(new ServerChecks(
+                                    "redis://a",
+                                    CONFIG,
+                                    SettingsOrigin.START,
+                                    info(),
+                                    sign * 3_000L,
+                                    true,
+                                    false,
+                                    LIFE,
+                                    true)
                             .findings())
                     .anySatisfy(one -> assertThat(one.reason())
                             .isEqualTo("the clock of redis://a is 3000 ms " + (sign > 0 ? "ahead of" : "behind")
@@ -306,7 +317,8 @@ class ServerChecksTest {
     @Test
     void aSubscriptionThatIsNotPermittedIsWarnedOf() {
         is(finding("wake-ups", CONFIG, info()), Grade.GOOD, "lets us subscribe");
-        assertThat(new ServerChecks("redis://a", CONFIG, SettingsOrigin.START, info(), 0, false, false, LIFE, true).findings())
+        assertThat(new ServerChecks("redis://a", CONFIG, SettingsOrigin.START, info(), 0, false, false, LIFE, true)
+                        .findings())
                 .anySatisfy(one -> is(one, Grade.WARNING, "does not let us subscribe", "+subscribe"));
     }
 }

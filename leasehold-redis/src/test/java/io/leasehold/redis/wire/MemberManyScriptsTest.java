@@ -119,7 +119,9 @@ final class MemberManyScriptsTest {
         redis().set(KeyLayout.marker(), "born|5000|" + "0".repeat(40) + "|" + SET);
         assertThat(acquire(ALICE, one.now(), one, two)).containsExactly(0L, 0L);
         life = "volatile";
-        assertThat(acquire(ALICE, one.now(), one)).as("read by the script itself").containsExactly(0L);
+        assertThat(acquire(ALICE, one.now(), one))
+                .as("read by the script itself")
+                .containsExactly(0L);
         life = "durable";
         assertThat(acquire(ALICE, one.now(), one)).as("a node that keeps all").containsExactly(1L);
     }
@@ -191,7 +193,9 @@ final class MemberManyScriptsTest {
         assertThat(acquire(ALICE, now - 61 * SECOND, two))
                 .as("below TIME - retention")
                 .containsExactly(0L);
-        assertThat(acquire(ALICE, now + 100 * SECOND, two)).as("beyond the bound").containsExactly(0L);
+        assertThat(acquire(ALICE, now + 100 * SECOND, two))
+                .as("beyond the bound")
+                .containsExactly(0L);
         redis().set(three.fence, Long.toString(now + 1_000 * SECOND));
         assertThat(acquire(ALICE, now + 1_000 * SECOND + BOUND + 1, three))
                 .as("beyond the bound of the fence")
@@ -251,6 +255,57 @@ final class MemberManyScriptsTest {
         assertThat(release(ALICE, candidate, one))
                 .as("watchers of another type")
                 .containsExactly(0L);
+    }
+
+    /** Each lock has its own owner, token, ttl and birth: none gets those of another. */
+    @Test
+    void eachLockHasTheArgumentsOfItsOwnCaller() {
+        long now = one.now();
+        List<ScriptBench> locks = List.of(one, two, three);
+        List<String> owners = List.of(ALICE, BOB, "c".repeat(40));
+        List<String> ttls = List.of("30000", "90000", "10000");
+        List<String> births = List.of("5000", "4999", "5001");
+        List<String> keys = new ArrayList<>(List.of(KeyLayout.marker()));
+        List<String> arguments = new ArrayList<>(List.of(SET, Long.toString(BOUND), life));
+        for (int i = 0; i < 3; i++) {
+            keys.addAll(List.of(locks.get(i).lock, locks.get(i).fence));
+            arguments.addAll(List.of(
+                    owners.get(i) + ":" + (now + i) + ":host/" + i + "/x",
+                    ttls.get(i),
+                    Long.toString(now + i),
+                    births.get(i)));
+        }
+        List<Object> reply = eval(LuaScript.MEMBER_ACQUIRE_MANY, keys, arguments);
+        assertThat(reply.subList(2, 5)).as("the second is young").containsExactly(1L, 0L, 1L);
+        assertThat(redis().exists(two.lock)).isZero();
+        arguments.set(3 + 4 + 3, "5000");
+        assertThat(eval(LuaScript.MEMBER_ACQUIRE_MANY, keys, arguments).get(3)).isEqualTo(1L);
+        for (int i = 0; i < 3; i++) {
+            assertThat(redis().get(locks.get(i).lock)).isEqualTo(owners.get(i) + ":" + (now + i) + ":host/" + i + "/x");
+            assertThat(redis().get(locks.get(i).fence)).isEqualTo(Long.toString(now + i));
+            long ttl = Long.parseLong(ttls.get(i));
+            assertThat(redis().pttl(locks.get(i).lock)).isBetween(ttl - 9_000, ttl);
+        }
+        List<Object> released = eval(
+                LuaScript.MEMBER_RELEASE_MANY,
+                List.of(one.lock, watchers(one), two.lock, watchers(two), three.lock, watchers(three)),
+                List.of(ALICE + ":" + now + ":", ALICE + ":" + now + ":", owners.get(2) + ":" + (now + 2) + ":"));
+        assertThat(released.subList(1, 4)).containsExactly(1L, 0L, 1L);
+        assertThat(redis().get(two.lock)).startsWith(BOB);
+    }
+
+    /** A right that is missing for what is only told does not end a script that has written. */
+    @Test
+    void withoutTheRightToReadATtlTheFreeLocksAreTaken() {
+        long candidate = one.now();
+        acquire(BOB, candidate, two);
+        SERVER.server().call("ACL", "SETUSER", "default", "-pttl");
+        try {
+            assertThat(acquire(ALICE, candidate + 1, one, two)).containsExactly(1L, 0L);
+            assertThat(acquire(BOB, candidate + 1, one, three)).containsExactly(0L, 1L);
+        } finally {
+            SERVER.server().call("ACL", "SETUSER", "default", "+pttl");
+        }
     }
 
     @Test

@@ -9,6 +9,7 @@ import java.util.List;
 final class MemberVariants {
 
     private static final String LINK = "redis/topology/Link.java";
+    private static final String DIRECT = "redis/topology/Directness.java";
     private static final String HANDSHAKE = "redis/topology/Handshake.java";
     private static final String JOINT = "redis/topology/JointCalls.java";
     private static final String LIFE = "redis/wire/LifeCheck.java";
@@ -26,7 +27,13 @@ final class MemberVariants {
                         "a request has the run id that the first connection to its server was told",
                         LINK,
                         "private ScriptCall here(ScriptCall call) {\n",
-                        "private static final java.util.Map<String, String> TOLD = new java.util.concurrent.ConcurrentHashMap<>();\n\n    private ScriptCall here(ScriptCall call) {\n        if (isOpen()) {\n            return call.on(TOLD.computeIfAbsent(address.address(), it -> incarnation().id()), isDirect());\n        }\n"),
+                        "private static final java.util.Map<String, String> TOLD = new"
+                                + " java.util.concurrent.ConcurrentHashMap<>();\n\n"
+                                + "    private ScriptCall here(ScriptCall call) {\n"
+                                + "        if (isOpen()) {\n"
+                                + "            return call.on(TOLD.computeIfAbsent(address.address(), it ->"
+                                + " incarnation().id()), directness::isProved);\n"
+                                + "        }\n"),
                 new Variant(
                         "two-lives-of-one-link",
                         "the second connection of a link leads to another life than the first",
@@ -35,10 +42,58 @@ final class MemberVariants {
                         "false"),
                 new Variant(
                         "proxy-is-not-noticed",
-                        "a server at another port than the one connected to counts as direct",
-                        LINK,
-                        "return facts.port() == address.port();",
-                        "return true;"),
+                        "a server that does not see the client's end of the connection counts as direct",
+                        DIRECT,
+                        "made.complete(shows(info))",
+                        "made.complete(true)"),
+                new Variant(
+                        "proof-of-one-end",
+                        "a connection counts as direct if the server says what it sees, whatever that is",
+                        DIRECT,
+                        "remote != null && connection.hasEnds(local, remote);",
+                        "remote != null;"),
+                new Variant(
+                        "valid-birth-is-undone",
+                        "a wrong run id of one client makes the node forget its birth",
+                        "redis/wire/member_acquire.lua",
+                        "or redis.call('INFO', 'server'):find(",
+                        "or ARGV[13] == 'volatile' and redis.call('INFO', 'server'):find("),
+                new Variant(
+                        "neighbours-ballot-at-a-member",
+                        "all callers of a script get the arguments of the first",
+                        ACQUIRES,
+                        "local at = 2 * i",
+                        "local at = 4"),
+                new Variant(
+                        "neighbours-birth-at-a-member",
+                        "the quarantine of the first caller counts for all",
+                        ACQUIRES,
+                        "born <= tonumber(ARGV[at + 3])",
+                        "born <= tonumber(ARGV[7])"),
+                new Variant(
+                        "missing-right-stops-all-at-a-member",
+                        "a missing right to read a ttl ends a script that has written",
+                        ACQUIRES,
+                        "local ttl = try('PTTL', KEYS[i])",
+                        "local ttl = redis.call('PTTL', KEYS[i])"),
+                new Variant(
+                        "neighbours-release-at-a-member",
+                        "all callers of a script release as the first",
+                        RELEASES,
+                        "value:sub(1, #ours) == ours",
+                        "value:sub(1, #ours) == ARGV[1]"),
+                new Variant(
+                        "place-of-a-superseded-token",
+                        "an attempt that goes on under another owner token counts as one that nobody watches",
+                        "redis/node/ClientPlaces.java",
+                        "first && !superseded",
+                        "first"),
+                new Variant(
+                        "wake-up-lost-between-two-scripts",
+                        "an attempt that began while a release was on its way is not woken",
+                        "redis/node/MemberVerbs.java",
+                        "(mayHaveEndedLaterPlaces || ",
+                        "("),
                 new Variant(
                         "proxy-is-not-believed",
                         "the run id of the connection is sent though a proxy was declared",
