@@ -257,6 +257,23 @@ final class MemberLivesTest extends NodeExchanges {
         assertThat(woken).contains(NAME);
     }
 
+    /** The whole release wakes one of those that want the lock, without a round trip before it. */
+    @Test
+    void aGrantOfALockThatOthersWantIsReleasedByTheWholeScriptAlone() throws Exception {
+        says(LuaScript.MEMBER_ACQUIRE, bulks("yes", "123"));
+        says(LuaScript.MEMBER_RELEASE, bulks("released", "woken"));
+        says(LuaScript.MEMBER_RELEASE_MANY, "*2\r\n" + bulk("released") + ":1\r\n");
+        RedisNode member = member();
+        answer(ask(member, NAME));
+        release(member, NAME);
+        assertThat(ran(LuaScript.MEMBER_RELEASE_MANY)).isEmpty();
+        says(LuaScript.MEMBER_ACQUIRE, bulks("17", "5"));
+        answer(ask(member, NAME));
+        release(member, NAME);
+        assertThat(ran(LuaScript.MEMBER_RELEASE_MANY)).hasSize(1);
+        assertThat(ran(LuaScript.MEMBER_RELEASE)).hasSize(1);
+    }
+
     // ---- the run id of the connection
 
     @Test
