@@ -34,7 +34,8 @@ import org.slf4j.LoggerFactory;
  * the same bytes as without this class, and the busier the I/O thread is, the more calls share a script.
  *
  * <p>A call that is sent without others is also reduced to its common case, with only the keys and arguments of that
- * case; one script may serve one call and several. If the lock was recently in another case ({@link UnusualLocks}), the call is sent whole.
+ * case; one script may serve one call and several. If the lock was recently in another case ({@link UnusualLocks}),
+ * the call is sent whole.
  *
  * <p>Each call gets its own answer. The joint script answers 0 for a call that it did not execute; that call then runs
  * alone. If the server refuses a joint script, all its calls run alone. A call that was given up meanwhile does not

@@ -20,10 +20,8 @@ import picocli.CommandLine.Option;
         name = "variants",
         mixinStandardHelpOptions = true,
         description = {
-            "Compiles one production class after another without one of its rules, and runs the simulator over it"
-                    + " until",
-            "something is found, then the tests that exhaust single rules; or only these. Prints where each was"
-                    + " caught. Exit code: 0 all",
+            "Compiles one production class after another without one of its rules, and runs the simulator over it until",
+            "something is found, then the tests that exhaust single rules; or only these. Prints where each was caught. Exit code: 0 all",
             "were, 1 one was not."
         },
         exitCodeOnInvalidInput = 64,
