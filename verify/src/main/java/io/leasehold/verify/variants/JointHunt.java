@@ -48,6 +48,7 @@ public final class JointHunt {
             return new TestHunt(List.of(
                             "io.leasehold.redis.node.MemberLivesTest",
                             "io.leasehold.redis.wire.MemberManyScriptsTest",
+                            "io.leasehold.redis.wire.MemberAcquireScriptTest",
                             "io.leasehold.redis.topology.StillLinkTest"))
                     .get();
         }
