@@ -9,6 +9,7 @@ module io.leasehold.redis {
     requires io.netty.buffer;
     requires io.netty.handler;
     requires io.netty.resolver.dns;
+    requires io.netty.transport;
     requires org.slf4j;
     requires static org.jspecify;
 

@@ -59,7 +59,7 @@ final class BirthMarkers {
 
     /** Whether to sample the clocks now for all lives that wait; called when the births of the last sample are known. */
     boolean sampleAgain() {
-        sampling = mayAnnounceBirths() ? new HashMap<>(waiting) : Map.of();
+        sampling = !waiting.isEmpty() && mayAnnounceBirths() ? new HashMap<>(waiting) : Map.of();
         if (!sampling.isEmpty()) {
             waiting.clear();
         }

@@ -110,8 +110,9 @@ final class NodeClocks {
         if (comparable.size() < quorum) {
             return;
         }
-        long median = Quorum.lowerMedian(
-                comparable.stream().map(ClockSamples::offsetMicros).toList());
+        long[] offsets = new long[comparable.size()];
+        Arrays.setAll(offsets, i -> comparable.get(i).offsetMicros());
+        long median = Quorum.lowerMedian(offsets, offsets.length);
         for (ClockSamples one : comparable) {
             long skew = one.offsetMicros() - median;
             if (Math.abs(skew) > maxSkewMicros) {
@@ -144,21 +145,24 @@ final class NodeClocks {
 
     /** The clock of the set, in µs, or empty while fewer than a quorum of nodes have answered. */
     OptionalLong estimateMicros(long nowNanos) {
-        List<Long> believed = new ArrayList<>();
-        List<Long> all = new ArrayList<>();
+        long[] believed = new long[nodes.length];
+        long[] all = new long[nodes.length];
+        int believedCount = 0;
+        int count = 0;
         for (int node = 0; node < nodes.length; node++) {
             OptionalLong one = nodeEstimateMicros(node, nowNanos);
             if (one.isPresent()) {
-                all.add(one.getAsLong());
+                all[count++] = one.getAsLong();
                 if (distrust(node, nowNanos) == null) {
-                    believed.add(one.getAsLong());
+                    believed[believedCount++] = one.getAsLong();
                 }
             }
         }
-        if (all.size() < quorum) {
+        if (count < quorum) {
             return OptionalLong.empty();
         }
-        return OptionalLong.of(Quorum.lowerMedian(believed.size() >= quorum ? believed : all));
+        return OptionalLong.of(
+                believedCount >= quorum ? Quorum.lowerMedian(believed, believedCount) : Quorum.lowerMedian(all, count));
     }
 
     /** One node's clock, in µs, at most one shortest one-way delay ahead of it. */

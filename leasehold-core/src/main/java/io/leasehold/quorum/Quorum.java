@@ -1,6 +1,7 @@
 package io.leasehold.quorum;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /** The arithmetic of a quorum. Pure. */
@@ -23,15 +24,13 @@ final class Quorum {
         return sorted.get(count - 1);
     }
 
-    static long lowerMedian(List<Long> numbers) {
-        return sorted(numbers).get((numbers.size() - 1) / 2);
+    /** The lower median of the first {@code count} numbers, which it sorts: each answer of a node needs it several times. */
+    static long lowerMedian(long[] numbers, int count) {
+        Arrays.sort(numbers, 0, count);
+        return numbers[(count - 1) / 2];
     }
 
     static long upperMedian(List<Long> numbers) {
-        return sorted(numbers).get(numbers.size() / 2);
-    }
-
-    private static List<Long> sorted(List<Long> numbers) {
-        return numbers.stream().sorted().toList();
+        return numbers.stream().sorted().toList().get(numbers.size() / 2);
     }
 }

@@ -56,6 +56,7 @@ public final class QuorumStore implements LockStore, MemberSet {
     private final QuorumSettings settings;
     private final LockRuntime runtime;
     private final NodeSet nodes;
+    private final String description;
     private final NodeReleases releases;
     private final ContentionBackoff backoff;
     private final Map<OwnerToken, QuorumSession> sessions = new ConcurrentHashMap<>();
@@ -80,6 +81,7 @@ public final class QuorumStore implements LockStore, MemberSet {
         List<String> names = this.members.stream().map(QuorumMember::name).toList();
         NodeSetCheck.check(names, settings).forEach(LOG::warn);
         this.nodes = new NodeSet(this.members, settings, runtime);
+        this.description = "redlock:" + names;
         this.releases = new NodeReleases(nodes);
         this.backoff = new ContentionBackoff(runtime, name -> signals.wake(name));
         this.shared = new QuorumSession.Shared(
@@ -150,7 +152,7 @@ public final class QuorumStore implements LockStore, MemberSet {
 
     @Override
     public String description() {
-        return "redlock:" + nodes.names();
+        return description;
     }
 
     /** The configuration that all clients of the set must share: its nodes, by their names, and the largest ttl. */

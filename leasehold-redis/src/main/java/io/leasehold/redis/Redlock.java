@@ -67,8 +67,8 @@ public final class Redlock {
         Objects.requireNonNull(provider, "provider");
         return new Redlock(
                 nodes.stream()
-                        .map(node ->
-                                new RedlockUri.Node(node.server().credentials(provider), node.name(), node.durable()))
+                        .map(node -> new RedlockUri.Node(
+                                node.server().credentials(provider), node.name(), node.durable(), node.lifeCheck()))
                         .toList(),
                 settings);
     }

@@ -3,6 +3,7 @@ package io.leasehold.redis;
 import io.leasehold.quorum.QuorumSettings;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.LifeCheck;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.spi.toolkit.StoreAddress;
 import java.util.ArrayList;
@@ -28,8 +29,9 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
      * @param server the deployment of the node
      * @param name the name by which all clients know the node
      * @param durable whether the URI says that the node keeps every acknowledged write
+     * @param lifeCheck how the node's birth marker is compared with its present life
      */
-    record Node(Deployment server, String name, boolean durable) {}
+    record Node(Deployment server, String name, boolean durable, LifeCheck lifeCheck) {}
 
     static RedlockUri parse(StoreUri uri) {
         String rest = uri.rest();
@@ -56,8 +58,8 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
                 default ->
                     throw new IllegalArgumentException(
                             "store URI \"" + uri.redacted() + "\": unknown parameter \"" + key
-                                    + "\"; known are node, maxTtl, nodeTimeout. A node's own parameters belong inside its"
-                                    + " percent-encoded URI");
+                                    + "\"; known are node, maxTtl, nodeTimeout. A node's own parameters belong inside"
+                                    + " its percent-encoded URI");
             }
         }
         return new RedlockUri(
@@ -79,11 +81,14 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
         int question = text.indexOf('?', Math.max(0, text.lastIndexOf('@')));
         StringBuilder rest = new StringBuilder(question < 0 ? text : text.substring(0, question));
         boolean durable = false;
+        LifeCheck lifeCheck = LifeCheck.CONNECTION_IF_DIRECT;
         String name = null;
         char joint = '?';
         for (String pair : (question < 0 ? "" : text.substring(question + 1)).split("&", -1)) {
             if (pair.startsWith("durable=")) {
-                durable = durable(pair.substring("durable=".length()), whole);
+                durable = flag(pair, whole);
+            } else if (pair.startsWith("proxy=")) {
+                lifeCheck = flag(pair, whole) ? LifeCheck.INFO : LifeCheck.CONNECTION;
             } else if (pair.startsWith("name=")) {
                 name = name(pair.substring("name=".length()), whole);
             } else if (!pair.isEmpty()) {
@@ -97,21 +102,21 @@ record RedlockUri(List<Node> nodes, QuorumSettings settings) {
                     + "\": the members of a set keep their locks as " + KeyLayout.standard() + "; leave keys= out");
         }
         if (server.isToldAtOnce()) {
-            throw new IllegalArgumentException(
-                    "node \"" + whole.redacted()
-                            + "\": toldAtOnce is for one server; of a set, each node would only tell of its own vote; leave it out");
+            throw new IllegalArgumentException("node \"" + whole.redacted()
+                    + "\": toldAtOnce is for one server; of a set, each node would only tell of its own vote;"
+                    + " leave it out");
         }
         if (durable && server.kind() != Deployment.Kind.SINGLE) {
             throw new IllegalArgumentException("node \"" + whole.redacted() + "\": durable=true is for a single server;"
                     + " a fail-over loses acknowledged writes, however the servers are configured");
         }
-        return new Node(server, name == null ? server.toString() : name, durable);
+        return new Node(server, name == null ? server.toString() : name, durable, lifeCheck);
     }
 
-    private static boolean durable(String value, StoreUri whole) {
+    private static boolean flag(String pair, StoreUri whole) {
+        String value = pair.substring(pair.indexOf('=') + 1);
         if (!value.equals("true") && !value.equals("false")) {
-            throw new IllegalArgumentException(
-                    "node \"" + whole.redacted() + "\": durable=" + value + " must be true or false");
+            throw new IllegalArgumentException("node \"" + whole.redacted() + "\": " + pair + " must be true or false");
         }
         return value.equals("true");
     }

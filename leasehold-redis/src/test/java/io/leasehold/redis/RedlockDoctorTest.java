@@ -51,6 +51,9 @@ class RedlockDoctorTest {
                     .isEqualTo(Grade.GOOD);
             assertThat(of(findings, "restart", "quarantine").grade()).isEqualTo(Grade.WARNING);
             assertThat(of(findings, "persistence", "quarantine").grade()).isEqualTo(Grade.GOOD);
+            assertThat(of(findings, "life", "the run id that each connection was told")
+                            .grade())
+                    .isEqualTo(Grade.GOOD);
         }
     }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.leasehold.Leasehold;
+import io.leasehold.redis.wire.LifeCheck;
 import io.leasehold.spi.StoreUri;
 import java.time.Duration;
 import org.junit.jupiter.api.Tag;
@@ -79,6 +80,19 @@ final class RedlockUriTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> RedlockUri.node("redis://a?nope=1"))
                 .withMessageContaining("unknown option \"nope\"");
+    }
+
+    @Test
+    void aProxyIsDeclaredOrExcluded() {
+        assertThat(RedlockUri.node("redis://a").lifeCheck()).isEqualTo(LifeCheck.CONNECTION_IF_DIRECT);
+        assertThat(RedlockUri.node("redis://a?proxy=true&tls=true").lifeCheck()).isEqualTo(LifeCheck.INFO);
+        assertThat(RedlockUri.node("redis://a?proxy=true").server()).hasToString("redis://a:6379");
+        assertThat(RedlockUri.node("redis://a?proxy=false").lifeCheck()).isEqualTo(LifeCheck.CONNECTION);
+        for (String wrong : new String[] {"proxy=", "proxy=yes", "durable=x=true"}) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> RedlockUri.node("redis://a?" + wrong))
+                    .withMessageContaining(wrong + " must be true or false");
+        }
     }
 
     @Test

@@ -6,7 +6,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,6 +22,8 @@ public final class ScriptLadder {
 
     private static final int LOCKS = 32;
     private static final int GROUPS = 1_000;
+    private static final Set<String> REFUSALS =
+            Set.of("unborn", "other", "young", "stale", "refused", "held", "not-ours");
 
     private ScriptLadder() {}
 
@@ -27,12 +31,16 @@ public final class ScriptLadder {
     public static void main(String[] arguments) throws IOException {
         int rounds = arguments.length > 0 ? Integer.parseInt(arguments[0]) : 21;
         long millis = arguments.length > 1 ? Long.parseLong(arguments[1]) : 100;
-        List<Step> steps = Step.ladder();
-        double[][] micros = new double[steps.size()][rounds];
         try (RedisServer server = RedisServer.builder().start();
                 Pipeline redis = new Pipeline(server.port())) {
+            MemberSteps members = new MemberSteps(info(redis, "server", "run_id:"));
+            List<Step> steps = Stream.concat(Step.ladder().stream(), members.ladder().stream())
+                    .toList();
+            double[][] micros = new double[steps.size()][rounds];
             for (int round = -1; round < rounds; round++) {
                 for (int step = 0; step < steps.size(); step++) {
+                    redis.call("FLUSHALL");
+                    redis.call("SET", MemberSteps.MARKER, members.marker());
                     double cost = window(redis, steps.get(step), millis);
                     // The first round is a warm-up.
                     if (round >= 0) {
@@ -40,8 +48,8 @@ public final class ScriptLadder {
                     }
                 }
             }
+            print(steps, micros);
         }
-        print(steps, micros);
     }
 
     private static void print(List<Step> steps, double[][] micros) {
@@ -72,7 +80,6 @@ public final class ScriptLadder {
 
     /** The server's processor time for a pair. */
     private static double window(Pipeline redis, Step step, long millis) throws IOException {
-        redis.call("FLUSHALL");
         String acquire = redis.call("SCRIPT", "LOAD", step.acquire());
         String release = redis.call("SCRIPT", "LOAD", step.release());
         long pairs = 0;
@@ -88,22 +95,37 @@ public final class ScriptLadder {
                 taking.add(step.taking().apply(lock, text));
                 freeing.add(step.freeing().apply(lock, text));
             }
-            run(redis, acquire, taking, step.together());
-            run(redis, release, freeing, step.together());
+            run(redis, acquire, step.head(), taking, step.together());
+            run(redis, release, Step.NO_HEAD, freeing, step.together());
             pairs += LOCKS;
         }
         return (processorMicros(redis) - before) / pairs;
     }
 
-    private static void run(Pipeline redis, String digest, List<Step.Part> parts, int together) throws IOException {
+    private static void run(Pipeline redis, String digest, Step.Part head, List<Step.Part> parts, int together)
+            throws IOException {
         for (int i = 0; i < parts.size(); i += together) {
-            redis.add(Step.call(digest, parts.subList(i, i + together)));
+            redis.add(Step.call(digest, head, parts.subList(i, i + together)));
         }
         for (@Nullable Object answer : redis.answers()) {
-            if ("0".equals(answer) || (answer instanceof List<?> items && items.contains("0"))) {
+            if ("0".equals(answer) || (answer instanceof List<?> items && isRefusal(items))) {
                 throw new IllegalStateException("a lock was not taken or freed: " + answer);
             }
         }
+    }
+
+    private static boolean isRefusal(List<?> items) {
+        return items.contains("0") || REFUSALS.contains(String.valueOf(items.get(0)));
+    }
+
+    private static String info(Pipeline redis, String section, String field) throws IOException {
+        return redis.call("INFO", section)
+                .lines()
+                .filter(line -> line.startsWith(field))
+                .findFirst()
+                .orElseThrow()
+                .substring(field.length())
+                .strip();
     }
 
     static double processorMicros(Pipeline redis) throws IOException {

@@ -16,6 +16,7 @@ import java.util.function.BiFunction;
  * @param acquire the text of the script
  * @param release the text of the script
  * @param together the number of locks that one call acquires or releases
+ * @param head the keys and arguments that a call of the acquire script has before those of its locks
  * @param taking the keys and arguments of one lock
  * @param freeing the keys and arguments of one lock
  */
@@ -24,14 +25,26 @@ record Step(
         String acquire,
         String release,
         int together,
+        Part head,
         BiFunction<String, String, Part> taking,
         BiFunction<String, String, Part> freeing) {
 
-    private static final String OWNER = "0123456789abcdef0123456789abcdef01234567";
-    private static final String TTL = "30000";
+    static final Part NO_HEAD = new Part(List.of(), List.of());
+    static final String OWNER = "0123456789abcdef0123456789abcdef01234567";
+    static final String TTL = "30000";
 
     /** The keys and arguments that one lock adds to a call. */
     record Part(List<String> keys, List<String> arguments) {}
+
+    Step(
+            String name,
+            String acquire,
+            String release,
+            int together,
+            BiFunction<String, String, Part> taking,
+            BiFunction<String, String, Part> freeing) {
+        this(name, acquire, release, together, NO_HEAD, taking, freeing);
+    }
 
     /** The steps from the hand-made lock to Leasehold's, one change at a time, followed by other locks. */
     static List<Step> ladder() {
@@ -104,11 +117,13 @@ record Step(
     }
 
     /** The words of a call with these parts. */
-    static List<String> call(String digest, List<Part> parts) {
+    static List<String> call(String digest, Part head, List<Part> parts) {
         List<String> words = new ArrayList<>(List.of("EVALSHA", digest));
-        words.add(Integer.toString(
-                parts.stream().mapToInt(part -> part.keys().size()).sum()));
+        words.add(Integer.toString(head.keys().size()
+                + parts.stream().mapToInt(part -> part.keys().size()).sum()));
+        words.addAll(head.keys());
         parts.forEach(part -> words.addAll(part.keys()));
+        words.addAll(head.arguments());
         parts.forEach(part -> words.addAll(part.arguments()));
         return words;
     }

@@ -28,15 +28,25 @@ final class ClientPlaces {
         this.nanoTime = nanoTime;
     }
 
-    /** Notes that the attempt requests wake-ups for this long. Returns whether it had no place before. */
-    synchronized boolean enter(LockName name, OwnerToken owner, long placeNanos) {
+    /**
+     * What was known of an attempt when it requested wake-ups.
+     *
+     * @param first whether its owner token had no place before
+     * @param unwatched whether no earlier request of it, under this or another owner token, may be watched
+     */
+    record Entry(boolean first, boolean unwatched) {}
+
+    /** Notes that the attempt requests wake-ups for this long. */
+    synchronized Entry enter(LockName name, OwnerToken owner, long placeNanos) {
         long nowNanos = nanoTime.getAsLong();
         if (++entered % SWEEP_EVERY == 0) {
             places.values().removeIf(ofOne -> isEmpty(ofOne, nowNanos));
         }
         Map<OwnerToken, Place> ofOne = places.computeIfAbsent(name, missing -> new HashMap<>(2));
-        ofOne.values().removeIf(Place::superseded);
-        return ofOne.put(owner, new Place(nowNanos + placeNanos, false)) == null;
+        // Of this attempt, or of another one of the client, which the member does not tell apart.
+        boolean superseded = ofOne.values().removeIf(Place::superseded);
+        boolean first = ofOne.put(owner, new Place(nowNanos + placeNanos, false)) == null;
+        return new Entry(first, first && !superseded);
     }
 
     /** Notes that the owner token ends but its attempt continues. */

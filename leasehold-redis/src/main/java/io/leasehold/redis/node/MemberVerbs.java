@@ -8,7 +8,6 @@ import io.leasehold.node.NodeReply;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.topology.WakeUps;
 import io.leasehold.redis.wire.KeyLayout;
-import io.leasehold.redis.wire.LockValue;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.redis.wire.ScriptCall;
@@ -18,7 +17,6 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -35,6 +33,7 @@ final class MemberVerbs {
     private final Requests requests;
     private final WaitAcks acks;
     private final ReplyDecoder decoder;
+    private final MemberCalls calls;
     private final NodeSettings settings;
     private final Topology topology;
     private final WakeUps wakeUps;
@@ -55,6 +54,7 @@ final class MemberVerbs {
         this.acks = acks;
         this.decoder = decoder;
         this.settings = settings;
+        this.calls = new MemberCalls(settings);
         this.topology = topology;
         this.wakeUps = wakeUps;
         this.runtime = runtime;
@@ -65,12 +65,12 @@ final class MemberVerbs {
     CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
         AcquireRequest request = ballot.request();
         if (!request.isWaiting()) {
-            return proposeAndWatch(ballot, membership);
+            return propose(ballot, membership, 0, request.timeoutNanos(), false);
         }
         long placeNanos = settings.placeMillis(request.recheckNanos()) * 1_000_000;
-        boolean entered = places.enter(request.name(), request.owner(), placeNanos);
-        return proposeAndWatch(ballot, membership).thenApply(reply -> {
-            if (reply instanceof NodeReply.Yes || (entered && !mayBeWatched(reply))) {
+        ClientPlaces.Entry entered = places.enter(request.name(), request.owner(), placeNanos);
+        return proposeAndWatch(ballot, membership, !entered.unwatched()).thenApply(reply -> {
+            if (reply instanceof NodeReply.Yes || (entered.first() && !mayBeWatched(reply))) {
                 places.leave(request.name(), request.owner());
             }
             return reply;
@@ -82,16 +82,15 @@ final class MemberVerbs {
                 || (reply instanceof NodeReply.Failed failed && failed.kind() == FailureKind.UNKNOWN);
     }
 
-    private CompletableFuture<NodeReply> proposeAndWatch(Ballot ballot, Membership membership) {
+    private CompletableFuture<NodeReply> proposeAndWatch(Ballot ballot, Membership membership, boolean again) {
         AcquireRequest request = ballot.request();
         String lock = settings.keys().lock(request.name());
-        boolean live = request.isWaiting() && wakeUps.isLive(lock);
-        CompletableFuture<NodeReply> first = propose(ballot, membership, live, request.timeoutNanos());
-        if (!request.isWaiting() || live) {
-            return first;
+        long placeMillis = settings.placeMillis(request.recheckNanos());
+        if (wakeUps.isLive(lock)) {
+            return propose(ballot, membership, placeMillis, request.timeoutNanos(), again);
         }
         long startAtNanos = runtime.nanoTime();
-        return first.thenCompose(reply -> {
+        return propose(ballot, membership, 0, request.timeoutNanos(), again).thenCompose(reply -> {
             if (!(reply instanceof NodeReply.Held)) {
                 return CompletableFuture.completedFuture(reply);
             }
@@ -99,41 +98,28 @@ final class MemberVerbs {
             wakeUps.started(lock);
             long leftNanos = request.timeoutNanos() - (runtime.nanoTime() - startAtNanos);
             return wakeUps.isLive(lock) && leftNanos > 0
-                    ? propose(ballot, membership, true, leftNanos)
+                    ? propose(ballot, membership, placeMillis, leftNanos, true)
                     : CompletableFuture.completedFuture(reply);
         });
     }
 
+    /**
+     * Proposes a ballot.
+     *
+     * @param placeMillis how long the caller is to be woken without a new request, or zero
+     */
     private CompletableFuture<NodeReply> propose(
-            Ballot ballot, Membership membership, boolean watch, long timeoutNanos) {
-        AcquireRequest request = ballot.request();
-        LockName name = request.name();
+            Ballot ballot, Membership membership, long placeMillis, long timeoutNanos, boolean again) {
+        LockName name = ballot.request().name();
         String lock = settings.keys().lock(name);
         String slot = topology.slotTag(lock);
         Requests.Subject subject = new Requests.Subject("acquire", name);
-        long placeMillis = watch ? settings.placeMillis(request.recheckNanos()) : 0;
-        String[] arguments = {
-            LockValue.of(request.owner(), ballot.candidate(), request.holderId()),
-            Long.toString(NodeSettings.ceilMillis(request.ttlNanos())),
-            Long.toString(ballot.candidate()),
-            Long.toString(ballot.tokens().last()),
-            Long.toString(settings.retentionMicros()),
-            Long.toString(membership.boundMicros()),
-            Long.toString(placeMillis),
-            wakeUps.channel(lock, TimeUnit.MILLISECONDS.toNanos(placeMillis)),
-            Long.toString(Math.max(1, membership.estimateMicros())),
-            membership.configuration(),
-            Long.toString(membership.estimateMicros()),
-            Long.toString(membership.quarantineMicros()),
-            membership.persistence().name().toLowerCase(Locale.ROOT)
-        };
+        MemberCalls.Watch watch =
+                new MemberCalls.Watch(placeMillis, wakeUps.channel(lock, TimeUnit.MILLISECONDS.toNanos(placeMillis)));
         return acks.acquire(
                 subject,
                 timeoutNanos,
-                new ScriptCall(
-                        LuaScript.MEMBER_ACQUIRE,
-                        new String[] {lock, KeyLayout.fence(lock), KeyLayout.watchers(lock), KeyLayout.marker(slot)},
-                        arguments),
+                calls.acquire(lock, slot, ballot, membership, watch, again),
                 (reply, link) -> ofSlot(slot, decoder.acquire(reply, link.incarnation(), subject.toString())));
     }
 
@@ -194,27 +180,21 @@ final class MemberVerbs {
         } else {
             places.leave(name, request.owner());
         }
-        String[] arguments = {
-            request.owner().hex(),
-            Long.toString(request.ballot()),
-            Long.toString(settings.retentionMicros()),
-            Long.toString(settings.boundMicros()),
-            wakeUps.channel(lock),
-            Long.toString(settings.windowMicros()),
-            goesOn || places.isKept(name) ? "stay" : "leave"
-        };
+        boolean stays = goesOn || places.isKept(name);
         CompletableFuture<ReleaseReply> answered = requests.run(
                 new Requests.Subject("release", name),
                 request.timeoutNanos(),
-                new ScriptCall(
-                        LuaScript.MEMBER_RELEASE,
-                        new String[] {lock, KeyLayout.fence(lock), KeyLayout.watchers(lock)},
-                        arguments),
+                calls.release(lock, request, wakeUps.channel(lock), stays),
                 (reply, link) -> decoder.release(reply),
                 FailedReplies::releaseFailed);
+        // The whole script may have followed the common case and an attempt that began in between, and it leaves the place
+        // of the client at the member.
+        boolean mayHaveEndedLaterPlaces = !stays && request.kind() == ReleaseRequest.Kind.RELEASE;
         return answered.thenApply(reply -> {
             // A member does not wake the client that sends the release, even if that client is the first in the queue.
-            if (!goesOn && reply instanceof ReleaseReply.Released freed && !freed.awaited() && places.isKept(name)) {
+            if (!goesOn
+                    && (mayHaveEndedLaterPlaces || (reply instanceof ReleaseReply.Released freed && !freed.awaited()))
+                    && places.isKept(name)) {
                 wake.accept(name);
             }
             return reply;

@@ -3,6 +3,7 @@ package io.leasehold.redis.node;
 import io.leasehold.Guarantees;
 import io.leasehold.redis.topology.Acknowledgement;
 import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.LifeCheck;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
@@ -18,6 +19,7 @@ import java.util.concurrent.TimeUnit;
  * @param member whether the node is a member of a set, so that releases hand no lock over
  * @param keys the key layout of the locks
  * @param acknowledgement the required acknowledgement of an acquire by replicas
+ * @param lifeCheck how a member that may forget compares its birth marker with its present life
  */
 public record NodeSettings(
         long retentionMicros,
@@ -27,7 +29,8 @@ public record NodeSettings(
         Guarantees guarantees,
         boolean member,
         KeyLayout keys,
-        Acknowledgement acknowledgement) {
+        Acknowledgement acknowledgement,
+        LifeCheck lifeCheck) {
 
     private static final Duration RETENTION = Duration.ofSeconds(60);
     private static final Duration BOUND = Duration.ofMillis(7_500);
@@ -44,7 +47,8 @@ public record NodeSettings(
                 guarantees,
                 false,
                 KeyLayout.standard(),
-                Acknowledgement.NONE);
+                Acknowledgement.NONE,
+                LifeCheck.CONNECTION_IF_DIRECT);
     }
 
     /** The settings of a member of a set. */
@@ -57,19 +61,42 @@ public record NodeSettings(
                 guarantees,
                 true,
                 KeyLayout.standard(),
-                Acknowledgement.NONE);
+                Acknowledgement.NONE,
+                LifeCheck.CONNECTION_IF_DIRECT);
     }
 
     /** The same settings with another key layout. */
     public NodeSettings keys(KeyLayout layout) {
         return new NodeSettings(
-                retentionMicros, boundMicros, graceMillis, windowMicros, guarantees, member, layout, acknowledgement);
+                retentionMicros,
+                boundMicros,
+                graceMillis,
+                windowMicros,
+                guarantees,
+                member,
+                layout,
+                acknowledgement,
+                lifeCheck);
     }
 
     /** The same settings with acquires that replicas acknowledge. */
     public NodeSettings acknowledged(Acknowledgement wanted) {
         return new NodeSettings(
-                retentionMicros, boundMicros, graceMillis, windowMicros, guarantees, member, keys, wanted);
+                retentionMicros, boundMicros, graceMillis, windowMicros, guarantees, member, keys, wanted, lifeCheck);
+    }
+
+    /** The same settings with another comparison of the birth marker. */
+    public NodeSettings checking(LifeCheck life) {
+        return new NodeSettings(
+                retentionMicros,
+                boundMicros,
+                graceMillis,
+                windowMicros,
+                guarantees,
+                member,
+                keys,
+                acknowledgement,
+                life);
     }
 
     /** How long a place is kept for a waiter that sends a new request after this time at the latest. */

@@ -11,6 +11,7 @@ import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.topology.WakeUps;
 import io.leasehold.redis.wire.InfoText;
 import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.LifeCheck;
 import io.leasehold.redis.wire.Messages;
 import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
@@ -41,6 +42,7 @@ final class RedisOperations implements StoreOperations {
     private final WakeUps wakeUps;
     private final LockRuntime runtime;
     private final boolean member;
+    private final LifeCheck life;
     private final KeyLayout keys;
     private final KeyScan scan;
 
@@ -61,6 +63,7 @@ final class RedisOperations implements StoreOperations {
         this.wakeUps = wakeUps;
         this.runtime = runtime;
         this.member = settings.member();
+        this.life = settings.lifeCheck();
         this.keys = settings.keys();
     }
 
@@ -165,6 +168,8 @@ final class RedisOperations implements StoreOperations {
     }
 
     private CompletableFuture<List<Finding>> diagnose(Link master, String name) {
+        // Its answer comes before those of all the others.
+        CompletableFuture<Boolean> direct = master.isDirect();
         CompletableFuture<Map<String, String>> config = configuration(master, "*append*")
                 .thenCombine(configuration(master, "maxmemory*"), DurabilityCheck::union)
                 .thenCombine(configuration(master, "min-replicas-*"), DurabilityCheck::union)
@@ -186,7 +191,15 @@ final class RedisOperations implements StoreOperations {
         CompletableFuture<Boolean> subscribed = wakeUps.started(KeyLayout.client("doctor"));
         return CompletableFuture.allOf(config, origin, info, skew, subscribed)
                 .thenApply(done -> new ServerChecks(
-                                name, config.join(), origin.join(), info.join(), skew.join(), subscribed.join(), member)
+                                name,
+                                config.join(),
+                                origin.join(),
+                                info.join(),
+                                skew.join(),
+                                subscribed.join(),
+                                member,
+                                life,
+                                direct.getNow(false))
                         .findings());
     }
 

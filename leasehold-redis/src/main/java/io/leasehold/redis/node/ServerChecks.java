@@ -1,6 +1,7 @@
 package io.leasehold.redis.node;
 
 import io.leasehold.admin.Finding;
+import io.leasehold.redis.wire.LifeCheck;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -18,6 +19,8 @@ import java.util.stream.Stream;
  *     read both
  * @param subscribed whether a subscription succeeded
  * @param member whether the server is a member of a Redlock set, which applies a quarantine after restarts
+ * @param life how a member's birth marker is compared with its present life
+ * @param direct whether it is proved that the connection leads to the server itself
  */
 record ServerChecks(
         String node,
@@ -26,7 +29,9 @@ record ServerChecks(
         Map<String, String> info,
         long skewMillis,
         boolean subscribed,
-        boolean member) {
+        boolean member,
+        LifeCheck life,
+        boolean direct) {
 
     private static final long RECENT_SECONDS = 120;
     private static final long MAX_SKEW_MILLIS = 2_000;
@@ -51,6 +56,9 @@ record ServerChecks(
         }
         findings.add(connections());
         findings.add(restart());
+        if (member) {
+            findings.add(lifeCheck());
+        }
         findings.add(clock());
         findings.add(wakeUps());
         return findings;
@@ -143,24 +151,26 @@ record ServerChecks(
                 Finding.warning(
                         "persistence",
                         node
-                                + " is writing its first append-only file, and forgets every lock if it crashes before the end",
+                                + " is writing its first append-only file, and forgets every lock if it crashes before"
+                                + " the end",
                         "wait, and ask again; if it stays so, look at its log and disk");
             case CHANGED ->
                 Finding.unsafe(
                         "persistence",
                         node
-                                + " keeps every acknowledged lock over a crash now, but its settings were changed since its start"
-                                + " and nothing proves that they stand in its configuration file: after a restart without"
-                                + " them it has forgotten every lock, and two can hold one",
+                                + " keeps every acknowledged lock over a crash now, but its settings were changed"
+                                + " since its start and nothing proves that they stand in its configuration file:"
+                                + " after a restart without them it has forgotten every lock, and two can hold one",
                         rewritten());
             case UNSEEN ->
                 Finding.unknown(
                         "persistence",
                         node
-                                + " keeps every acknowledged lock over a crash now, and does not tell whether its settings were"
-                                + " changed since its start: look whether they stand in its configuration file",
-                        "appendonly yes, appendfsync always and no-appendfsync-on-rewrite no belong into the file; Redis 7.0 and"
-                                + " newer tell");
+                                + " keeps every acknowledged lock over a crash now, and does not tell whether its"
+                                + " settings were changed since its start: look whether they stand in its"
+                                + " configuration file",
+                        "appendonly yes, appendfsync always and no-appendfsync-on-rewrite no belong into the file;"
+                                + " Redis 7.0 and newer tell");
         };
     }
 
@@ -179,8 +189,8 @@ record ServerChecks(
     private String rewritten() {
         return hasFile()
                 ? "CONFIG RESETSTAT; CONFIG REWRITE"
-                : "it was started without a configuration file: start it with one, or with these settings on its command line,"
-                        + " when no lock is held";
+                : "it was started without a configuration file: start it with one, or with these settings on its"
+                        + " command line, when no lock is held";
     }
 
     /** Whether the server has a configuration file. Servers that do not report one usually have one. */
@@ -198,8 +208,8 @@ record ServerChecks(
             return Finding.warning(
                     "replicas",
                     node + " has " + replicas + " replicas and grants locks even if none of them hears of it: after a"
-                            + " split two can hold one. Refusing writes without a replica narrows that, and fencing tokens"
-                            + " close the rest",
+                            + " split two can hold one. Refusing writes without a replica narrows"
+                            + " that, and fencing tokens close the rest",
                     setting("min-replicas-to-write 1", "min-replicas-max-lag 1"));
         }
         return Finding.good(
@@ -254,6 +264,25 @@ record ServerChecks(
                     null);
         }
         return Finding.good("restart", node + " has been up for " + seconds + " s");
+    }
+
+    /** Tells which look at the run id is in force, since only the operator knows all proxies. */
+    private Finding lifeCheck() {
+        String way = switch (life) {
+            case INFO -> "its scripts read the run id of the server (proxy=true)";
+            case CONNECTION -> "its scripts get the run id that each connection was told (proxy=false)";
+            case DURABLE ->
+                "it is declared durable (durable=true), so no run id is compared: it has forgotten only if its marker"
+                        + " is absent";
+            case CONNECTION_IF_DIRECT ->
+                direct
+                        ? "its scripts get the run id that each connection was told, since it sees the same two ends of"
+                                + " the connection as we do"
+                        : "it does not see the two ends of the connection that we see, so its scripts read the run id"
+                                + " of the server; if no proxy changes servers under an open connection, proxy=false"
+                                + " spares it that";
+        };
+        return Finding.good("life", node + " is compared with its marker after a restart: " + way);
     }
 
     /**

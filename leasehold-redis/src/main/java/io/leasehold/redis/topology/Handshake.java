@@ -1,6 +1,7 @@
 package io.leasehold.redis.topology;
 
 import io.leasehold.LockStoreException;
+import io.leasehold.redis.wire.InfoText;
 import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
@@ -17,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Every link begins with {@code INFO}, so that its run id is known before its first request. A server process has
  * one run id, and a connection leads to one process, so the run id of a link cannot change. Reading it in every script
  * instead would cost each acquire 3 µs of the server's time. A proxy that changes servers under an open connection
- * breaks this rule; at a single node, exclusion does not depend on it.
+ * breaks this rule. At a single node, exclusion does not depend on it; a member of a set is therefore asked for the run
+ * id in each script if a proxy is declared or likely ({@link io.leasehold.redis.wire.LifeCheck}).
  */
 final class Handshake {
 
@@ -52,7 +54,7 @@ final class Handshake {
         List<RedisConnection> made = new CopyOnWriteArrayList<>();
         return connected(server, made)
                 .thenCompose(first -> answered(() -> info(first, FIRST_TRIES), "read INFO")
-                        .thenCompose(info -> acknowledging(server, first, made)
+                        .thenCompose(info -> acknowledging(server, first, info, made)
                                 .thenApply(second -> checked(first, second, server, info))))
                 .whenComplete((link, error) -> {
                     if (error != null) {
@@ -115,19 +117,30 @@ final class Handshake {
                 .thenCompose(next -> next);
     }
 
-    /** Makes the second connection of a link that waits for replicas; null if the link does not wait for replicas. */
+    /**
+     * Makes the second connection of a link that waits for replicas; null if the link does not wait for replicas. It
+     * must lead to the same life of the server as the first: both have the run id of the link.
+     */
     private CompletableFuture<RedisConnection.@Nullable Acknowledging> acknowledging(
-            RedisUri server, RedisConnection first, List<RedisConnection> made) {
+            RedisUri server, RedisConnection first, String info, List<RedisConnection> made) {
         if (!server.acknowledgement().isWanted()) {
             return CompletableFuture.completedFuture(null);
         }
         return connected(server, made)
                 .thenCompose(second -> answered(
                                 () -> second.ask(PlainCommand.waitForReplicas(0, 1)), "wait for replicas (WAIT)")
-                        .thenApply(ready -> {
+                        .thenCompose(ready -> answered(() -> second.ask(PlainCommand.INFO), "read INFO"))
+                        .thenApply(itsInfo -> {
+                            if (!runId(itsInfo).equals(runId(info))) {
+                                throw errors.unavailable("was started anew while it was connected to", null);
+                            }
                             second.onEnd(first::close);
                             return second.acknowledging(server.acknowledgement());
                         }));
+    }
+
+    private static String runId(String info) {
+        return InfoText.fields(info).getOrDefault("run_id", "");
     }
 
     private Link checked(

@@ -34,7 +34,8 @@ import org.slf4j.LoggerFactory;
  * the same bytes as without this class, and the busier the I/O thread is, the more calls share a script.
  *
  * <p>A call that is sent without others is also reduced to its common case, with only the keys and arguments of that
- * case. If the lock was recently in another case ({@link UnusualLocks}), the call is sent whole.
+ * case; one script may serve one call and several. If the lock was recently in another case ({@link UnusualLocks}),
+ * the call is sent whole.
  *
  * <p>Each call gets its own answer. The joint script answers 0 for a call that it did not execute; that call then runs
  * alone. If the server refuses a joint script, all its calls run alone. A call that was given up meanwhile does not
@@ -208,6 +209,9 @@ final class JointCalls implements RedisConnection.Joint {
             if (slot != itsSlot || calls.size() >= MAX_CALLS || overtaken.contains(lock)) {
                 return false;
             }
+            if (!waiting.common.head().isLike(calls.get(0).common.head())) {
+                return false;
+            }
             for (WaitingCall present : calls) {
                 if (present.lock().equals(lock)) {
                     return false;
@@ -259,21 +263,24 @@ final class JointCalls implements RedisConnection.Joint {
                 ScriptCall only = first.call;
                 return LettuceConnection.script(only.script(), byText, only.keys(), only.arguments());
             }
-            if (all.size() == 1) {
+            if (all.size() == 1 && !first.common.isOneScript()) {
                 ScriptCall.CommonCase only = first.common;
                 return LettuceConnection.script(only.one(), byText, only.keys(), only.arguments());
             }
             return LettuceConnection.script(
                     together,
                     byText,
-                    joined(all, ScriptCall.CommonCase::keys),
-                    joined(all, ScriptCall.CommonCase::arguments));
+                    joined(first.common.head().keys(), all, ScriptCall.CommonCase::keys),
+                    joined(first.common.head().arguments(), all, ScriptCall.CommonCase::arguments));
         }
 
-        private String[] joined(List<WaitingCall> all, Function<ScriptCall.CommonCase, String[]> part) {
-            return all.stream()
-                    .flatMap(waiting -> Arrays.stream(part.apply(waiting.common)))
-                    .toArray(String[]::new);
+        private String[] joined(String[] head, List<WaitingCall> all, Function<ScriptCall.CommonCase, String[]> part) {
+            int each = part.apply(all.get(0).common).length;
+            String[] joined = Arrays.copyOf(head, head.length + all.size() * each);
+            for (int i = 0; i < all.size(); i++) {
+                System.arraycopy(part.apply(all.get(i).common), 0, joined, head.length + i * each, each);
+            }
+            return joined;
         }
 
         private void arrived(@Nullable List<Object> reply, @Nullable Throwable error) {
@@ -295,12 +302,10 @@ final class JointCalls implements RedisConnection.Joint {
         }
 
         private void take(List<WaitingCall> all, @Nullable List<Object> reply, @Nullable Throwable error) {
-            if (all.size() > 1) {
-                spread(all, reply, error);
-                return;
-            }
             WaitingCall only = all.get(0);
-            if (whole) {
+            if (!whole && (all.size() > 1 || only.common.isOneScript())) {
+                spread(all, reply, error);
+            } else if (whole) {
                 unusual.heed(only.lock(), reply);
                 only.hear(reply, error);
             } else if (DECLINED.equals(reply)) {
@@ -315,20 +320,33 @@ final class JointCalls implements RedisConnection.Joint {
             if (reply != null) {
                 int head = reply.size() - all.size();
                 for (int i = 0; i < all.size(); i++) {
-                    boolean done = head > 0 && Long.valueOf(1).equals(reply.get(head + i));
-                    if (done) {
-                        all.get(i).hear(reply.subList(0, head), null);
+                    WaitingCall one = all.get(i);
+                    Object its = head > 0 ? reply.get(head + i) : Long.valueOf(0);
+                    if (one.common.isDecidedBy(its)) {
+                        one.hear(answer(reply.subList(0, head), its), null);
                     } else {
-                        unusual.add(all.get(i).lock());
-                        all.get(i).runAlone();
+                        unusual.add(one.lock());
+                        one.runAlone();
                     }
                 }
-            } else if (error != null && Failure.unwrapped(error) instanceof RedisCommandExecutionException) {
+            } else if (all.size() > 1
+                    && error != null
+                    && Failure.unwrapped(error) instanceof RedisCommandExecutionException) {
                 // The server has refused the whole script, perhaps because of one call.
                 all.forEach(WaitingCall::runAlone);
             } else {
                 all.forEach(waiting -> waiting.hear(null, error));
             }
+        }
+
+        /** The common beginning of a joint answer, and after it what one call was told besides 1. */
+        private List<Object> answer(List<Object> beginning, Object its) {
+            if (its instanceof Long) {
+                return beginning;
+            }
+            List<Object> all = new ArrayList<>(beginning);
+            all.add(its);
+            return all;
         }
     }
 }

@@ -19,11 +19,13 @@ import io.lettuce.core.protocol.Command;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import io.lettuce.core.protocol.ProtocolKeyword;
+import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
+import java.util.function.BiPredicate;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -34,10 +36,20 @@ final class LettuceConnection implements RedisConnection {
 
     private final StatefulConnection<String, String> connection;
     private final Consumer<StatefulConnection<?, ?>> end;
+    private final BiPredicate<InetSocketAddress, InetSocketAddress> ends;
 
+    /** Creates a connection whose ends are not known. */
     LettuceConnection(StatefulConnection<String, String> connection, Consumer<StatefulConnection<?, ?>> end) {
+        this(connection, end, (local, remote) -> false);
+    }
+
+    LettuceConnection(
+            StatefulConnection<String, String> connection,
+            Consumer<StatefulConnection<?, ?>> end,
+            BiPredicate<InetSocketAddress, InetSocketAddress> ends) {
         this.connection = connection;
         this.end = end;
+        this.ends = ends;
     }
 
     /** The name of a command, which the library need not know. */
@@ -150,6 +162,11 @@ final class LettuceConnection implements RedisConnection {
 
     private StatefulRedisConnection<String, String> forScripts() {
         return (StatefulRedisConnection<String, String>) connection;
+    }
+
+    @Override
+    public boolean hasEnds(InetSocketAddress local, InetSocketAddress remote) {
+        return ends.test(local, remote);
     }
 
     @Override

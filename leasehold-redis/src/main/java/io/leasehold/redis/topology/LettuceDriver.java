@@ -46,7 +46,7 @@ public final class LettuceDriver implements Driver {
 
     private final RedisUri uri;
     private final DriverThreads threads;
-    private final RedisClient client;
+    private final LettuceClient client;
     /**
      * The client for subscriptions. It differs from the first only if the options request a new login on open
      * connections: with them, Lettuce refuses RESP2 for subscriptions.
@@ -73,7 +73,7 @@ public final class LettuceDriver implements Driver {
         this.uri = uri;
         this.threads = threads;
         ClientResources resources = threads.use();
-        this.client = RedisClient.create(resources);
+        this.client = new LettuceClient(resources);
         client.setOptions(options);
         if (options.getReauthenticateBehaviour() == ReauthenticateBehavior.DEFAULT) {
             this.forPushes = client;
@@ -152,7 +152,8 @@ public final class LettuceDriver implements Driver {
                         ? connectOnce(server)
                         : CompletableFuture.failedFuture(error))
                 .handle((connection, error) -> LettuceDriver.<RedisConnection>made(
-                        connection == null ? null : new LettuceConnection(connection, this::end), error))
+                        connection == null ? null : new LettuceConnection(connection, this::end, client::isConnected),
+                        error))
                 .thenCompose(f -> f);
     }
 

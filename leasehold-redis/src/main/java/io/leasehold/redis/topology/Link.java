@@ -31,6 +31,7 @@ public final class Link {
     private final RedisUri address;
     private final ServerFacts facts;
     private final long madeAtNanos;
+    private final Directness directness;
     private final Silence silence;
     /**
      * The silence of the second connection, which waits for replicas. An answer on one connection says nothing of the
@@ -51,6 +52,7 @@ public final class Link {
         this.address = address;
         this.facts = facts;
         this.madeAtNanos = runtime.nanoTime();
+        this.directness = new Directness(connection);
         this.silence = new Silence(runtime);
         this.acknowledging = new Silence(runtime);
     }
@@ -63,6 +65,7 @@ public final class Link {
         this.address = link.address;
         this.facts = link.facts;
         this.madeAtNanos = link.madeAtNanos;
+        this.directness = link.directness;
         this.silence = link.silence;
         this.acknowledging = link.acknowledging;
     }
@@ -102,13 +105,30 @@ public final class Link {
      */
     public void run(
             ScriptCall call, BooleanSupplier wanted, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
-        ScriptCall.CommonCase common = call.common();
+        ScriptCall here = here(call);
+        ScriptCall.CommonCase common = here.common();
         if (joint == null || common == null) {
-            runAlone(call, wanted, then);
+            runAlone(here, wanted, then);
         } else {
             silence.asked();
-            joint.run(call, common, wanted, (reply, thrown) -> then.accept(reply, heard(silence, thrown)));
+            joint.run(here, common, wanted, (reply, thrown) -> then.accept(reply, heard(silence, thrown)));
         }
+    }
+
+    /**
+     * The call as it is sent on this link, with the run id that this link was told. A link never reconnects: what is not
+     * sent on it fails, and is completed again for the next link.
+     */
+    private ScriptCall here(ScriptCall call) {
+        return call.on(incarnation().id(), directness::isProved);
+    }
+
+    /**
+     * Whether this link is proved to lead to the server itself. If not, there may be a proxy in between, which changes
+     * servers under an open connection.
+     */
+    public CompletableFuture<Boolean> isDirect() {
+        return directness.proof().copy();
     }
 
     private void runAlone(
@@ -153,7 +173,7 @@ public final class Link {
             ScriptCall call, BooleanSupplier wanted, BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
         if (asking) {
             runAlone(
-                    call,
+                    here(call),
                     wanted,
                     (reply, error) -> then.accept(reply == null ? null : new Acknowledged(reply, 0), error));
             return;
@@ -164,7 +184,9 @@ public final class Link {
             return;
         }
         acknowledging.asked();
-        commit.run(call, wanted, (reply, thrown) -> then.accept(reply, heard(acknowledging, thrown)));
+        // Its own connection is not proved to be direct.
+        ScriptCall there = call.on(incarnation().id(), () -> false);
+        commit.run(there, wanted, (reply, thrown) -> then.accept(reply, heard(acknowledging, thrown)));
     }
 
     /** Sends a command that is not a script. */

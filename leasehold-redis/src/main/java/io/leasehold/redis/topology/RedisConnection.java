@@ -2,6 +2,7 @@ package io.leasehold.redis.topology;
 
 import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.ScriptCall;
+import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -84,6 +85,14 @@ public interface RedisConnection {
     /** The failure of a command that its caller gave up before it was sent or sent again. */
     static CancellationException givenUp() {
         return new CancellationException("given up before it could be sent again");
+    }
+
+    /**
+     * Whether this side has an open connection with these two ends, as this side sees them; false if the library does not
+     * tell. No two connections have the same two ends.
+     */
+    default boolean hasEnds(InetSocketAddress local, InetSocketAddress remote) {
+        return false;
     }
 
     /** Whether the connection accepts commands. */

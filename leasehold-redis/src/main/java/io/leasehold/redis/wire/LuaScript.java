@@ -50,8 +50,12 @@ public final class LuaScript {
     public static final LuaScript FORCE_RELEASE = load("force_release.lua");
     /** Proposes a ballot to a member of a set. */
     public static final LuaScript MEMBER_ACQUIRE = load("member_acquire.lua");
+    /** The common case of {@link #MEMBER_ACQUIRE} for one caller or several, each of which succeeds or fails on its own. */
+    public static final LuaScript MEMBER_ACQUIRE_MANY = load("member_acquire_many.lua");
     /** Ends the hold of an owner token at a member of a set. */
     public static final LuaScript MEMBER_RELEASE = load("member_release.lua");
+    /** The common case of {@link #MEMBER_RELEASE} for one caller or several, each of which succeeds or fails on its own. */
+    public static final LuaScript MEMBER_RELEASE_MANY = load("member_release_many.lua");
     /** Tells a member of a set the time since when it has kept its data. */
     public static final LuaScript MEMBER_BIRTH = load("member_birth.lua");
     /** Acquires a lock without a fence and without a queue, or finds that an earlier request has acquired it. */
@@ -74,7 +78,9 @@ public final class LuaScript {
             WAITERS,
             FORCE_RELEASE,
             MEMBER_ACQUIRE,
+            MEMBER_ACQUIRE_MANY,
             MEMBER_RELEASE,
+            MEMBER_RELEASE_MANY,
             MEMBER_BIRTH,
             PLAIN_ACQUIRE,
             PLAIN_RELEASE);

@@ -35,6 +35,9 @@ public record PlainCommand<T>(String name, String[] arguments, Function<List<Obj
      */
     public static final PlainCommand<String> TRACK = of("CLIENT", PlainCommand::text, "TRACKING", "ON");
 
+    /** {@code CLIENT INFO}: the facts of this connection, as the server sees it. */
+    public static final PlainCommand<String> CLIENT_INFO = of("CLIENT", PlainCommand::text, "INFO");
+
     /** {@code PING}. */
     public static final PlainCommand<String> PING = new PlainCommand<>("PING", none(), PlainCommand::text);
 

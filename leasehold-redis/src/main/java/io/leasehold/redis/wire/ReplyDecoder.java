@@ -40,7 +40,10 @@ public final class ReplyDecoder {
         heed(reply);
         String kind = text(reply, 0);
         if (isTime(kind)) {
-            return new NodeReply.Yes(incarnation, Long.parseLong(kind) * 1_000_000 + number(reply, 1));
+            long micros = Long.parseLong(kind) * 1_000_000 + number(reply, 1);
+            return reply.size() == 2
+                    ? new NodeReply.Yes(incarnation, micros)
+                    : new NodeReply.Held(heldByAnother(reply.get(2)), false, incarnation, micros);
         }
         Failure failure = sideKey(reply, what);
         if (failure != null) {
@@ -68,7 +71,10 @@ public final class ReplyDecoder {
         };
     }
 
-    /** Whether a reply begins with the server's time: a script that has only "yes" to say replies with it. */
+    /**
+     * Whether a reply begins with the server's time: a script that has only "yes" to say replies with it, or with it and
+     * the holder.
+     */
     private static boolean isTime(String kind) {
         char first = kind.isEmpty() ? ' ' : kind.charAt(0);
         return first >= '0' && first <= '9';
@@ -85,6 +91,12 @@ public final class ReplyDecoder {
 
     private static NodeReply young(long leftMicros, Incarnation incarnation, long nowMicros) {
         return new NodeReply.Quarantined(leftMicros * 1_000, incarnation, nowMicros);
+    }
+
+    /** The holder in a short answer of a member: a value from its fencing token on, and its ttl in ms. */
+    private static @Nullable Holder heldByAnother(Object item) {
+        List<?> held = (List<?>) item;
+        return LockValue.holder("lock", text(held, 0), (Long) held.get(1));
     }
 
     private static @Nullable Holder heldBy(List<?> reply) {

@@ -1,9 +1,15 @@
 package io.leasehold.redis.wire;
 
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A call of a script. It may have a common case, which a shorter script serves for one caller or for several at once.
+ *
+ * <p>The arguments of a call that {@linkplain #checking checks the life} of its server are complete only {@linkplain #on
+ * on a connection}. The arguments of an incomplete call cannot be read, so that no such call is sent.
  */
 public final class ScriptCall {
 
@@ -11,33 +17,112 @@ public final class ScriptCall {
     private final String[] keys;
     private final String[] arguments;
     private final @Nullable CommonCase common;
+    /** The check whose argument is missing, or null if the arguments are complete. */
+    private final @Nullable LifeCheck missing;
 
     /** Creates a call that is sent alone and whole. The call takes over the arrays without copying them. */
     public ScriptCall(LuaScript script, String[] keys, String[] arguments) {
-        this(script, keys, arguments, null);
+        this(script, keys, arguments, null, null);
     }
 
-    private ScriptCall(LuaScript script, String[] keys, String[] arguments, @Nullable CommonCase common) {
+    private ScriptCall(
+            LuaScript script,
+            String[] keys,
+            String[] arguments,
+            @Nullable CommonCase common,
+            @Nullable LifeCheck missing) {
         this.script = script;
         this.keys = keys;
         this.arguments = arguments;
         this.common = common;
+        this.missing = missing;
+    }
+
+    /**
+     * The keys and arguments that a script for several callers gets once, before those of the callers.
+     *
+     * @param keys the keys
+     * @param arguments the arguments
+     */
+    @SuppressWarnings("ArrayRecordComponent") // made for each request, compared by isLike
+    public record Head(String[] keys, String[] arguments) {
+
+        /** Nothing. */
+        public static final Head NONE = new Head(new String[0], new String[0]);
+
+        /** Whether a call with this head may join a script with the other. */
+        public boolean isLike(Head other) {
+            return Arrays.equals(keys, other.keys) && Arrays.equals(arguments, other.arguments);
+        }
     }
 
     /**
      * The scripts for the common case of a call. In any other case the answer is 0, and the whole call decides.
      *
-     * @param one the script for one caller
+     * @param one the script for one caller; it may be the script for several
      * @param several the script for several callers, each with its own keys and arguments
+     * @param head what the script for several gets once
      * @param keys the keys of one caller
      * @param arguments the arguments of one caller
+     * @param decidesWhatIsHeld whether an answer that another owner token has the lock is enough; if not, the whole call
+     *     decides then, too
      */
     @SuppressWarnings("ArrayRecordComponent") // made for each request, compared by none
-    public record CommonCase(LuaScript one, LuaScript several, String[] keys, String[] arguments) {}
+    public record CommonCase(
+            LuaScript one, LuaScript several, Head head, String[] keys, String[] arguments, boolean decidesWhatIsHeld) {
+
+        /** Creates a common case without a head, whose scripts never answer that a lock is held. */
+        public CommonCase(LuaScript one, LuaScript several, String[] keys, String[] arguments) {
+            this(one, several, Head.NONE, keys, arguments, false);
+        }
+
+        /** Whether one script serves one caller and several. */
+        public boolean isOneScript() {
+            return one == several;
+        }
+
+        /** Whether this answer for one caller of several is enough; if not, the whole call decides. */
+        public boolean isDecidedBy(Object answer) {
+            return Long.valueOf(1).equals(answer) || (decidesWhatIsHeld && answer instanceof List);
+        }
+
+        private CommonCase with(String life) {
+            Head complete = new Head(head.keys, appended(head.arguments, life));
+            return new CommonCase(one, several, complete, keys, arguments, decidesWhatIsHeld);
+        }
+    }
 
     /** The same call, which may try its common case first. */
     public ScriptCall orCommonly(CommonCase its) {
-        return new ScriptCall(script, keys, arguments, its);
+        return new ScriptCall(script, keys, arguments, its, missing);
+    }
+
+    /**
+     * The same call, which checks the life of its server: with a last argument of the script, and of the head of its
+     * common case.
+     */
+    public ScriptCall checking(LifeCheck life) {
+        return new ScriptCall(script, keys, arguments, common, life);
+    }
+
+    /**
+     * The complete call for one connection. It must be sent on this connection or not at all.
+     *
+     * @param runId the run id that this very connection was told
+     * @param direct whether it is proved that this connection leads to the server itself; asked only if it matters
+     */
+    public ScriptCall on(String runId, BooleanSupplier direct) {
+        if (missing == null) {
+            return this;
+        }
+        String life = missing.argument(runId, direct);
+        return new ScriptCall(script, keys, appended(arguments, life), common == null ? null : common.with(life), null);
+    }
+
+    private static String[] appended(String[] arguments, String last) {
+        String[] all = Arrays.copyOf(arguments, arguments.length + 1);
+        all[arguments.length] = last;
+        return all;
     }
 
     /** The script. */
@@ -50,13 +135,29 @@ public final class ScriptCall {
         return keys;
     }
 
-    /** Its arguments. */
+    /**
+     * Its arguments.
+     *
+     * @throws IllegalStateException if they are not complete
+     */
     public String[] arguments() {
+        refuseIncomplete();
         return arguments;
     }
 
-    /** Its common case, or null if it has none. */
+    /**
+     * Its common case, or null if it has none.
+     *
+     * @throws IllegalStateException if the arguments are not complete
+     */
     public @Nullable CommonCase common() {
+        refuseIncomplete();
         return common;
+    }
+
+    private void refuseIncomplete() {
+        if (missing != null) {
+            throw new IllegalStateException(script + " is complete only on a connection");
+        }
     }
 }

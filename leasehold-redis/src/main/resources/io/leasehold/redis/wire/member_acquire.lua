@@ -20,11 +20,14 @@
 --  10  configuration of the set as the caller knows it
 --  11  estimate in us: the clock of the set, from which the candidate was made
 --  12  quarantine in us: the age of its memory from which on the node grants
---  13  "volatile": each life of the process has to be born; "durable": only an absent marker means that it has forgotten
+--  13  life: each life of the process has to be born. The run id of the server, as the connection on which this is sent was told it:
+--      if it is not that of the marker, INFO decides; or "volatile": INFO decides; or "durable": only an absent marker means that it
+--      has forgotten
 -- Replies (numbers are decimal strings; now is TIME in us)
 --   {"unborn", now, nonce}                      the node does not know since when it remembers; see member_birth.lua
 --   {"other", now, configuration}               the node is a member of another set
 --   {"young", now, left}                        the node grants nothing for so many us more
+--   {s, us}                                     yes, for a lock that was free and that nobody else wants; TIME as it is
 --   {"yes", now}, {"stale", now, floor}, {"refused", now, limit}, {"broken", now, key, type}: as acquire.lua
 --   {"held", now, state, text, pttl}            not the caller's, and the caller is not woken
 --   {"queued", now, state, text, pttl}          not the caller's; the caller will be woken
@@ -47,7 +50,9 @@ local born, life, configuration
 if marker then
   born, life, configuration = marker:match('^born|(%d+)|(%w+)|(.*)$')
 end
-local lives = born and (ARGV[13] == 'durable' or redis.call('INFO', 'server'):find('run_id:' .. life .. '\r', 1, true))
+-- A caller that knows another run id may be wrong: a marker of the present life must outlast its requests.
+local lives = born and (life == ARGV[13] or ARGV[13] == 'durable'
+  or redis.call('INFO', 'server'):find('run_id:' .. life .. '\r', 1, true))
 local left = lives and tonumber(ARGV[12]) - (tonumber(ARGV[11]) - tonumber(born))
 
 -- The common case, written out before any function is made, which would take the server as long again: the node grants, the
@@ -70,7 +75,7 @@ if left and left <= 0 and configuration == ARGV[10] and not value then
     if type(left_line) == 'table' and not left_line.err:find('WRONGTYPE', 1, true) then
       return {'yes', string.format('%.0f', now), 'besides', left_line.err .. " (at the 'zrem' command)"}
     end
-    return {'yes', string.format('%.0f', now)}
+    return redis.pcall('EXISTS', WATCHERS) == 0 and time or {'yes', string.format('%.0f', now)}
   end
 end
 

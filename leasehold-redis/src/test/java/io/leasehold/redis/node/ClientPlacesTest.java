@@ -24,8 +24,8 @@ final class ClientPlacesTest {
 
     @Test
     void aPlaceIsKeptUntilTheLastAttemptHasLeftIt() {
-        assertThat(places.enter(NAME, ONE, 100)).isTrue();
-        assertThat(places.enter(NAME, ONE, 100)).isFalse();
+        assertThat(places.enter(NAME, ONE, 100)).isEqualTo(new ClientPlaces.Entry(true, true));
+        assertThat(places.enter(NAME, ONE, 100)).isEqualTo(new ClientPlaces.Entry(false, false));
         places.enter(NAME, OTHER, 100);
         places.leave(NAME, ONE);
         assertThat(places.isKept(NAME)).isTrue();
@@ -39,9 +39,13 @@ final class ClientPlacesTest {
         places.enter(NAME, ONE, 100);
         places.supersede(NAME, ONE);
         assertThat(places.isKept(NAME)).isTrue();
-        places.enter(NAME, OTHER, 100);
+        assertThat(places.enter(NAME, OTHER, 100))
+                .as("it may be watched")
+                .isEqualTo(new ClientPlaces.Entry(true, false));
         places.leave(NAME, OTHER);
         assertThat(places.isKept(NAME)).isFalse();
+        assertThat(places.enter(NAME, OTHER, 100)).isEqualTo(new ClientPlaces.Entry(true, true));
+        places.leave(NAME, OTHER);
     }
 
     @Test

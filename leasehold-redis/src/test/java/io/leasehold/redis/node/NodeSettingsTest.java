@@ -6,6 +6,7 @@ import io.leasehold.Guarantees;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Acknowledgement;
 import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.LifeCheck;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -27,7 +28,8 @@ final class NodeSettingsTest {
                         GUARANTEES,
                         false,
                         KeyLayout.standard(),
-                        Acknowledgement.NONE));
+                        Acknowledgement.NONE,
+                        LifeCheck.CONNECTION_IF_DIRECT));
         NodeSettings member = NodeSettings.ofMember(GUARANTEES);
         assertThat(member)
                 .isEqualTo(new NodeSettings(
@@ -38,12 +40,13 @@ final class NodeSettingsTest {
                         GUARANTEES,
                         true,
                         KeyLayout.standard(),
-                        Acknowledgement.NONE));
+                        Acknowledgement.NONE,
+                        LifeCheck.CONNECTION_IF_DIRECT));
         KeyLayout elsewhere = KeyLayout.of("app:{*}");
         Acknowledgement wanted = new Acknowledgement(1, 100);
-        assertThat(member.keys(elsewhere).acknowledged(wanted))
-                .isEqualTo(
-                        new NodeSettings(60_000_000, 7_500_000, 3_000, 3_000_000, GUARANTEES, true, elsewhere, wanted));
+        assertThat(member.checking(LifeCheck.INFO).keys(elsewhere).acknowledged(wanted))
+                .isEqualTo(new NodeSettings(
+                        60_000_000, 7_500_000, 3_000, 3_000_000, GUARANTEES, true, elsewhere, wanted, LifeCheck.INFO));
     }
 
     @Test

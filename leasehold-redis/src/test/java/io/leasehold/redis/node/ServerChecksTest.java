@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.admin.Finding;
 import io.leasehold.admin.Finding.Grade;
+import io.leasehold.redis.wire.LifeCheck;
 import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
@@ -13,6 +14,7 @@ import org.junit.jupiter.api.Test;
 @Tag("quick")
 class ServerChecksTest {
 
+    private static final LifeCheck LIFE = LifeCheck.CONNECTION_IF_DIRECT;
     private static final Map<String, String> CONFIG = Map.of("maxmemory-policy", "noeviction");
 
     private static Map<String, String> info(String... pairs) {
@@ -32,12 +34,38 @@ class ServerChecksTest {
     }
 
     private static Grade grade(String check, Map<String, String> info, long skewMillis, boolean member) {
-        return new ServerChecks("redis://a", CONFIG, SettingsOrigin.START, info, skewMillis, true, member)
+        return new ServerChecks("redis://a", CONFIG, SettingsOrigin.START, info, skewMillis, true, member, LIFE, true)
                 .findings().stream()
                         .filter(finding -> finding.check().equals(check))
                         .map(Finding::grade)
                         .findFirst()
                         .orElseThrow();
+    }
+
+    private static Finding life(LifeCheck life, boolean direct) {
+        return new ServerChecks(
+                        "redis://a",
+                        CONFIG,
+                        SettingsOrigin.START,
+                        info("tcp_port", "6380"),
+                        0,
+                        true,
+                        true,
+                        life,
+                        direct)
+                .findings().stream()
+                        .filter(one -> one.check().equals("life"))
+                        .findFirst()
+                        .orElseThrow();
+    }
+
+    @Test
+    void aMemberSaysHowItsLifeIsCompared() {
+        is(life(LifeCheck.INFO, true), Grade.GOOD, "read the run id of the server (proxy=true)");
+        is(life(LifeCheck.CONNECTION, false), Grade.GOOD, "(proxy=false)");
+        is(life(LIFE, true), Grade.GOOD, "each connection was told, since it sees the same two ends");
+        is(life(LIFE, false), Grade.GOOD, "it does not see the two ends of the connection that we see");
+        is(life(LifeCheck.DURABLE, true), Grade.GOOD, "(durable=true), so no run id is compared");
     }
 
     @Test
@@ -69,7 +97,7 @@ class ServerChecksTest {
     @Test
     void withoutAConfigurationFileTheCommandLineIsAdvised() {
         Finding finding = new ServerChecks(
-                        "redis://a", CONFIG, SettingsOrigin.START, info("config_file", ""), 0, true, false)
+                        "redis://a", CONFIG, SettingsOrigin.START, info("config_file", ""), 0, true, false, LIFE, true)
                 .findings().stream()
                         .filter(one -> one.check().equals("persistence"))
                         .findFirst()
@@ -91,7 +119,7 @@ class ServerChecksTest {
 
     private static Finding finding(
             String check, Map<String, String> config, Map<String, String> info, SettingsOrigin origin, boolean member) {
-        return new ServerChecks("redis://a", config, origin, info, 0, true, member)
+        return new ServerChecks("redis://a", config, origin, info, 0, true, member, LIFE, true)
                 .findings().stream()
                         .filter(one -> one.check().equals(check))
                         .findFirst()
@@ -120,7 +148,8 @@ class ServerChecksTest {
 
     @Test
     void eachRespectIsGradedOnce() {
-        assertThat(new ServerChecks("redis://a", CONFIG, SettingsOrigin.START, info(), 0, true, false).findings())
+        assertThat(new ServerChecks("redis://a", CONFIG, SettingsOrigin.START, info(), 0, true, false, LIFE, true)
+                        .findings())
                 .extracting(Finding::check)
                 .containsExactly(
                         "version",
@@ -133,7 +162,8 @@ class ServerChecksTest {
                         "restart",
                         "clock",
                         "wake-ups");
-        assertThat(new ServerChecks("redis://a", Map.of(), SettingsOrigin.UNSEEN, info(), 0, true, false).findings())
+        assertThat(new ServerChecks("redis://a", Map.of(), SettingsOrigin.UNSEEN, info(), 0, true, false, LIFE, true)
+                        .findings())
                 .extracting(Finding::check)
                 .containsExactly("version", "config", "connections", "restart", "clock", "wake-ups");
         is(finding("config", Map.of(), info()), Grade.UNKNOWN, "does not let its configuration", "+config|get");
@@ -267,7 +297,16 @@ class ServerChecksTest {
     @Test
     void aClockIsToldWithItsSide() {
         for (int sign : new int[] {1, -1}) {
-            assertThat(new ServerChecks("redis://a", CONFIG, SettingsOrigin.START, info(), sign * 3_000L, true, false)
+            assertThat(new ServerChecks(
+                                    "redis://a",
+                                    CONFIG,
+                                    SettingsOrigin.START,
+                                    info(),
+                                    sign * 3_000L,
+                                    true,
+                                    false,
+                                    LIFE,
+                                    true)
                             .findings())
                     .anySatisfy(one -> assertThat(one.reason())
                             .isEqualTo("the clock of redis://a is 3000 ms " + (sign > 0 ? "ahead of" : "behind")
@@ -278,7 +317,8 @@ class ServerChecksTest {
     @Test
     void aSubscriptionThatIsNotPermittedIsWarnedOf() {
         is(finding("wake-ups", CONFIG, info()), Grade.GOOD, "lets us subscribe");
-        assertThat(new ServerChecks("redis://a", CONFIG, SettingsOrigin.START, info(), 0, false, false).findings())
+        assertThat(new ServerChecks("redis://a", CONFIG, SettingsOrigin.START, info(), 0, false, false, LIFE, true)
+                        .findings())
                 .anySatisfy(one -> is(one, Grade.WARNING, "does not let us subscribe", "+subscribe"));
     }
 }

@@ -55,7 +55,8 @@ public final class ScriptedRedis implements AutoCloseable {
 
     /** The lines of its {@code INFO}. */
     public ScriptedRedis is(String... lines) {
-        String info = "run_id:life" + port() + "\r\nredis_version:7.0.9\r\n" + String.join("\r\n", lines) + "\r\n";
+        String info = "run_id:life" + port() + "\r\nredis_version:7.0.9\r\ntcp_port:" + port() + "\r\n"
+                + String.join("\r\n", lines) + "\r\n";
         return says("INFO", command -> bulk(info));
     }
 
@@ -250,6 +251,10 @@ public final class ScriptedRedis implements AutoCloseable {
                     yield array(List.of(bulk("sunsubscribe"), bulk(command.get(1)), ":" + channels.size() + "\r\n"));
                 }
                 case "PING" -> pong;
+                case "CLIENT" ->
+                    command.size() > 1 && command.get(1).equals("INFO")
+                            ? bulk("id=1 addr=127.0.0.1:" + socket.getPort() + " laddr=127.0.0.1:" + port() + " fd=8\n")
+                            : "+OK\r\n";
                 case "HELLO" -> "-ERR unknown command 'HELLO'\r\n";
                 default -> "+OK\r\n";
             };

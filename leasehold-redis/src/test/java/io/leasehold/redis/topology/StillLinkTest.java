@@ -7,6 +7,7 @@ import io.leasehold.StoreAccessException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.engine.SystemLockRuntime;
+import io.leasehold.redis.wire.LifeCheck;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
@@ -281,6 +282,8 @@ final class StillLinkTest {
             driver.asked.get(before + 1).answer().complete(second);
             assertThat(handshake).isNotDone();
             second.answers("WAIT", 0L);
+            assertThat(handshake).isNotDone();
+            second.answers("INFO", StillDriver.MASTER);
             assertThat(handshake).isCompleted();
             handshake.join().runAcknowledged(CALL, () -> true, this::heard);
             assertThat(second.questions).hasSize(1);
@@ -289,6 +292,54 @@ final class StillLinkTest {
             assertThat(second.open).isFalse();
             assertThat(ended).hasSize(ending + 1);
         }
+    }
+
+    /** The server may be started anew between the two; the run id of a link is that of both. */
+    @Test
+    void twoConnectionsToDifferentLivesAreNoLink() {
+        CompletableFuture<Link> link = handshake(WAITS);
+        StillDriver.Connection first = driver.made();
+        StillDriver.Connection second = new StillDriver.Connection();
+        driver.asked.get(1).answer().complete(second);
+        second.answers("WAIT", 0L);
+        second.answers("INFO", StillDriver.MASTER.replace("run_id:life", "run_id:next"));
+        assertThatThrownBy(link::join).hasMessageContaining("was started anew while it was connected to");
+        assertThat(first.open).isFalse();
+        assertThat(second.open).isFalse();
+    }
+
+    /** Of the second connection it is not proved that it is direct. */
+    @Test
+    void aRequestIsCompletedOnEachConnectionOfALink() {
+        List<String> committed = new ArrayList<>();
+        Link link = link(
+                connection,
+                new RedisConnection.Acknowledging() {
+                    @Override
+                    public void run(
+                            ScriptCall call,
+                            BooleanSupplier wanted,
+                            BiConsumer<@Nullable Acknowledged, @Nullable Throwable> then) {
+                        committed.addAll(List.of(call.arguments()));
+                    }
+
+                    @Override
+                    public void close() {}
+                },
+                WAITS);
+        for (LifeCheck check : LifeCheck.values()) {
+            ScriptCall incomplete = CALL.orCommonly(COMMON).checking(check);
+            assertThatThrownBy(incomplete::arguments).hasMessageContaining("complete only on a connection");
+            assertThatThrownBy(incomplete::common).hasMessageContaining("complete only on a connection");
+            link.runAcknowledged(incomplete, () -> true, this::heard);
+            link.asking().runAcknowledged(incomplete, () -> true, this::heard);
+            link.asking().run(incomplete, () -> true, this::heard);
+        }
+        assertThat(committed).containsExactly("life", "volatile", "volatile", "durable");
+        assertThat(connection.sent.stream().filter(one -> !one.startsWith("CLIENT")))
+                .extracting(one -> one.substring(one.lastIndexOf(' ') + 1))
+                .containsExactly("life", "life", "volatile", "volatile", "volatile", "volatile", "durable", "durable");
+        assertThat(connection.sent.stream().filter("CLIENT INFO"::equals)).hasSize(1);
     }
 
     @Test

@@ -34,6 +34,7 @@ final class MemberAcquireScriptTest {
     private long quarantine;
     private long place;
     private int reserve = 1;
+    private String life = "volatile";
 
     private RedisCommands<String, String> redis() {
         return SERVER.redis();
@@ -56,23 +57,33 @@ final class MemberAcquireScriptTest {
     }
 
     private List<Object> acquire(String owner, long candidate) {
-        return redis().eval(
+        return ScriptBench.yes(redis().eval(
                         LuaScript.MEMBER_ACQUIRE.text(),
                         ScriptOutputType.MULTI,
-                        new String[] {lock, fence, watchers, KeyLayout.marker()},
-                        owner + ":" + candidate + ":host/1/x",
-                        "30000",
-                        Long.toString(candidate),
-                        Long.toString(candidate + reserve - 1),
-                        Long.toString(60 * SECOND),
-                        Long.toString(BOUND),
-                        Long.toString(place),
-                        CHANNEL,
-                        Long.toString(estimate),
-                        configuration,
-                        Long.toString(estimate),
-                        Long.toString(quarantine),
-                        "volatile");
+                        keys(),
+                        arguments(owner, candidate)));
+    }
+
+    private String[] keys() {
+        return new String[] {lock, fence, watchers, KeyLayout.marker()};
+    }
+
+    private String[] arguments(String owner, long candidate) {
+        return new String[] {
+            owner + ":" + candidate + ":host/1/x",
+            "30000",
+            Long.toString(candidate),
+            Long.toString(candidate + reserve - 1),
+            Long.toString(60 * SECOND),
+            Long.toString(BOUND),
+            Long.toString(place),
+            CHANNEL,
+            Long.toString(estimate),
+            configuration,
+            Long.toString(estimate),
+            Long.toString(quarantine),
+            life
+        };
     }
 
     private void watches(String channel, long untilMicros) {
@@ -92,6 +103,71 @@ final class MemberAcquireScriptTest {
         quarantine = estimate;
         assertThat(acquire(ALICE, now())).startsWith("yes");
         assertThat(acquire(BOB, now() + SECOND)).as("of a lock that is held").startsWith("held");
+    }
+
+    /** The marker is compared with the run id that the client knows, or with that of INFO. */
+    @Test
+    void theRunIdIsAnArgumentOrReadByTheScript() {
+        String runId = InfoText.fields(redis().info("server")).get("run_id");
+        life = runId;
+        assertThat(acquire(ALICE, now())).startsWith("yes");
+        assertThat(acquire(BOB, now() + SECOND)).startsWith("held");
+        String marker = "born|5|" + "0".repeat(40) + "|set";
+        for (String each : List.of(runId, "volatile")) {
+            life = each;
+            redis().set(KeyLayout.marker(), marker);
+            assertThat(acquire(BOB, now() + SECOND)).as("a former life").startsWith("unborn");
+            redis().set(KeyLayout.marker(), marker);
+            assertThat(acquire(ALICE, now() + SECOND)).as("also to the holder").startsWith("unborn");
+            assertThat(redis().get(KeyLayout.marker())).startsWith("unborn|").endsWith("|" + runId);
+        }
+        life = "durable";
+        redis().set(KeyLayout.marker(), marker);
+        assertThat(acquire(BOB, now() + SECOND)).startsWith("held");
+    }
+
+    /** A client that was told another run id than that of the server does not make the server forget. */
+    @Test
+    void aWrongRunIdLeavesAMarkerOfThePresentLife() {
+        String marker = redis().get(KeyLayout.marker());
+        for (String wrong : List.of("0".repeat(40), "x", "")) {
+            life = wrong;
+            redis().del(lock);
+            quarantine = 0;
+            assertThat(acquire(ALICE, now() + SECOND)).as(wrong).startsWith("yes");
+            assertThat(acquire(BOB, now() + 2 * SECOND)).startsWith("held");
+            quarantine = estimate + 1;
+            assertThat(acquire(ALICE, now() + 2 * SECOND)).startsWith("young");
+            assertThat(redis().get(KeyLayout.marker())).isEqualTo(marker);
+            redis().del(fence);
+        }
+    }
+
+    /** A client sends its next request for a wanted lock whole, and for another one only in its common case. */
+    @Test
+    void aGrantSaysWhetherOthersWantTheLock() {
+        List<Object> alone = redis().eval(
+                        LuaScript.MEMBER_ACQUIRE.text(), ScriptOutputType.MULTI, keys(), arguments(ALICE, now()));
+        assertThat(alone).hasSize(2).doesNotContain("yes");
+        redis().del(lock);
+        watches(OTHER, now() + 600 * SECOND);
+        watches(CHANNEL, now() + 600 * SECOND);
+        List<Object> wanted = redis().eval(
+                        LuaScript.MEMBER_ACQUIRE.text(),
+                        ScriptOutputType.MULTI,
+                        keys(),
+                        arguments(ALICE, now() + SECOND));
+        assertThat(wanted).hasSize(2).startsWith("yes");
+        assertThat(watching()).containsExactlyInAnyOrder("q" + OTHER, "a" + OTHER);
+    }
+
+    /** FLUSHALL keeps the connection, whose run id the client still knows. */
+    @Test
+    void withoutItsMarkerItGrantsNothing() {
+        life = InfoText.fields(redis().info("server")).get("run_id");
+        redis().flushall();
+        assertThat(acquire(ALICE, now())).startsWith("unborn");
+        assertThat(redis().exists(lock)).isZero();
     }
 
     @Test

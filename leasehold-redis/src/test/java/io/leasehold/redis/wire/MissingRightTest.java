@@ -120,6 +120,6 @@ class MissingRightTest {
     void someScriptsAskForLocks() {
         assertThat(LuaScript.all().stream().filter(LuaScript::asksForLocks).map(LuaScript::toString))
                 .containsExactlyInAnyOrder("acquire.lua", "acquire_all.lua", "member_acquire.lua", "plain_acquire.lua");
-        assertThat(LuaScript.all()).hasSize(18);
+        assertThat(LuaScript.all()).hasSize(20);
     }
 }

@@ -38,6 +38,23 @@ public final class JointHunt {
         }
     }
 
+    /** The members of a set. */
+    public static final class OfMembers implements IntFunction<String> {
+
+        /** By reflection. */
+        public OfMembers() {}
+
+        @Override
+        public String apply(int runs) {
+            return new TestHunt(List.of(
+                            "io.leasehold.redis.node.MemberLivesTest",
+                            "io.leasehold.redis.wire.MemberManyScriptsTest",
+                            "io.leasehold.redis.wire.MemberAcquireScriptTest",
+                            "io.leasehold.redis.topology.StillLinkTest"))
+                    .get();
+        }
+    }
+
     /** The line of waiters. */
     public static final class OfLine implements IntFunction<String> {
 

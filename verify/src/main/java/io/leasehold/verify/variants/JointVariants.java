@@ -23,8 +23,8 @@ final class JointVariants {
                         "answer-of-another-call",
                         "of several calls each receives the reply to the next one",
                         CALLS,
-                        "equals(reply.get(head + i))",
-                        "equals(reply.get(head + (i + 1) % all.size()))"),
+                        "reply.get(head + i)",
+                        "reply.get(head + (i + 1) % all.size())"),
                 new Variant(
                         "refused-for-all",
                         "a refusal of several calls together is reported to each of them",
@@ -35,7 +35,7 @@ final class JointVariants {
                         "declined-is-done",
                         "a call that was not carried out together with others is reported as done",
                         CALLS,
-                        "if (done) {",
+                        "if (one.common.isDecidedBy(its)) {",
                         "if (head > 0) {"),
                 new Variant(
                         "lost-is-sent-again",

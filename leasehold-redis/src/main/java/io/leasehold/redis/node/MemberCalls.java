@@ -1,0 +1,105 @@
+package io.leasehold.redis.node;
+
+import io.leasehold.node.Ballot;
+import io.leasehold.node.Membership;
+import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.LifeCheck;
+import io.leasehold.redis.wire.LockValue;
+import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.ScriptCall;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.ReleaseRequest;
+
+/** The script calls for a lock at a server that is a member of a set. */
+final class MemberCalls {
+
+    private final NodeSettings settings;
+
+    MemberCalls(NodeSettings settings) {
+        this.settings = settings;
+    }
+
+    /**
+     * The wish to be woken.
+     *
+     * @param millis how long it is kept without a new request; zero if the caller does not wait
+     * @param channel the channel on which the caller listens
+     */
+    record Watch(long millis, String channel) {}
+
+    /**
+     * Proposes a ballot. The first request for one token may use the common case of a free lock, jointly with other calls.
+     *
+     * @param slot the tag of the slot that has a marker of its own, or empty
+     * @param again whether an earlier request of the attempt may be watched already: only the whole script ends that
+     */
+    ScriptCall acquire(String lock, String slot, Ballot ballot, Membership membership, Watch watch, boolean again) {
+        AcquireRequest request = ballot.request();
+        String value = LockValue.of(request.owner(), ballot.candidate(), request.holderId());
+        String ttl = Long.toString(NodeSettings.ceilMillis(request.ttlNanos()));
+        String candidate = Long.toString(ballot.candidate());
+        String bound = Long.toString(membership.boundMicros());
+        String fence = KeyLayout.fence(lock);
+        String marker = KeyLayout.marker(slot);
+        String[] arguments = {
+            value,
+            ttl,
+            candidate,
+            Long.toString(ballot.tokens().last()),
+            Long.toString(settings.retentionMicros()),
+            bound,
+            Long.toString(watch.millis()),
+            watch.channel(),
+            Long.toString(Math.max(1, membership.estimateMicros())),
+            membership.configuration(),
+            Long.toString(membership.estimateMicros()),
+            Long.toString(membership.quarantineMicros())
+        };
+        String[] keys = {lock, fence, KeyLayout.watchers(lock), marker};
+        ScriptCall call = new ScriptCall(LuaScript.MEMBER_ACQUIRE, keys, arguments).checking(life(membership));
+        if (again || ballot.reserve() != 1) {
+            return call;
+        }
+        String latestBirth = Long.toString(membership.estimateMicros() - membership.quarantineMicros());
+        return call.orCommonly(new ScriptCall.CommonCase(
+                LuaScript.MEMBER_ACQUIRE_MANY,
+                LuaScript.MEMBER_ACQUIRE_MANY,
+                new ScriptCall.Head(new String[] {marker}, new String[] {membership.configuration(), bound}),
+                new String[] {lock, fence},
+                new String[] {value, ttl, candidate, latestBirth},
+                watch.millis() == 0));
+    }
+
+    private LifeCheck life(Membership membership) {
+        return membership.persistence() == Membership.Persistence.DURABLE ? LifeCheck.DURABLE : settings.lifeCheck();
+    }
+
+    /**
+     * Ends the hold of an owner token. A release by a holder may use the common case of a lock that nobody watches,
+     * jointly with other calls.
+     *
+     * @param channel the channel of the caller
+     * @param stays whether the caller is still to be woken
+     */
+    ScriptCall release(String lock, ReleaseRequest request, String channel, boolean stays) {
+        String watchers = KeyLayout.watchers(lock);
+        String[] arguments = {
+            request.owner().hex(),
+            Long.toString(request.ballot()),
+            Long.toString(settings.retentionMicros()),
+            Long.toString(settings.boundMicros()),
+            channel,
+            Long.toString(settings.windowMicros()),
+            stays ? "stay" : "leave"
+        };
+        ScriptCall call = new ScriptCall(
+                LuaScript.MEMBER_RELEASE, new String[] {lock, KeyLayout.fence(lock), watchers}, arguments);
+        return request.kind() == ReleaseRequest.Kind.RELEASE
+                ? call.orCommonly(new ScriptCall.CommonCase(
+                        LuaScript.MEMBER_RELEASE_MANY,
+                        LuaScript.MEMBER_RELEASE_MANY,
+                        new String[] {lock, watchers},
+                        new String[] {LockValue.beginning(request.owner(), request.ballot())}))
+                : call;
+    }
+}

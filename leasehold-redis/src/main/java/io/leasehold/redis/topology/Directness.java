@@ -1,0 +1,80 @@
+package io.leasehold.redis.topology;
+
+import io.leasehold.redis.wire.PlainCommand;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Whether a connection is proved to lead to the server itself, so that it ends with the process at its other end.
+ *
+ * <p>The server tells the two ends of the connection as it sees them ({@code CLIENT INFO}). The proof is that this side has
+ * a connection with the same two ends. A proxy has a connection of its own to the server, and address translation shows
+ * other ends: then nothing is proved. The same holds if the server does not tell the ends, or if the client library
+ * does not. Safe for all threads.
+ */
+final class Directness {
+
+    private final RedisConnection connection;
+    private final AtomicReference<@Nullable CompletableFuture<Boolean>> proof = new AtomicReference<>();
+
+    Directness(RedisConnection connection) {
+        this.connection = connection;
+    }
+
+    /** Whether it is proved by now. The first call asks the server. */
+    boolean isProved() {
+        return proof().getNow(false);
+    }
+
+    /** The answer, which never fails. The first call asks the server. */
+    CompletableFuture<Boolean> proof() {
+        CompletableFuture<Boolean> known = proof.get();
+        if (known != null) {
+            return known;
+        }
+        CompletableFuture<Boolean> made = new CompletableFuture<>();
+        if (proof.compareAndSet(null, made)) {
+            try {
+                connection.ask(PlainCommand.CLIENT_INFO).whenComplete((info, error) -> made.complete(shows(info)));
+            } catch (RuntimeException | Error e) {
+                made.complete(false);
+            }
+            return made;
+        }
+        return proof();
+    }
+
+    private boolean shows(@Nullable String info) {
+        InetSocketAddress local = info == null ? null : address(info, "addr=");
+        InetSocketAddress remote = info == null ? null : address(info, "laddr=");
+        return local != null && remote != null && connection.hasEnds(local, remote);
+    }
+
+    /** Reads an address like {@code 127.0.0.1:6379} or {@code [::1]:6379}; null for anything else. */
+    private static @Nullable InetSocketAddress address(String info, String field) {
+        for (String part : info.split("\\s+")) {
+            int colon = part.lastIndexOf(':');
+            if (part.startsWith(field) && colon > 0) {
+                String host = part.substring(field.length(), colon);
+                String port = part.substring(colon + 1);
+                // Only numbers, so that no name is resolved.
+                return host.matches("[0-9.]+|\\[[0-9a-fA-F:.]+]") && port.matches("[0-9]{1,5}")
+                        ? address(host, Integer.parseInt(port))
+                        : null;
+            }
+        }
+        return null;
+    }
+
+    private static @Nullable InetSocketAddress address(String host, int port) {
+        try {
+            return new InetSocketAddress(InetAddress.getByName(host), port);
+        } catch (UnknownHostException | IllegalArgumentException e) {
+            return null;
+        }
+    }
+}

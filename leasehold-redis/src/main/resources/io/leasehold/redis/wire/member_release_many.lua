@@ -1,0 +1,27 @@
+-- member_release_many.lua, Leasehold wire format 2
+-- The common case of member_release.lua for one caller or several at once, each for itself: deletes those locks that are held as the
+-- caller says, and of which nobody wants to be told. Nothing is written for the others; they are to be released with member_release.lua.
+--
+-- KEYS (on a Cluster all in one slot), two for each lock i
+--   2i-1  lock
+--   2i    watchers
+-- ARGV, one for each lock i
+--   i  "<owner token>:<ballot>:", with the highest fencing token proposed or granted under that owner token
+-- Replies
+--   {"released", i1, i2 ...}  for each lock 1: it was held by this owner token and is not any more, or 0: member_release.lua decides
+-- Errors
+--   None: what is refused is 0
+
+local try = redis.pcall
+local reply = {'released'}
+for i, ours in ipairs(ARGV) do
+  local lock = KEYS[2 * i - 1]
+  local value = try('MGET', lock)[1]
+  local answer = 0
+  -- The grant of the token in the value has raised the fence to it.
+  if value and value:sub(1, #ours) == ours and try('EXISTS', KEYS[2 * i]) == 0 and try('DEL', lock) == 1 then
+    answer = 1
+  end
+  reply[i + 1] = answer
+end
+return reply
