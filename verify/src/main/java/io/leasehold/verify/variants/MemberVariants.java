@@ -84,7 +84,7 @@ final class MemberVariants {
                         "value:sub(1, #ours) == ARGV[1]"),
                 new Variant(
                         "place-of-a-superseded-token",
-                        "an attempt that goes on under another owner token counts as one that nobody watches",
+                        "an attempt that goes on under another owner token counts as one without a watcher",
                         "redis/node/ClientPlaces.java",
                         "first && !superseded",
                         "first"),
@@ -234,7 +234,7 @@ final class MemberVariants {
                         "value:sub(1, 41) == ours:sub(1, 41)"),
                 new Variant(
                         "release-past-the-watchers",
-                        "a lock is deleted and nobody of those that watch it is woken",
+                        "a lock is deleted and no watcher is woken",
                         RELEASES,
                         "try('EXISTS', KEYS[2 * i]) == 0 and ",
                         ""));
