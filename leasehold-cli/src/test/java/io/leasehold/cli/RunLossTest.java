@@ -3,7 +3,6 @@ package io.leasehold.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.Lease;
-import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
@@ -224,8 +223,7 @@ class RunLossTest {
             Lease held = locks.named("job").acquire();
             try (StartedCli run = cli.start("run", "--ttl=30s", "job", "--", "sh", "-c", left)) {
                 LockName job = LockName.exactly("job");
-                Await.until(
-                        run::err, () -> locks.admin().waiters(job, 2).size() == 1);
+                Await.until(run::err, () -> locks.admin().waiters(job, 2).size() == 1);
                 // From its next request on, the waiter's subscription is older than its request.
                 Thread.sleep(4_000);
                 // The waiter receives the message, and its renewal does not reach the server for a while.
