@@ -160,8 +160,8 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
     private void rememberWaiter(Ballot ballot, Sending sending, NodeReply.Held held) {
         AcquireRequest request = ballot.request();
         if (ballot.claimNanos() > 0) {
-            QueuedAnswer answer = new QueuedAnswer(
-                    held.incarnation(), held.serverMicros(), sending.nanos(), request.recheckNanos());
+            QueuedAnswer answer =
+                    new QueuedAnswer(held.incarnation(), held.serverMicros(), sending.nanos(), request.recheckNanos());
             waiters.put(
                     request.owner().attemptId(),
                     new Waiter(request.name(), request.owner(), ballot.claimNanos(), sending, answer));

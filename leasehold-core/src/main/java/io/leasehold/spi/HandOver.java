@@ -16,7 +16,11 @@ import org.jspecify.annotations.Nullable;
  *     shows
  */
 public record HandOver(
-        LockName name, String attemptId, TokenRange tokens, long serverMicros, @Nullable Channel channel) {
+        LockName name,
+        String attemptId,
+        TokenRange tokens,
+        long serverMicros,
+        @Nullable Channel channel) {
 
     /**
      * The channel of a message, which leads to the server that handed the lock over, as do the client's requests. A

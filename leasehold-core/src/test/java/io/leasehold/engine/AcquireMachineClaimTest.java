@@ -137,14 +137,16 @@ final class AcquireMachineClaimTest {
         answered(queued(7));
         assertThat(claimed(NOW)).hasSize(1);
         assertThat(machine.on(new AcquireMachine.GaveUp(), NOW)).isEmpty();
-        assertThat(machine.on(new AcquireMachine.TimerFired(), NOW + 60_000 * MS)).isEmpty();
+        assertThat(machine.on(new AcquireMachine.TimerFired(), NOW + 60_000 * MS))
+                .isEmpty();
         assertThat(claimed(NOW)).isEmpty();
     }
 
     @Test
     void patienceThatEndsWithTheMessageIsOneOutcome() {
         answered(queued(7));
-        assertThat(machine.on(new AcquireMachine.TimerFired(), NOW + 60_000 * MS)).hasSize(2);
+        assertThat(machine.on(new AcquireMachine.TimerFired(), NOW + 60_000 * MS))
+                .hasSize(2);
         assertThat(claimed(NOW + 60_000 * MS)).isEmpty();
     }
 

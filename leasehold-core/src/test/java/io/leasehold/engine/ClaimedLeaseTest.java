@@ -84,10 +84,7 @@ final class ClaimedLeaseTest {
     }
 
     private void answers(RenewReply.Item item) {
-        store.renewals()
-                .get(store.renewals().size() - 1)
-                .answer()
-                .complete(new RenewReply(List.of(item)));
+        store.renewals().get(store.renewals().size() - 1).answer().complete(new RenewReply(List.of(item)));
     }
 
     private void fails() {
@@ -144,8 +141,9 @@ final class ClaimedLeaseTest {
         CompletableFuture<Lease> future = waits();
         future.cancel(false);
         assertThat(claimed(owner())).isFalse();
-        assertThat(store.releases()).singleElement().satisfies(undo -> assertThat(undo.owner())
-                .isEqualTo(owner()));
+        assertThat(store.releases())
+                .singleElement()
+                .satisfies(undo -> assertThat(undo.owner()).isEqualTo(owner()));
         assertThat(store.renewals()).isEmpty();
     }
 
@@ -179,8 +177,9 @@ final class ClaimedLeaseTest {
         claimed(owner());
         client.close();
         runtime.pass(Duration.ofMinutes(2));
-        assertThat(store.releases()).singleElement().satisfies(release -> assertThat(release.owner())
-                .isEqualTo(owner()));
+        assertThat(store.releases())
+                .singleElement()
+                .satisfies(release -> assertThat(release.owner()).isEqualTo(owner()));
         assertThat(future.join().isValid()).isFalse();
     }
 
@@ -220,8 +219,9 @@ final class ClaimedLeaseTest {
         assertThat(lease.isValid()).isTrue();
         runtime.pass(Duration.ofMillis(8));
         assertThat(lease.isValid()).isFalse();
-        assertThat(lease.whenEnded()).isCompletedWithValueMatching(end -> end instanceof HoldEnd.Lost lost
-                && lost.cause() == LossCause.EXPIRED);
+        assertThat(lease.whenEnded())
+                .isCompletedWithValueMatching(
+                        end -> end instanceof HoldEnd.Lost lost && lost.cause() == LossCause.EXPIRED);
     }
 
     @Test

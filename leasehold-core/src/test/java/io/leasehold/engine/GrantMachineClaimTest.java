@@ -77,8 +77,7 @@ final class GrantMachineClaimTest {
     @Test
     void itIsLostIfTheStoreDoesNotKeepTheLock() {
         begins();
-        assertThat(machine.on(new GrantMachine.Denied(), NOW + MS))
-                .containsExactly(new TellLost(LossCause.NOT_OURS));
+        assertThat(machine.on(new GrantMachine.Denied(), NOW + MS)).containsExactly(new TellLost(LossCause.NOT_OURS));
     }
 
     @Test

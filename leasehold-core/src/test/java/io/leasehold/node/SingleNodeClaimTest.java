@@ -135,8 +135,7 @@ final class SingleNodeClaimTest {
 
     private void told(LockName name, OwnerToken owner, Incarnation server) {
         HandOver.Channel channel = new HandOver.Channel(server, runtime.nanoTime() - 1_000_000_000L);
-        HandOver handOver =
-                new HandOver(name, owner.attemptId(), TokenRange.of(9, 2), last().serverMicros(), channel);
+        HandOver handOver = new HandOver(name, owner.attemptId(), TokenRange.of(9, 2), last().serverMicros(), channel);
         Objects.requireNonNull(node.signals).handedOver(handOver);
     }
 
@@ -166,9 +165,10 @@ final class SingleNodeClaimTest {
         waits();
         sleptMillis = 700;
         told();
-        assertThat(claims).singleElement().satisfies(claim -> assertThat(
-                        claim.grant().sentAtNanos() - before)
-                .isBetween(-702_000_000L, -500_000_000L));
+        assertThat(claims)
+                .singleElement()
+                .satisfies(claim ->
+                        assertThat(claim.grant().sentAtNanos() - before).isBetween(-702_000_000L, -500_000_000L));
     }
 
     @Test

@@ -6,8 +6,6 @@ import io.leasehold.Durations;
 import io.leasehold.Guarantee;
 import io.leasehold.HoldEnd;
 import io.leasehold.Lease;
-import io.leasehold.LeaseAtRiskException;
-import io.leasehold.LeaseLostException;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
@@ -276,20 +274,6 @@ final class LockedRun {
         }
     }
 
-    /**
-     * Waits for the answer to the first renewal of a lease that has begun from a message of the store. Until then, less
-     * than a grace may be left, and the command would be stopped at once.
-     */
-    private void awaitTtl(Lease lease) {
-        Duration healthy = request.options().longestUnrenewed();
-        Duration grace = request.command().grace();
-        try {
-            lease.ensureValidFor(grace.compareTo(healthy) < 0 ? grace : healthy);
-        } catch (LeaseAtRiskException | LeaseLostException e) {
-            // The checks that follow decide, as they do for any lease.
-        }
-    }
-
     /** Runs the command; returns whether it ran. */
     private boolean runCommand(LockClient locks, Lease lease, GuardedCommand command) throws InterruptedException {
         command.awaitReady();
@@ -297,7 +281,6 @@ final class LockedRun {
             signalled();
             return false;
         }
-        awaitTtl(lease);
         if (!lease.isValid()) {
             report.lost(endOf(lease))
                     .ended(

@@ -80,7 +80,9 @@ final class StillNodeTest {
             @Override
             public void handedOver(HandOver handOver) {
                 signals.add("handed " + handOver.name()
-                        + (handOver.channel() == null ? "" : " over " + handOver.channel().server().id()));
+                        + (handOver.channel() == null
+                                ? ""
+                                : " over " + handOver.channel().server().id()));
             }
 
             @Override

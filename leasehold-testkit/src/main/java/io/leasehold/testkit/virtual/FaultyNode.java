@@ -152,8 +152,8 @@ public final class FaultyNode implements LockNode, StoreAdmin {
             @Override
             public void handedOver(HandOver handOver) {
                 Incarnation server = incarnation();
-                replies.send(() -> signals.handedOver(handOver.over(
-                        server == null ? null : new HandOver.Channel(server, connectedAtNanos))));
+                replies.send(() -> signals.handedOver(
+                        handOver.over(server == null ? null : new HandOver.Channel(server, connectedAtNanos))));
             }
 
             @Override
