@@ -26,12 +26,11 @@ import java.util.stream.Stream;
  *
  * <p><b>Guarantee.</b> Among all uses of the file through this class, by any process of this machine, a token below the
  * largest one seen can neither read nor write. Readers ({@link Access#READ}) exclude older writers and not each other
- * ({@link TokenPair}); for them a second file, {@code NAME.fence-writer}, keeps the token of the newest writer. Check and
- * use are one atomic step, under the kernel's lock on
- * {@code NAME.fence}. A token is on disk before the content that it admits, and the content is replaced as a whole:
- * after a crash the file has the old content or the new one, never a part. A symbolic link stands for its target. The
- * new content keeps the permissions of the old, so that no additional user can read it (if the group cannot be kept,
- * the new group has no permissions).
+ * ({@link TokenPair}); for them a second file, {@code NAME.fence-writer}, keeps the token of the newest writer. Check
+ * and use are one atomic step, under the kernel's lock on {@code NAME.fence}. A token is on disk before the content that
+ * it admits, and the content is replaced as a whole: after a crash the file has the old content or the new one, never a
+ * part. A symbolic link stands for its target. The new content keeps the permissions of the old, so that no additional
+ * user can read it (if the group cannot be kept, the new group has no permissions).
  *
  * <p><b>Condition.</b> Use the file under one name: a hard link has a fence of its own. Keep both files of the fence as
  * long as the file; if the fence is empty or corrupt, it admits no holder. Do not use it on network file systems, whose

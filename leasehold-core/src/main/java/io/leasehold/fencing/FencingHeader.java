@@ -80,8 +80,9 @@ public final class FencingHeader {
         return switch (value.strip()) {
             case READ -> Access.READ;
             case WRITE -> Access.WRITE;
-            default -> throw new IllegalArgumentException(
-                    "header " + ACCESS + ": its value must be " + READ + " or " + WRITE + ", in lower case");
+            default ->
+                throw new IllegalArgumentException(
+                        "header " + ACCESS + ": its value must be " + READ + " or " + WRITE + ", in lower case");
         };
     }
 

@@ -177,7 +177,8 @@ final class FileFence {
         if (any < 0 || channel.size() > MAX_BYTES) {
             throw new IOException(
                     "\"" + fence + "\" does not contain a fencing token" + (text.isBlank() ? ": it is empty" : "")
-                            + "; no holder is admitted until an operator has written the largest token that was ever used into the file");
+                            + "; no holder is admitted until an operator has written the largest token that was ever"
+                            + " used into the file");
         }
         Matcher ofReaders = OF_READERS.matcher(text);
         long below = ofReaders.matches() ? writerOnDisk() : -1;

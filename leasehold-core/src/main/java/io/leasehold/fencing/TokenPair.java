@@ -49,9 +49,7 @@ public record TokenPair(long any, long writer) {
         Objects.requireNonNull(resource, "resource");
         FencingToken.require(token);
         long floor = floor(access);
-        return token < floor
-                ? new Admission.Rejected(resource, token, floor)
-                : new Admission.Admitted(resource, token);
+        return token < floor ? new Admission.Rejected(resource, token, floor) : new Admission.Admitted(resource, token);
     }
 
     /** Returns the pair that the resource keeps from now on; after a rejection that is this pair. */

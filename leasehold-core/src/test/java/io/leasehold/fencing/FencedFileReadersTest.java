@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.BeforeEach;
@@ -65,7 +66,7 @@ class FencedFileReadersTest {
         String text = Files.exists(fence) ? Files.readString(fence) : "0\n";
         long newest = Long.parseLong(text.strip());
         if (token > newest) {
-            String number = String.format("%016d\n", token);
+            String number = String.format(Locale.ROOT, "%016d\n", token);
             Files.writeString(fence, number + (text.length() > number.length() ? text.substring(17) : ""));
         }
         return token >= newest;
@@ -127,7 +128,16 @@ class FencedFileReadersTest {
 
     /** A crash, or an operator, may leave any of these beside the mark: the newest token counts as a writer's. */
     @ParameterizedTest
-    @ValueSource(strings = {"", "5", "000000000000000", "0000000000000005", "rubbish", "9007199254740992\n", "0000000000000099\n"})
+    @ValueSource(
+            strings = {
+                "",
+                "5",
+                "000000000000000",
+                "0000000000000005",
+                "rubbish",
+                "9007199254740992\n",
+                "0000000000000099\n"
+            })
     void aWritersTokenThatIsLostIsTheNewest(String left) throws IOException {
         writes(5);
         reads(9, Access.READ);

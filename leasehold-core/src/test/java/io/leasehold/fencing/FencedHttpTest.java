@@ -61,7 +61,8 @@ class FencedHttpTest {
                     ? new Answer(FencingHeader.REQUIRED, "")
                     : answer(
                             FencingHeader.parse(header),
-                            FencingHeader.parseAccess(exchange.getRequestHeaders().getFirst(FencingHeader.ACCESS)),
+                            FencingHeader.parseAccess(
+                                    exchange.getRequestHeaders().getFirst(FencingHeader.ACCESS)),
                             exchange.getRequestMethod(),
                             body);
             exchange.sendResponseHeaders(answer.status(), 0);

@@ -179,7 +179,9 @@ class FencingGuardTest {
                 boolean first = uses.get(0).get();
                 boolean second = uses.get(1).get();
                 assertThat(uses.get(2).get()).isTrue();
-                assertThat(first || second).as("only the writer refuses the first").isTrue();
+                assertThat(first || second)
+                        .as("only the writer refuses the first")
+                        .isTrue();
                 assertThat(guard.admit(resource, 1, Access.READ).isAdmitted()).isEqualTo(!second);
             }
         } finally {

@@ -160,6 +160,8 @@ class OlderClientsTest {
     /** A late reader would read what the older client's holder has not finished. */
     @Test
     void aSecondNumberAloneIsNotEnough() {
-        assertThat(search(TwoNumbers::new)).startsWith("admitted Use[token=2, access=READ]").contains("token=3, access=WRITE");
+        assertThat(search(TwoNumbers::new))
+                .startsWith("admitted Use[token=2, access=READ]")
+                .contains("token=3, access=WRITE");
     }
 }

@@ -87,7 +87,8 @@ class TokenPairTest {
                     Use use = leases.get(lease);
                     boolean admitted = admits(use.token(), use.access());
                     if (admitted != expected.admits(use)) {
-                        throw new AssertionError("admitted: " + admitted + ", " + use + " after " + expected.admitted());
+                        throw new AssertionError(
+                                "admitted: " + admitted + ", " + use + " after " + expected.admitted());
                     }
                     if (admitted) {
                         contents.use(use);

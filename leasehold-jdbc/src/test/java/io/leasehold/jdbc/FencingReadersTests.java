@@ -168,7 +168,8 @@ interface FencingReadersTests extends FencingGuardTck {
         try (LockClient client = Leasehold.connect("memory:");
                 Lease lease = client.named("order").acquire();
                 Connection connection = transaction()) {
-            SqlFencingGuard told = ONE_NUMBER.reportingTo(heard::add).withReaders("fencing_writer", "fencing_writer_at");
+            SqlFencingGuard told =
+                    ONE_NUMBER.reportingTo(heard::add).withReaders("fencing_writer", "fencing_writer_at");
             assertThat(told.admit(connection, 1L, lease))
                     .isEqualTo(new Admission.Admitted("fenced 1", lease.fencingToken()));
             told.admit(connection, 1L, 1, Access.READ);

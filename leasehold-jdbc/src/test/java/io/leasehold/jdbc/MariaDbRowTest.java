@@ -187,7 +187,9 @@ class MariaDbRowTest implements LockedReadersTests {
             other.rollback();
             assertThat(ROWS.admit(connection, 1L, 4, Access.READ)).isEqualTo(new Admission.Rejected("fenced 1", 4, 5));
             assertThat(ROWS.admit(connection, 9L, 4, Access.READ)).isEqualTo(new Admission.Missing("fenced 9", 4));
-            assertThat(ROWS.admit(connection, 1L, 9)).as("the same token as a writer's").isEqualTo(new Admission.Admitted("fenced 1", 9));
+            assertThat(ROWS.admit(connection, 1L, 9))
+                    .as("the same token as a writer's")
+                    .isEqualTo(new Admission.Admitted("fenced 1", 9));
             assertThat(ROWS.admit(connection, 1L, 9)).isEqualTo(new Admission.Admitted("fenced 1", 9));
             connection.rollback();
         }

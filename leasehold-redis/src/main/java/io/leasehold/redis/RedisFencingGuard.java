@@ -152,8 +152,7 @@ public final class RedisFencingGuard implements FencingGuard {
     }
 
     private Answer ask(String key, long token, String what, String value) {
-        return ask(
-                key, token, List.of(key, beside(key, "fencing-token")), List.of(Long.toString(token), what, value));
+        return ask(key, token, List.of(key, beside(key, "fencing-token")), List.of(Long.toString(token), what, value));
     }
 
     private Answer ask(String key, long token, List<String> keys, List<String> arguments) {

@@ -113,7 +113,10 @@ class RedisFencingReadersTest implements FencingGuardTck {
             used.delete("x", 7);
             counts.add(commands());
         }
-        assertThat(counts.get(1)).isEqualTo(counts.get(0)).containsEntry("get", 7L).containsEntry("set", 5L);
+        assertThat(counts.get(1))
+                .isEqualTo(counts.get(0))
+                .containsEntry("get", 7L)
+                .containsEntry("set", 5L);
     }
 
     private static Map<String, Long> commands() {

@@ -13,13 +13,13 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests of a {@link FencingGuard}: it answers as {@link TokenPair} does. Implement it in a test class of your guard.
+ * Tests of a {@link FencingGuard}: it answers as {@link TokenPair} does. Implement it in a test class for your guard.
  *
  * <pre>{@code
- * final class MyGuardTest implements FencingGuardTck {
+ * final class InMemoryGuardTest implements FencingGuardTck {
  *     @Override
  *     public FencingGuard guard() {
- *         return new MyGuard();
+ *         return FencingGuard.inMemory();
  *     }
  * }
  * }</pre>

@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * Hunts a variant of joint calls, of the scripts' line of waiters, or of what a server tells of held keys: by random walks over the calls
- * without threads, by the tests of the scripts on a real server, and by those of the classes that decide. Made in the class loader of the variant.
+ * Hunts a variant of joint calls, of the scripts' line of waiters, of what a server tells of held keys, or of fenced resources: by random walks
+ * over the calls without threads, by the tests of the scripts on a real server, and by those of the classes that decide. Made in the class loader of the variant.
  */
 public final class JointHunt {
 
@@ -68,6 +68,22 @@ public final class JointHunt {
         public String apply(int runs) {
             return new TestHunt(List.of(
                             "io.leasehold.redis.node.HeldKeysTest", "io.leasehold.engine.GrantMachineDoubtsTest"))
+                    .get();
+        }
+    }
+
+    /** The two tokens of a fenced resource. */
+    public static final class OfFencing implements IntFunction<String> {
+
+        /** By reflection. */
+        public OfFencing() {}
+
+        @Override
+        public String apply(int runs) {
+            return new TestHunt(List.of(
+                            "io.leasehold.fencing.FencedFileReadersTest",
+                            "io.leasehold.fencing.TokenPairTest",
+                            "io.leasehold.redis.RedisFencingReadersTest"))
                     .get();
         }
     }
