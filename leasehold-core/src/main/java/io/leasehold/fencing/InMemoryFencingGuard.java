@@ -2,11 +2,20 @@ package io.leasehold.fencing;
 
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 
 /** A guard that remembers the pair of tokens of each resource in this process. */
 final class InMemoryFencingGuard implements FencingGuard {
 
-    private final ConcurrentHashMap<String, TokenPair> pairs = new ConcurrentHashMap<>();
+    private final ConcurrentMap<String, TokenPair> pairs;
+
+    InMemoryFencingGuard() {
+        this(new ConcurrentHashMap<>());
+    }
+
+    InMemoryFencingGuard(ConcurrentMap<String, TokenPair> pairs) {
+        this.pairs = pairs;
+    }
 
     @Override
     public Admission admit(String resource, long token) {

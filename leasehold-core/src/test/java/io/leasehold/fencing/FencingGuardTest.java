@@ -8,8 +8,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -186,6 +189,35 @@ class FencingGuardTest {
             }
         } finally {
             threads.shutdownNow();
+        }
+    }
+
+    /** An admission that another one overtakes, between reading the pair and replacing it, is decided again. */
+    @Test
+    void anAdmissionThatIsOvertakenIsDecidedAgain() {
+        for (long earlier : new long[] {0, 1}) {
+            Deque<Runnable> between = new ArrayDeque<>();
+            FencingGuard raced = new InMemoryFencingGuard(new ConcurrentHashMap<>() {
+                private static final long serialVersionUID = 1L;
+
+                @Override
+                public TokenPair get(Object resource) {
+                    TokenPair pair = super.get(resource);
+                    Runnable other = between.poll();
+                    if (other != null) {
+                        other.run();
+                    }
+                    return pair;
+                }
+            });
+            if (earlier > 0) {
+                raced.admit("order", earlier).orElseThrow();
+            }
+            between.add(() -> raced.admit("order", 9).orElseThrow());
+            assertThat(raced.admit("order", 7)).isEqualTo(new Admission.Rejected("order", 7, 9));
+            between.add(() -> raced.admit("order", 12, Access.READ).orElseThrow());
+            assertThat(raced.admit("order", 10, Access.READ).isAdmitted()).isTrue();
+            assertThat(raced.admit("order", 11)).isEqualTo(new Admission.Rejected("order", 11, 12));
         }
     }
 }
