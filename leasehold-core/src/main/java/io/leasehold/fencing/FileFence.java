@@ -15,7 +15,6 @@ import java.nio.file.attribute.PosixFileAttributeView;
 import java.nio.file.attribute.PosixFilePermission;
 import java.util.Locale;
 import java.util.Set;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
@@ -26,11 +25,13 @@ import java.util.regex.Pattern;
  * tab for a blank, and writes a line break in its place.
  *
  * <p>A reader writes the second file before the tab. After a crash between the two, the newest token counts as a
- * writer's, which is safe.
+ * writer's, which is safe. So it does, too, if the second file cannot be read or written.
  */
 final class FileFence {
 
     private static final int MAX_BYTES = 64;
+    private static final int OWN_BYTES = 17;
+    private static final int MAX_TRIES = 100;
     private static final Pattern DIGITS = Pattern.compile("[0-9]{1,16}");
     private static final Pattern OF_READERS = Pattern.compile("([0-9]{16})\t\\s*");
     private static final char WRITTEN = '\n';
@@ -56,13 +57,14 @@ final class FileFence {
     }
 
     private FileChannel open(Path which, long first) throws IOException {
-        while (true) {
+        for (int tries = 1; tries <= MAX_TRIES; tries++) {
             try {
                 return FileChannel.open(which, StandardOpenOption.READ, StandardOpenOption.WRITE);
             } catch (NoSuchFileException none) {
                 make(which, first);
             }
         }
+        throw new IOException("\"" + which + "\" exists and cannot be opened: it may be a symbolic link to nothing");
     }
 
     /** Creates a file of the fence together with its first number: an empty fence has lost its number. */
@@ -75,8 +77,10 @@ final class FileFence {
                     FileChannel.open(made, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
                 put(channel, first, WRITTEN);
             }
-            if (Files.exists(file)) {
-                PosixFileAttributeView rights = FileRights.keep(file, made);
+            // Whoever can write the first file must be able to write the second.
+            Path like = which.equals(writer) ? fence : file;
+            if (Files.exists(like)) {
+                PosixFileAttributeView rights = FileRights.keep(like, made);
                 if (rights != null) {
                     // Even if the file itself can only be replaced.
                     Set<PosixFilePermission> all = rights.readAttributes().permissions();
@@ -126,7 +130,7 @@ final class FileFence {
 
     /** Decides about a token; an admitted one is on disk when this method returns. */
     Admission admit(FileChannel channel, long token, Access access) throws IOException {
-        Kept kept = kept(channel);
+        Kept kept = kept(channel, access);
         TokenPair before = kept.pair();
         Admission admission = before.decide(file.toString(), token, access);
         TokenPair after = before.after(token, access);
@@ -137,13 +141,25 @@ final class FileFence {
     }
 
     private void keep(FileChannel channel, Kept kept, TokenPair after) throws IOException {
-        boolean isWriters = after.any() == after.writer();
-        if (!isWriters && after.writer() != kept.writer()) {
-            try (FileChannel second = open(writer, after.writer())) {
-                put(second, after.writer(), WRITTEN);
-            }
+        boolean isReaders = after.any() != after.writer()
+                && (after.writer() == kept.writer() || isNoted(channel, kept, after.writer()));
+        put(channel, after.any(), isReaders ? READ : WRITTEN);
+    }
+
+    /** Writes the second file, before the mark by which it counts; false if that is impossible. */
+    private boolean isNoted(FileChannel channel, Kept kept, long newestWriter) throws IOException {
+        if (kept.isMarked()) {
+            // Whatever a crash leaves in the second file must not count.
+            put(channel, kept.any(), WRITTEN);
         }
-        put(channel, after.any(), isWriters ? WRITTEN : READ);
+        try (FileChannel second = open(writer, newestWriter)) {
+            second.truncate(OWN_BYTES);
+            put(second, newestWriter, WRITTEN);
+            return true;
+        } catch (IOException unusable) {
+            // The reader counts as a writer.
+            return false;
+        }
     }
 
     /** Writes a fixed length from the start: if a crash tears it, the result is not below the old token. */
@@ -163,15 +179,16 @@ final class FileFence {
      * The content of the files.
      *
      * @param any the largest token
+     * @param isMarked whether a reader wrote it
      * @param writer that of the newest writer, or negative if the second file does not count
      */
-    private record Kept(long any, long writer) {
+    private record Kept(long any, boolean isMarked, long writer) {
         TokenPair pair() {
             return writer < 0 ? TokenPair.of(any) : new TokenPair(any, writer);
         }
     }
 
-    private Kept kept(FileChannel channel) throws IOException {
+    private Kept kept(FileChannel channel, Access access) throws IOException {
         String text = text(channel);
         long any = number(text.strip());
         if (any < 0 || channel.size() > MAX_BYTES) {
@@ -180,18 +197,22 @@ final class FileFence {
                             + "; no holder is admitted until an operator has written the largest token that was ever"
                             + " used into the file");
         }
-        Matcher ofReaders = OF_READERS.matcher(text);
-        long below = ofReaders.matches() ? writerOnDisk() : -1;
-        return new Kept(any, below <= any ? below : -1);
+        boolean isMarked = OF_READERS.matcher(text).matches();
+        if (isMarked && access == Access.WRITE) {
+            // For a writer the second file does not matter; the number differs, so that the writer removes the mark.
+            return new Kept(any, true, 0);
+        }
+        long below = isMarked ? writerOnDisk() : -1;
+        return new Kept(any, isMarked, below <= any ? below : -1);
     }
 
     /** Negative if the file cannot be used: the newest token then counts as a writer's. */
-    private long writerOnDisk() throws IOException {
+    private long writerOnDisk() {
         try (FileChannel channel = FileChannel.open(writer, StandardOpenOption.READ)) {
             String text = text(channel);
             // Of the full length, since a crash may have torn it.
             return text.matches("[0-9]{16}\\n") ? number(text.strip()) : -1;
-        } catch (NoSuchFileException lost) {
+        } catch (IOException lost) {
             return -1;
         }
     }

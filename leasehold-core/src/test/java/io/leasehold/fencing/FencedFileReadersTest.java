@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.FileSystem;
@@ -20,6 +23,7 @@ import java.util.Random;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -136,7 +140,9 @@ class FencedFileReadersTest {
                 "0000000000000005",
                 "rubbish",
                 "9007199254740992\n",
-                "0000000000000099\n"
+                "0000000000000099\n",
+                "0000000000000005\n\n",
+                "0000000000000005\r\n"
             })
     void aWritersTokenThatIsLostIsTheNewest(String left) throws IOException {
         writes(5);
@@ -178,6 +184,69 @@ class FencedFileReadersTest {
         assertThat(reads(41, Access.READ)).isFalse();
     }
 
+    /** What stops a reader of the second file must not stop a writer, who does not need it. */
+    @Test
+    void aWriterPassesWithoutTheSecondFile() throws IOException {
+        writes(5);
+        reads(9, Access.READ);
+        Files.delete(writer);
+        Files.createDirectory(writer);
+        assertThat(writes(8)).isFalse();
+        assertThat(writes(9)).isTrue();
+        assertThat(Files.readString(fence)).as("the equal token as a writer's").isEqualTo("0000000000000009\n");
+        Files.writeString(fence, "0000000000000009\t");
+        assertThat(writes(10)).isTrue();
+        assertThat(Files.readString(fence)).isEqualTo("0000000000000010\n");
+    }
+
+    /** A reader that cannot write whose the file was counts as a writer itself. */
+    @Test
+    void aReaderCountsAsAWriterIfTheSecondFileCannotBeWritten() throws IOException {
+        writes(5);
+        Files.createDirectory(writer);
+        assertThat(reads(9, Access.READ)).isTrue();
+        assertThat(Files.readString(fence)).isEqualTo("0000000000000009\n");
+        assertThat(reads(8, Access.READ)).isFalse();
+        Files.writeString(fence, "0000000000000009\t");
+        assertThat(reads(8, Access.READ)).as("the mark alone").isFalse();
+        assertThat(reads(12, Access.READ)).isTrue();
+        assertThat(Files.readString(fence)).isEqualTo("0000000000000012\n");
+        Files.delete(writer);
+        assertThat(reads(14, Access.READ)).isTrue();
+        assertThat(reads(13, Access.READ)).as("known again: 12").isTrue();
+    }
+
+    @Test
+    @Timeout(30)
+    void aSecondFileThatLeadsToNothingEndsNoReader() throws IOException {
+        assumeTrue(Files.getFileStore(directory).supportsFileAttributeView("posix"), "needs symbolic links");
+        writes(5);
+        Files.createSymbolicLink(writer, directory.resolve("nothing"));
+        assertThat(reads(9, Access.READ)).isTrue();
+        assertThat(reads(8, Access.READ)).isFalse();
+        assertThat(writes(10)).isTrue();
+    }
+
+    /** After a crash the mark must not stand beside the number of an earlier writer. */
+    @Test
+    void theSecondFileIsWrittenBeforeTheMark() throws IOException {
+        // The clock of the file system is coarse, so that one round may see both files at one time.
+        for (long token = 1; token < 600; token += 2) {
+            writes(token);
+            reads(token + 1, Access.READ);
+            assertThat(Files.getLastModifiedTime(writer)).isLessThanOrEqualTo(Files.getLastModifiedTime(fence));
+        }
+    }
+
+    @Test
+    void aLeasePresentsItsTokenAndItsKind() throws IOException, InterruptedException {
+        try (LockClient client = Leasehold.connect("memory:");
+                Lease lease = client.named("balance").acquire()) {
+            assertThat(file.read(lease)).isEmpty();
+            assertThat(reads(lease.fencingToken() - 1, Access.READ)).as("the lease is exclusive").isFalse();
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4, 5, 6})
     void answersAsThePairDoesAlsoBesideAnEarlierVersion(long seed) throws IOException {
@@ -200,11 +269,11 @@ class FencedFileReadersTest {
     }
 
     @Test
-    void bothFilesHaveTheRightsOfTheFile() throws IOException {
+    void whoeverCanWriteTheFirstFileCanWriteTheSecond() throws IOException {
         assumeTrue(Files.getFileStore(directory).supportsFileAttributeView("posix"), "needs POSIX permissions");
         writes(5);
-        Path path = directory.resolve("balance");
-        Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rw-rw----"));
+        Files.setPosixFilePermissions(fence, PosixFilePermissions.fromString("rw-rw----"));
+        Files.setPosixFilePermissions(directory.resolve("balance"), PosixFilePermissions.fromString("r--------"));
         reads(9, Access.READ);
         assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(writer)))
                 .isEqualTo("rw-rw----");

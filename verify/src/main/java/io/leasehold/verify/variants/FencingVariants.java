@@ -42,20 +42,38 @@ final class FencingVariants {
                         "file-of-a-writer-with-a-mark",
                         "a writer of a file leaves the mark of the readers before it",
                         FILE,
-                        "isWriters ? WRITTEN : READ",
+                        "isReaders ? READ : WRITTEN",
                         "READ"),
                 new Variant(
                         "file-without-its-second",
                         "a reader of a file does not write whose the file was",
                         FILE,
-                        "                put(second, after.writer(), WRITTEN);\n",
-                        "                second.force(true);\n"),
+                        "            put(second, newestWriter, WRITTEN);\n",
+                        "            second.force(true);\n"),
+                new Variant(
+                        "file-mark-before-its-second",
+                        "a reader of a file sets the mark before it writes whose the file was",
+                        FILE,
+                        "(after.writer() == kept.writer() || isNoted(channel, kept, after.writer()));\n"
+                                + "        put(channel, after.any(), isReaders ? READ : WRITTEN);\n",
+                        "after.any() >= after.writer();\n"
+                                + "        put(channel, after.any(), isReaders ? READ : WRITTEN);\n"
+                                + "        if (isReaders && after.writer() != kept.writer()) {\n"
+                                + "            isNoted(channel, new Kept(after.any(), false, -1), after.writer());\n"
+                                + "        }\n"),
+                new Variant(
+                        "file-whose-second-cannot-be-written",
+                        "a reader of a file sets the mark although it could not write whose the file was",
+                        FILE,
+                        "        } catch (IOException unusable) {\n"
+                                + "            // The reader counts as a writer.\n            return false;",
+                        "        } catch (IOException unusable) {\n            return true;"),
                 new Variant(
                         "file-whose-second-is-lost",
                         "a file whose second number is lost counts as one without a writer",
                         FILE,
-                        "        } catch (NoSuchFileException lost) {\n            return -1;",
-                        "        } catch (NoSuchFileException lost) {\n            return 0;"),
+                        "        } catch (IOException lost) {\n            return -1;",
+                        "        } catch (IOException lost) {\n            return 0;"),
                 new Variant(
                         "value-of-a-writer-with-a-mark",
                         "a writer of a Redis value leaves the mark of the reader with its own token",
@@ -68,6 +86,12 @@ final class FencingVariants {
                         SCRIPT,
                         "'0' .. string.format('%.0f', token)",
                         "string.format('%.0f', token)"),
+                new Variant(
+                        "value-whose-mark-is-not-put-back",
+                        "a writer of a Redis value whose command failed leaves the newest token without its mark",
+                        SCRIPT,
+                        "  if registers then\n    -- Nothing was done",
+                        "  if token > newest then\n    -- Nothing was done"),
                 new Variant(
                         "value-whose-writer-is-lost",
                         "a Redis value whose writer's token is lost counts as one without a writer",
