@@ -1,6 +1,7 @@
 package io.leasehold.fencing;
 
 import io.leasehold.Lease;
+import java.util.Objects;
 import java.util.function.Consumer;
 
 /**
@@ -33,6 +34,8 @@ public interface FencingGuard {
      * <p>A guard that does not override this method keeps one number and admits a reader as a writer: that is safe, but
      * an older reader is rejected after a newer one. The guards of Leasehold override it.
      *
+     * <p>A reader that is admitted may read only: readers do not exclude each other.
+     *
      * @param resource the resource to use; one name means one resource
      * @param token the fencing token of the lease for this use
      * @param access the kind of that lease
@@ -40,6 +43,7 @@ public interface FencingGuard {
      * @throws IllegalArgumentException if the token is not one that a lease can have
      */
     default Admission admit(String resource, long token, Access access) {
+        Objects.requireNonNull(access, "access");
         return admit(resource, token);
     }
 

@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A second header, {@code Fencing-Access}, carries the kind of the lease: {@code read} or {@code write}. A request
  * without it is a writer's. So a service that does not know this header, or a proxy that drops it, is safe: it only
- * rejects older readers after newer ones.
+ * rejects older readers after newer ones. A service must refuse a request of a reader that changes something (such as a
+ * PUT with {@code read}) with {@link #MALFORMED}: readers do not exclude each other.
  *
  * <p>The service answers with these statuses: {@link #STALE} to an old token (the client must stop: repeating the
  * request cannot succeed), {@link #REQUIRED} if a request that needs the header lacks it, {@link #MALFORMED} if it
@@ -25,7 +26,7 @@ public final class FencingHeader {
     public static final int STALE = 412;
     /** The status for a missing header: 428 Precondition Required (RFC 6585). */
     public static final int REQUIRED = 428;
-    /** The status for a value that cannot be parsed: 400 Bad Request. */
+    /** The status for a value that cannot be parsed, and for a reader that wants to change something: 400 Bad Request. */
     public static final int MALFORMED = 400;
     /** The status for a resource that does not exist: 404 Not Found. */
     public static final int MISSING = 404;

@@ -3,7 +3,7 @@
  *
  * <p>A lease can end while its holder is paused and does not notice. Only the resource can refuse the holder's later requests,
  * and only if every request carries the holder's {@linkplain io.leasehold.Lease#fencingToken() fencing token}. The rule is one
- * line: <em>a token that is smaller than the largest one seen is refused; an equal one is admitted</em>, since one holder may send many requests.
+ * line for exclusive leases: <em>a token that is smaller than the largest one seen is refused; an equal one is admitted</em>, since one holder may send many requests.
  *
  * <p>A token must be registered at <em>first contact, reads included</em>. If only writes were checked, a paused holder
  * and a newer holder could both read the same old value. If the old holder then writes before the newer one has

@@ -74,6 +74,9 @@ class FencedHttpTest {
 
     /** Admission and what it allows are one step. */
     private synchronized Answer answer(long token, Access access, String method, String body) {
+        if (access == Access.READ && !method.equals("GET")) {
+            return new Answer(FencingHeader.MALFORMED, "");
+        }
         Admission admission = guard.admit("balance", token, access);
         if (!admission.isAdmitted()) {
             return new Answer(FencingHeader.status(admission), "");
@@ -95,6 +98,14 @@ class FencedHttpTest {
 
     private HttpResponse<String> put(long token, String body) throws IOException, InterruptedException {
         return send(HttpRequest.newBuilder().PUT(BodyPublishers.ofString(body)), token);
+    }
+
+    private HttpResponse<String> putAsReader(long token, String body) throws IOException, InterruptedException {
+        return send(
+                HttpRequest.newBuilder()
+                        .PUT(BodyPublishers.ofString(body))
+                        .header(FencingHeader.ACCESS, FencingHeader.format(Access.READ)),
+                token);
     }
 
     private HttpResponse<String> send(HttpRequest.Builder request, long token)
@@ -126,6 +137,14 @@ class FencedHttpTest {
         assertThat(put(2, "late").statusCode()).isEqualTo(FencingHeader.STALE);
         assertThat(put(6, "12").statusCode()).isEqualTo(200);
         assertThat(getAsReader(5).statusCode()).isEqualTo(FencingHeader.STALE);
+    }
+
+    /** Two readers do not exclude each other, so an update by one of them would be lost. */
+    @Test
+    void aReaderChangesNothing() throws Exception {
+        assertThat(putAsReader(9, "11").statusCode()).isEqualTo(FencingHeader.MALFORMED);
+        assertThat(putAsReader(7, "12").statusCode()).isEqualTo(FencingHeader.MALFORMED);
+        assertThat(get(1).body()).as("and registers nothing").isEqualTo("10");
     }
 
     /** Holders whose leases end at any moment read and write later: no update that was answered with 200 is lost. */
