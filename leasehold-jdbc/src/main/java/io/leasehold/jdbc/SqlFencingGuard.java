@@ -14,6 +14,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -66,12 +67,15 @@ public final class SqlFencingGuard {
     }
 
     /**
-     * Returns this guard with the columns that it needs for readers. Both may be null, and no other statement should
-     * write them.
+     * Returns this guard with the columns that it needs for readers. Both must accept null, and no other statement may
+     * write them. The guard names them in its statements for writers, too, so they must exist before its first use.
+     *
+     * <p>An admission as a reader allows reading only: two readers that both change the row do not exclude each other.
      *
      * @param writerColumn a 64-bit integer column for the token of the newest writer
      * @param writerAtColumn a 64-bit integer column for the newest token at which that one counts: a statement that
      *     changes the column of the tokens alone counts as a writer's
+     * @throws IllegalArgumentException if two of the guard's columns have one name
      */
     public SqlFencingGuard withReaders(String writerColumn, String writerAtColumn) {
         ForReaders readers = new ForReaders(
@@ -97,6 +101,16 @@ public final class SqlFencingGuard {
     /** The column of the tokens, as it was given. */
     public String tokenColumn() {
         return column.name();
+    }
+
+    /** The column of the newest writer's token, as it was given; empty in a guard without readers. */
+    public Optional<String> writerColumn() {
+        return Optional.ofNullable(columns.readers()).map(readers -> readers.writer().name());
+    }
+
+    /** The column of the newest token at which that one counts, as it was given; empty in a guard without readers. */
+    public Optional<String> writerAtColumn() {
+        return Optional.ofNullable(columns.readers()).map(readers -> readers.writerAt().name());
     }
 
     /**

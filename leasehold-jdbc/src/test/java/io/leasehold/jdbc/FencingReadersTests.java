@@ -1,6 +1,7 @@
 package io.leasehold.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
@@ -127,7 +128,7 @@ interface FencingReadersTests extends FencingGuardTck {
     @Test
     default void aWritersTokenThatIsNullOrDoesNotCountIsTheNewest() throws SQLException {
         try (Connection connection = transaction()) {
-            for (String left : List.of("NULL, 9", "5, NULL", "5, 8", "12, 9", "NULL, NULL")) {
+            for (String left : List.of("NULL, 9", "5, NULL", "5, 8", "12, 9", "-1, 9", "NULL, NULL")) {
                 int comma = left.indexOf(',');
                 update(
                         connection,
@@ -146,6 +147,23 @@ interface FencingReadersTests extends FencingGuardTck {
             assertThat(columns(connection)).as("never fenced").containsExactly(5L, 0L, 5L);
             connection.rollback();
         }
+    }
+
+    /** A column that is compared with itself would make an older guard's writer count as none. */
+    @Test
+    default void eachColumnIsNamedOnce() {
+        for (String one : List.of("fencing_token", "FENCING_TOKEN", "id", "Fencing_Writer")) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> ONE_NUMBER.withReaders("fencing_writer", one))
+                    .withMessageContaining(one);
+        }
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> ONE_NUMBER.withReaders("FENCING_token", "fencing_writer_at"));
+        assertThatIllegalArgumentException().isThrownBy(() -> SqlFencingGuard.of("fenced", "id", "ID"));
+        assertThat(ROWS.writerColumn()).hasValue("fencing_writer");
+        assertThat(ROWS.writerAtColumn()).hasValue("fencing_writer_at");
+        assertThat(ONE_NUMBER.writerColumn()).isEmpty();
+        assertThat(ONE_NUMBER.writerAtColumn()).isEmpty();
     }
 
     @Test

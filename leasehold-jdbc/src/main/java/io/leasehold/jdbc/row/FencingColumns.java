@@ -1,5 +1,10 @@
 package io.leasehold.jdbc.row;
 
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,6 +19,22 @@ import org.jspecify.annotations.Nullable;
  */
 public record FencingColumns(Column token, @Nullable ForReaders readers) {
 
+    /** Refuses columns of which two are one: each statement would then compare a number with itself. */
+    public FencingColumns {
+        List<String> names = new ArrayList<>(List.of(token.key(), token.name()));
+        if (readers != null) {
+            names.addAll(List.of(readers.writer.name(), readers.writerAt.name()));
+        }
+        Set<String> different = new HashSet<>();
+        for (String name : names) {
+            // Without quotes, names that differ in case are one.
+            if (!different.add(name.toLowerCase(Locale.ROOT))) {
+                throw new IllegalArgumentException(
+                        "column " + name + " of " + token.table() + " is named twice: key and tokens need one each");
+            }
+        }
+    }
+
     /**
      * The columns that readers need.
      *
@@ -22,8 +43,8 @@ public record FencingColumns(Column token, @Nullable ForReaders readers) {
      */
     public record ForReaders(Column writer, Column writerAt) {
         private String effective(String newest) {
-            return "CASE WHEN " + writerAt.name() + " = " + newest + " AND " + writer.name() + " <= " + newest
-                    + " THEN " + writer.name() + " ELSE " + newest + " END";
+            return "CASE WHEN " + writerAt.name() + " = " + newest + " AND " + writer.name() + " BETWEEN 0 AND "
+                    + newest + " THEN " + writer.name() + " ELSE " + newest + " END";
         }
     }
 
