@@ -17,11 +17,17 @@
 --   {"admitted"}         and, for "read", the value if there is one
 --   {"rejected", token}  a newer holder has been here, with this token; nothing was changed
 -- Errors
---   Redis' own, and ERR if the second key holds no token: then no holder is let in. Value and token are as they were.
+--   Redis' own; ERR if the second key holds no token: then no holder is let in; ERR if a reader wants more than to read.
+--   Value and tokens are as they were.
 
 local VALUE, FENCE, WRITER = KEYS[1], KEYS[2], KEYS[3]
 local token = tonumber(ARGV[1])
 local reader = ARGV[4] == 'read'
+
+-- Readers do not exclude each other: of two that write, one would write over the other.
+if reader and ARGV[2] ~= 'admit' and ARGV[2] ~= 'read' then
+  return redis.error_reply('ERR a reader only admits and reads')
+end
 
 -- Only digits: tonumber would take a sign, 'nan', 'inf' and hexadecimal numbers as well.
 local function token_in(text)

@@ -4,13 +4,18 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
 import io.leasehold.fencing.Access;
 import io.leasehold.fencing.Admission;
 import io.leasehold.fencing.FencingGuard;
 import io.leasehold.fencing.StaleTokenException;
 import io.leasehold.testkit.tck.FencingGuardTck;
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.SlotHash;
 import java.io.IOException;
 import java.io.InputStream;
@@ -179,6 +184,52 @@ class RedisFencingReadersTest implements FencingGuardTck {
         assertThatThrownBy(() -> guard.read("x", 7)).hasMessageContaining("WRONGTYPE");
         assertThat(REDIS.redis().get(FENCE)).isEqualTo("07");
         guard.admit("x", 6, Access.READ).orElseThrow();
+    }
+
+    /** A writer whose command is refused puts the mark back, also if it brought the newest reader's token. */
+    @Test
+    void aWriterThatMayNotWriteLeavesTheMark() {
+        guard.write("x", 5, "five");
+        guard.admit("x", 9, Access.READ).orElseThrow();
+        REDIS.server().call("ACL", "SETUSER", "limited", "on", ">secret", "~*", "+eval", "+get", "+set");
+        RedisURI uri = RedisURI.create(REDIS.server().uri().replace("//", "//limited:secret@"));
+        try (StatefulRedisConnection<String, String> connection = REDIS.client().connect(uri)) {
+            RedisFencingGuard limited = RedisFencingGuard.running((script, keys, arguments) -> connection
+                    .sync()
+                    .eval(
+                            script,
+                            ScriptOutputType.MULTI,
+                            keys.toArray(String[]::new),
+                            arguments.toArray(String[]::new)));
+            for (long token : new long[] {9, 11}) {
+                assertThatThrownBy(() -> limited.delete("x", token)).isInstanceOf(RedisCommandExecutionException.class);
+                assertThat(REDIS.redis().get(FENCE)).as("after " + token).isEqualTo("09");
+            }
+        }
+        assertThat(guard.read("x", 7, Access.READ)).hasValue("five");
+    }
+
+    /** For callers of the script in other languages. */
+    @Test
+    void theScriptRefusesAReaderThatWantsToWrite() {
+        RedisFencingGuard wrong = RedisFencingGuard.running((script, keys, arguments) -> run(
+                script,
+                List.of("x", FENCE, WRITER),
+                List.of(arguments.get(0), arguments.get(1), arguments.get(2), "read")));
+        assertThatThrownBy(() -> wrong.write("x", 5, "five")).hasMessageContaining("a reader only admits and reads");
+        assertThatThrownBy(() -> wrong.delete("x", 5)).hasMessageContaining("a reader only admits and reads");
+        assertThat(REDIS.redis().exists("x", FENCE, WRITER)).isZero();
+    }
+
+    @Test
+    void aLeasePresentsItsTokenAndItsKind() throws InterruptedException {
+        try (LockClient client = Leasehold.connect("memory:");
+                Lease lease = client.named("x").acquire()) {
+            assertThat(guard.read("x", lease)).isEmpty();
+            assertThat(guard.admit("x", lease.fencingToken() - 1, Access.READ).isAdmitted())
+                    .as("the lease is exclusive")
+                    .isFalse();
+        }
     }
 
     @Test
