@@ -9,8 +9,8 @@
  * and a newer holder could both read the same old value. If the old holder then writes before the newer one has
  * presented its token, an update is lost although every check was made.
  *
- * <p>Several <em>readers</em> may hold a lock at the same time. For them the resource keeps a second number, the largest token of a
- * writer ({@link io.leasehold.fencing.TokenPair}), and the caller says which kind of lease it has
+ * <p>Several <em>readers</em> may hold a lock at the same time. For them the resource keeps a second number, the largest
+ * token of a writer ({@link io.leasehold.fencing.TokenPair}), and the caller says which kind of lease it has
  * ({@link io.leasehold.fencing.Access}). Without a kind it is a writer.
  *
  * <p>Leasehold implements the checks for a file, an SQL row and a service:
