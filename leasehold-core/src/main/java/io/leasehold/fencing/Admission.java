@@ -29,7 +29,7 @@ public sealed interface Admission {
     }
 
     /**
-     * The resource had seen no newer token; this one is now registered.
+     * The resource had seen no newer token that excludes this one, which is now registered.
      *
      * @param resource the resource
      * @param token the token
@@ -41,7 +41,8 @@ public sealed interface Admission {
      *
      * @param resource the resource
      * @param token the token
-     * @param newest the largest token seen
+     * @param newest the larger token that excludes this one: the largest seen or, if a reader was rejected, that of the
+     *     newest writer
      */
     record Rejected(String resource, long token, long newest) implements Admission {}
 

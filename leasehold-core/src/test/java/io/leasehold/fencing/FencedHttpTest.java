@@ -59,7 +59,12 @@ class FencedHttpTest {
             String header = exchange.getRequestHeaders().getFirst(FencingHeader.NAME);
             Answer answer = header == null
                     ? new Answer(FencingHeader.REQUIRED, "")
-                    : answer(FencingHeader.parse(header), exchange.getRequestMethod(), body);
+                    : answer(
+                            FencingHeader.parse(header),
+                            FencingHeader.parseAccess(
+                                    exchange.getRequestHeaders().getFirst(FencingHeader.ACCESS)),
+                            exchange.getRequestMethod(),
+                            body);
             exchange.sendResponseHeaders(answer.status(), 0);
             exchange.getResponseBody().write(answer.body().getBytes(US_ASCII));
         }
@@ -68,8 +73,11 @@ class FencedHttpTest {
     private record Answer(int status, String body) {}
 
     /** Admission and what it allows are one step. */
-    private synchronized Answer answer(long token, String method, String body) {
-        Admission admission = guard.admit("balance", token);
+    private synchronized Answer answer(long token, Access access, String method, String body) {
+        if (access == Access.READ && !method.equals("GET")) {
+            return new Answer(FencingHeader.MALFORMED, "");
+        }
+        Admission admission = guard.admit("balance", token, access);
         if (!admission.isAdmitted()) {
             return new Answer(FencingHeader.status(admission), "");
         }
@@ -83,8 +91,21 @@ class FencedHttpTest {
         return send(HttpRequest.newBuilder().GET(), token);
     }
 
+    private HttpResponse<String> getAsReader(long token) throws IOException, InterruptedException {
+        return send(
+                HttpRequest.newBuilder().GET().header(FencingHeader.ACCESS, FencingHeader.format(Access.READ)), token);
+    }
+
     private HttpResponse<String> put(long token, String body) throws IOException, InterruptedException {
         return send(HttpRequest.newBuilder().PUT(BodyPublishers.ofString(body)), token);
+    }
+
+    private HttpResponse<String> putAsReader(long token, String body) throws IOException, InterruptedException {
+        return send(
+                HttpRequest.newBuilder()
+                        .PUT(BodyPublishers.ofString(body))
+                        .header(FencingHeader.ACCESS, FencingHeader.format(Access.READ)),
+                token);
     }
 
     private HttpResponse<String> send(HttpRequest.Builder request, long token)
@@ -105,6 +126,25 @@ class FencedHttpTest {
         assertThat(put(2, "11 by the old").statusCode()).isEqualTo(FencingHeader.STALE);
         assertThat(put(3, "11").statusCode()).isEqualTo(200);
         assertThat(get(3).body()).isEqualTo("11");
+    }
+
+    @Test
+    void admitsOlderReadersAfterNewerOnesAndRefusesTheWriterBeforeThem() throws Exception {
+        assertThat(put(2, "11").statusCode()).isEqualTo(200);
+        assertThat(getAsReader(5).body()).isEqualTo("11");
+        assertThat(getAsReader(4).body()).isEqualTo("11");
+        assertThat(get(4).statusCode()).as("without a kind it is a writer").isEqualTo(FencingHeader.STALE);
+        assertThat(put(2, "late").statusCode()).isEqualTo(FencingHeader.STALE);
+        assertThat(put(6, "12").statusCode()).isEqualTo(200);
+        assertThat(getAsReader(5).statusCode()).isEqualTo(FencingHeader.STALE);
+    }
+
+    /** Two readers do not exclude each other, so an update by one of them would be lost. */
+    @Test
+    void aReaderChangesNothing() throws Exception {
+        assertThat(putAsReader(9, "11").statusCode()).isEqualTo(FencingHeader.MALFORMED);
+        assertThat(putAsReader(7, "12").statusCode()).isEqualTo(FencingHeader.MALFORMED);
+        assertThat(get(1).body()).as("and registers nothing").isEqualTo("10");
     }
 
     /** Holders whose leases end at any moment read and write later: no update that was answered with 200 is lost. */

@@ -2,10 +2,17 @@ package io.leasehold.fencing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.Lease;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -106,5 +113,111 @@ class FencingGuardTest {
                 .isInstanceOfSatisfying(
                         FencedResourceMissingException.class,
                         e -> assertThat(e.resource()).isEqualTo("order:2"));
+    }
+
+    @Test
+    void readersRefuseOlderWritersAndNotEachOther() {
+        guard.admit("order", 5).orElseThrow();
+        assertThat(guard.admit("order", 9, Access.READ)).isEqualTo(new Admission.Admitted("order", 9));
+        assertThat(guard.admit("order", 7, Access.READ).isAdmitted()).isTrue();
+        assertThat(guard.admit("order", 8, Access.WRITE)).isEqualTo(new Admission.Rejected("order", 8, 9));
+        assertThat(guard.admit("order", 8)).isEqualTo(new Admission.Rejected("order", 8, 9));
+        assertThat(guard.admit("order", 10).isAdmitted()).isTrue();
+        assertThat(guard.admit("order", 9, Access.READ)).isEqualTo(new Admission.Rejected("order", 9, 10));
+        assertThat(guard.admit("another", 1, Access.READ).isAdmitted()).isTrue();
+        assertThatNullPointerException().isThrownBy(() -> guard.admit("order", 11, (Access) null));
+        assertThatIllegalArgumentException().isThrownBy(() -> guard.admit("order", 0, Access.READ));
+    }
+
+    /** A lease says itself of which kind it is; all are exclusive today. */
+    @Test
+    void aLeasePresentsItsTokenAndItsKind() throws InterruptedException {
+        try (LockClient client = Leasehold.connect("memory:");
+                Lease lease = client.named("order").acquire()) {
+            assertThat(Access.of(lease)).isEqualTo(Access.WRITE);
+            assertThat(guard.admit("order", lease)).isEqualTo(new Admission.Admitted("order", lease.fencingToken()));
+            assertThat(guard.admit("order", lease.fencingToken() - 1, Access.READ)
+                            .isAdmitted())
+                    .as("it is a writer's")
+                    .isFalse();
+        }
+    }
+
+    /** A guard of the user's own that keeps one number: safe, though its readers refuse each other. */
+    @Test
+    void aGuardThatKnowsNoReadersTakesThemForWriters() {
+        FencingGuard oneNumber = guard::admit;
+        assertThat(oneNumber.admit("order", 9, Access.READ).isAdmitted()).isTrue();
+        assertThat(oneNumber.admit("order", 7, Access.READ)).isEqualTo(new Admission.Rejected("order", 7, 9));
+    }
+
+    @Test
+    void anObservedGuardKnowsReadersToo() {
+        List<Admission> heard = new ArrayList<>();
+        FencingGuard told = guard.reportingTo(heard::add);
+        told.admit("order", 9, Access.READ);
+        told.admit("order", 7, Access.READ);
+        told.admit("order", 8, Access.WRITE);
+        assertThat(heard)
+                .containsExactly(
+                        new Admission.Admitted("order", 9),
+                        new Admission.Admitted("order", 7),
+                        new Admission.Rejected("order", 8, 9));
+        assertThatNullPointerException().isThrownBy(() -> guard.reportingTo(null));
+    }
+
+    /** Admitted uses that conflict come in the order of their tokens, whatever the threads do. */
+    @Test
+    void answersOfSeveralThreadsAreThoseOfSomeOrder() throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(3);
+        try {
+            for (int round = 0; round < 300; round++) {
+                String resource = "round " + round;
+                List<Future<Boolean>> uses = new ArrayList<>();
+                for (long token = 1; token <= 3; token++) {
+                    long mine = token;
+                    uses.add(threads.submit(() -> guard.admit(resource, mine, mine == 2 ? Access.WRITE : Access.READ)
+                            .isAdmitted()));
+                }
+                boolean first = uses.get(0).get();
+                boolean second = uses.get(1).get();
+                assertThat(uses.get(2).get()).isTrue();
+                assertThat(first || second)
+                        .as("only the writer refuses the first")
+                        .isTrue();
+                assertThat(guard.admit(resource, 1, Access.READ).isAdmitted()).isEqualTo(!second);
+            }
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    /** An admission that another one overtakes, between reading the pair and replacing it, is decided again. */
+    @Test
+    void anAdmissionThatIsOvertakenIsDecidedAgain() {
+        for (long earlier : new long[] {0, 1}) {
+            Deque<Runnable> between = new ArrayDeque<>();
+            FencingGuard raced = new InMemoryFencingGuard(new ConcurrentHashMap<>() {
+                private static final long serialVersionUID = 1L;
+
+                @Override
+                public TokenPair get(Object resource) {
+                    TokenPair pair = super.get(resource);
+                    Runnable other = between.poll();
+                    if (other != null) {
+                        other.run();
+                    }
+                    return pair;
+                }
+            });
+            if (earlier > 0) {
+                raced.admit("order", earlier).orElseThrow();
+            }
+            between.add(() -> raced.admit("order", 9).orElseThrow());
+            assertThat(raced.admit("order", 7)).isEqualTo(new Admission.Rejected("order", 7, 9));
+            between.add(() -> raced.admit("order", 12, Access.READ).orElseThrow());
+            assertThat(raced.admit("order", 10, Access.READ).isAdmitted()).isTrue();
+            assertThat(raced.admit("order", 11)).isEqualTo(new Admission.Rejected("order", 11, 12));
+        }
     }
 }

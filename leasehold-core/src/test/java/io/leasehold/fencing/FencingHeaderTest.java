@@ -50,4 +50,24 @@ class FencingHeaderTest {
         assertThat(FencingHeader.status(new Admission.Rejected("r", 1, 2))).isEqualTo(412);
         assertThat(FencingHeader.status(new Admission.Missing("r", 1))).isEqualTo(404);
     }
+
+    @Test
+    void carriesTheKindOfTheLeaseAndTakesItsAbsenceForAWriter() {
+        for (Access access : Access.values()) {
+            assertThat(FencingHeader.parseAccess(FencingHeader.format(access))).isEqualTo(access);
+            assertThat(FencingHeader.parseAccess(" " + FencingHeader.format(access) + "\t"))
+                    .isEqualTo(access);
+        }
+        assertThat(FencingHeader.format(Access.READ)).isEqualTo("read");
+        assertThat(FencingHeader.parseAccess(null)).isEqualTo(Access.WRITE);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", " ", "READ", "Read", "reader", "read, write", "read,read", "0", "read\r\nX: y"})
+    void refusesEveryOtherKindWithoutRepeatingIt(String value) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> FencingHeader.parseAccess(value))
+                .withMessageNotContaining("\r")
+                .withMessageContaining(FencingHeader.ACCESS);
+    }
 }

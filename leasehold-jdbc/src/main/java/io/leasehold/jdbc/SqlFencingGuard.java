@@ -1,8 +1,12 @@
 package io.leasehold.jdbc;
 
+import io.leasehold.Lease;
+import io.leasehold.fencing.Access;
 import io.leasehold.fencing.Admission;
 import io.leasehold.fencing.FencingToken;
 import io.leasehold.jdbc.row.Column;
+import io.leasehold.jdbc.row.FencingColumns;
+import io.leasehold.jdbc.row.FencingColumns.ForReaders;
 import io.leasehold.jdbc.row.InnoDb;
 import io.leasehold.jdbc.row.OwnTransaction;
 import java.sql.Connection;
@@ -10,6 +14,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -28,6 +33,11 @@ import org.jspecify.annotations.Nullable;
  * and admits every token. If a transaction rolls back, its registration is undone, too, but it had no effect that could
  * be lost.
  *
+ * <p><b>Readers.</b> With {@link #withReaders two more columns}, the guard also admits the holders of read leases, who
+ * exclude older writers and not each other ({@link io.leasehold.fencing.TokenPair}). A reader locks the row until the
+ * end of its transaction, too. Guards of the same rows without these columns, of earlier versions, and statements like
+ * the one above may be used at the same time: the token that they write counts as a writer's.
+ *
  * <p>Plain SQL for any database. <b>Threads.</b> Any thread may use the guard, with a connection of its own. It blocks.
  */
 public final class SqlFencingGuard {
@@ -35,10 +45,12 @@ public final class SqlFencingGuard {
     private static final int MAX_TRIES = 5;
 
     private final Column column;
+    private final FencingColumns columns;
     private final Consumer<? super Admission> observer;
 
-    private SqlFencingGuard(Column column, Consumer<? super Admission> observer) {
-        this.column = column;
+    private SqlFencingGuard(FencingColumns columns, Consumer<? super Admission> observer) {
+        this.column = columns.token();
+        this.columns = columns;
         this.observer = observer;
     }
 
@@ -50,7 +62,26 @@ public final class SqlFencingGuard {
      * @param tokenColumn a 64-bit integer column, which may be null
      */
     public static SqlFencingGuard of(String table, String keyColumn, String tokenColumn) {
-        return new SqlFencingGuard(new Column(table, keyColumn, tokenColumn), admission -> {});
+        return new SqlFencingGuard(
+                new FencingColumns(new Column(table, keyColumn, tokenColumn), null), admission -> {});
+    }
+
+    /**
+     * Returns this guard with the columns that it needs for readers. Both must accept null, and no other statement may
+     * write them. The guard names them in its statements for writers, too, so they must exist before its first use.
+     *
+     * <p>An admission as a reader allows reading only: two readers that both change the row do not exclude each other.
+     *
+     * @param writerColumn a 64-bit integer column for the token of the newest writer
+     * @param writerAtColumn a 64-bit integer column for the newest token at which that one counts: a statement that
+     *     changes the column of the tokens alone counts as a writer's
+     * @throws IllegalArgumentException if two of the guard's columns have one name
+     */
+    public SqlFencingGuard withReaders(String writerColumn, String writerAtColumn) {
+        ForReaders readers = new ForReaders(
+                new Column(column.table(), column.key(), writerColumn),
+                new Column(column.table(), column.key(), writerAtColumn));
+        return new SqlFencingGuard(new FencingColumns(column, readers), observer);
     }
 
     /**
@@ -59,7 +90,7 @@ public final class SqlFencingGuard {
      * @param newObserver called by the thread that presents the token; must not block
      */
     public SqlFencingGuard reportingTo(Consumer<? super Admission> newObserver) {
-        return new SqlFencingGuard(column, Objects.requireNonNull(newObserver, "newObserver"));
+        return new SqlFencingGuard(columns, Objects.requireNonNull(newObserver, "newObserver"));
     }
 
     /** The table, as the caller named it. */
@@ -72,8 +103,18 @@ public final class SqlFencingGuard {
         return column.name();
     }
 
+    /** The column of the newest writer's token, as it was given; empty in a guard without readers. */
+    public Optional<String> writerColumn() {
+        return Optional.ofNullable(columns.readers()).map(readers -> readers.writer().name());
+    }
+
+    /** The column of the newest token at which that one counts, as it was given; empty in a guard without readers. */
+    public Optional<String> writerAtColumn() {
+        return Optional.ofNullable(columns.readers()).map(readers -> readers.writerAt().name());
+    }
+
     /**
-     * Presents a token to a row, and locks the row until the end of the transaction.
+     * Presents the token of an exclusive lease to a row, and locks the row until the end of the transaction.
      *
      * @param key the row's key
      * @param token the fencing token of the lease
@@ -83,12 +124,44 @@ public final class SqlFencingGuard {
      *     drivers report that only by the SQL state (40…)
      */
     public Admission admit(Connection connection, Object key, long token) throws SQLException {
+        return admit(connection, key, token, Access.WRITE);
+    }
+
+    /**
+     * Presents the token and the kind of a lease to a row, and locks the row until the end of the transaction.
+     *
+     * @param key the row's key
+     * @return whether the holder may proceed
+     * @throws IllegalStateException if the connection is in auto-commit mode, or if the lease is a reader's and this
+     *     guard has no {@linkplain #withReaders columns for readers}
+     * @throws java.sql.SQLTransactionRollbackException as for {@link #admit(Connection, Object, long)}
+     */
+    public Admission admit(Connection connection, Object key, Lease lease) throws SQLException {
+        return admit(connection, key, lease.fencingToken(), Access.of(lease));
+    }
+
+    /**
+     * Presents a token to a row, and locks the row until the end of the transaction.
+     *
+     * @param key the row's key
+     * @param token the fencing token of the lease
+     * @param access the kind of the lease
+     * @return whether the holder may proceed
+     * @throws IllegalStateException if the connection is in auto-commit mode, or if the lease is a reader's and this
+     *     guard has no {@linkplain #withReaders columns for readers}
+     * @throws java.sql.SQLTransactionRollbackException as for {@link #admit(Connection, Object, long)}
+     */
+    public Admission admit(Connection connection, Object key, long token, Access access) throws SQLException {
         Objects.requireNonNull(key, "key");
         FencingToken.require(token);
+        if (Objects.requireNonNull(access, "access") == Access.READ && columns.readers() == null) {
+            throw new IllegalStateException("the guard of " + column.table() + "." + column.name()
+                    + " has no columns for readers: create it with withReaders(…)");
+        }
         OwnTransaction.require(connection, "an admission");
         Admission admission;
         try {
-            admission = answer(connection, key, token);
+            admission = answer(connection, key, token, access);
         } catch (SQLException e) {
             throw InnoDb.asJdbcSaysIt(e, connection, column.describe(key));
         }
@@ -96,21 +169,21 @@ public final class SqlFencingGuard {
         return admission;
     }
 
-    private Admission answer(Connection connection, Object key, long token) throws SQLException {
+    private Admission answer(Connection connection, Object key, long token, Access access) throws SQLException {
         String resource = column.describe(key);
         for (int tries = 1; ; tries++) {
-            if (register(connection, key, token)) {
+            if (register(connection, key, token, access)) {
                 return new Admission.Admitted(resource, token);
             }
             // MariaDB and MySQL show a transaction the state at its first read, although its updates see the current
             // state.
             boolean locking = tries > 1 && InnoDb.isBehind(connection);
-            Long newest = newest(connection, key, locking ? " FOR UPDATE" : "");
-            if (newest == null) {
+            Seen seen = seen(connection, key, locking ? " FOR UPDATE" : "");
+            if (seen == null) {
                 return new Admission.Missing(resource, token);
-            } else if (newest > token) {
-                return new Admission.Rejected(resource, token, newest);
-            } else if (newest == token && locking) {
+            } else if (seen.floor(access) > token) {
+                return new Admission.Rejected(resource, token, seen.floor(access));
+            } else if (seen.newest >= token && locking) {
                 // The row exists and is locked: a driver may count the changed rows, and not the found rows.
                 return new Admission.Admitted(resource, token);
             } else if (tries == MAX_TRIES) {
@@ -120,14 +193,16 @@ public final class SqlFencingGuard {
         }
     }
 
-    private boolean register(Connection connection, Object key, long token) throws SQLException {
-        String name = column.name();
-        String sql = "UPDATE " + column.table() + " SET " + name + " = ? WHERE " + column.key() + " = ? AND (" + name
-                + " IS NULL OR " + name + " <= ?)";
+    private boolean register(Connection connection, Object key, long token, Access access) throws SQLException {
+        ForReaders readers = access == Access.READ ? columns.readers() : null;
+        String sql = readers == null ? columns.registerWriter() : columns.registerReader(readers);
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
-            statement.setLong(1, token);
-            statement.setObject(2, key);
-            statement.setLong(3, token);
+            int parameter = 1;
+            for (int values = readers == null ? 1 : 4; values > 0; values--) {
+                statement.setLong(parameter++, token);
+            }
+            statement.setObject(parameter++, key);
+            statement.setLong(parameter, token);
             int rows = statement.executeUpdate();
             if (rows > 1) {
                 throw new SQLException(column.describe(key) + " names " + rows + " rows: the key column " + column.key()
@@ -137,13 +212,19 @@ public final class SqlFencingGuard {
         }
     }
 
-    /** Returns the row's token, or null if there is no such row. */
-    private @Nullable Long newest(Connection connection, Object key, String how) throws SQLException {
-        String sql = "SELECT " + column.name() + " FROM " + column.table() + " WHERE " + column.key() + " = ?" + how;
-        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+    /** Not a {@link io.leasehold.fencing.TokenPair}: a column may contain any number. */
+    private record Seen(long newest, long writer) {
+        private long floor(Access access) {
+            return access == Access.READ ? writer : newest;
+        }
+    }
+
+    /** Null if there is no row. */
+    private @Nullable Seen seen(Connection connection, Object key, String how) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(columns.select(how))) {
             statement.setObject(1, key);
             try (ResultSet row = statement.executeQuery()) {
-                return row.next() ? row.getLong(1) : null;
+                return row.next() ? new Seen(row.getLong(1), row.getLong(2)) : null;
             }
         }
     }

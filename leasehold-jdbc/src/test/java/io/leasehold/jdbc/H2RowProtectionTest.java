@@ -6,7 +6,12 @@ import java.sql.SQLException;
 import org.junit.jupiter.api.Tag;
 
 @Tag("quick")
-class H2RowProtectionTest implements RowProtectionTests {
+class H2RowProtectionTest implements RowProtectionTests, LockedReadersTests {
+
+    @Override
+    public Connection transaction() throws SQLException {
+        return RowProtectionTests.super.transaction();
+    }
 
     @Override
     public Connection connect() throws SQLException {

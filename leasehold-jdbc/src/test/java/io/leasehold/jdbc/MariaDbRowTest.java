@@ -3,6 +3,7 @@ package io.leasehold.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.fencing.Access;
 import io.leasehold.fencing.Admission;
 import io.leasehold.jdbc.row.RowDialect;
 import java.io.IOException;
@@ -29,7 +30,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Row locks and guards on a MariaDB with changed settings, and with the dialect of MySQL. */
 @Tag("full")
 @Timeout(120)
-class MariaDbRowTest {
+class MariaDbRowTest implements LockedReadersTests {
 
     @TempDir
     private static Path directory;
@@ -75,13 +76,12 @@ class MariaDbRowTest {
         }
     }
 
-    private static Connection transaction() throws SQLException {
-        Connection connection = server.connect();
-        connection.setAutoCommit(false);
-        return connection;
+    @Override
+    public Connection connect() throws SQLException {
+        return server.connect();
     }
 
-    private static Connection withSnapshotIsolation() throws SQLException {
+    private Connection withSnapshotIsolation() throws SQLException {
         Connection connection = transaction();
         run(connection, "SET SESSION innodb_snapshot_isolation = ON");
         connection.commit();
@@ -167,6 +167,30 @@ class MariaDbRowTest {
             other.rollback();
             assertThat(guard.admit(connection, 1L, 6)).isEqualTo(new Admission.Rejected("orders 1", 6, 7));
             assertThat(guard.admit(connection, 9L, 6)).isEqualTo(new Admission.Missing("orders 9", 6));
+            connection.rollback();
+        }
+    }
+
+    /** The update of a reader that changes nothing counts no row there, and has locked it. */
+    @Test
+    void aReaderThatChangesNothingIsAdmittedWhateverTheDriverCounts() throws SQLException {
+        try (Connection connection = DriverManager.getConnection(server.url() + "&useAffectedRows=true");
+                Connection other = transaction()) {
+            connection.setAutoCommit(false);
+            ROWS.admit(connection, 1L, 5).orElseThrow();
+            for (long token : new long[] {9, 9, 7}) {
+                ROWS.admit(connection, 1L, token, Access.READ).orElseThrow();
+            }
+            connection.commit();
+            assertThat(ROWS.admit(connection, 1L, 7, Access.READ)).isEqualTo(new Admission.Admitted("fenced 1", 7));
+            assertThat(RowLocks.in(other).tryLock("fenced", "id", 1L)).isNotEqualTo(RowLock.LOCKED);
+            other.rollback();
+            assertThat(ROWS.admit(connection, 1L, 4, Access.READ)).isEqualTo(new Admission.Rejected("fenced 1", 4, 5));
+            assertThat(ROWS.admit(connection, 9L, 4, Access.READ)).isEqualTo(new Admission.Missing("fenced 9", 4));
+            assertThat(ROWS.admit(connection, 1L, 9))
+                    .as("the same token as a writer's")
+                    .isEqualTo(new Admission.Admitted("fenced 1", 9));
+            assertThat(ROWS.admit(connection, 1L, 9)).isEqualTo(new Admission.Admitted("fenced 1", 9));
             connection.rollback();
         }
     }

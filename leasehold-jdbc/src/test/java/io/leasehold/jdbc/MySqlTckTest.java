@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The backend contract, and the protection of rows, over a real MySQL server, which can be restarted. */
 @Tag("full")
-class MySqlTckTest implements BackendTck, RowProtectionTests {
+class MySqlTckTest implements BackendTck, RowProtectionTests, LockedReadersTests {
 
     @TempDir
     private static Path directory;
@@ -35,6 +35,11 @@ class MySqlTckTest implements BackendTck, RowProtectionTests {
         if (server != null) {
             server.close();
         }
+    }
+
+    @Override
+    public Connection transaction() throws SQLException {
+        return RowProtectionTests.super.transaction();
     }
 
     @Override

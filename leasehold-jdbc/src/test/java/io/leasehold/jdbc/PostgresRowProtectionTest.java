@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 
 @Tag("full")
-class PostgresRowProtectionTest implements RowProtectionTests {
+class PostgresRowProtectionTest implements RowProtectionTests, LockedReadersTests {
 
     @TempDir
     private static Path directory;
@@ -29,6 +29,11 @@ class PostgresRowProtectionTest implements RowProtectionTests {
         if (server != null) {
             server.close();
         }
+    }
+
+    @Override
+    public Connection transaction() throws SQLException {
+        return RowProtectionTests.super.transaction();
     }
 
     @Override

@@ -15,14 +15,19 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Tools that need no row locks also work on SQLite. */
 @Tag("quick")
-class SqliteFencingTest {
+class SqliteFencingTest implements FencingReadersTests {
 
     @TempDir
     private Path directory;
 
+    @Override
+    public Connection connect() throws SQLException {
+        return DriverManager.getConnection("jdbc:sqlite:" + directory.resolve("shop.db"));
+    }
+
     @Test
     void guardsRowsAndSaysThatItCannotLockThem() throws SQLException {
-        try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + directory.resolve("shop.db"))) {
+        try (Connection connection = connect()) {
             try (Statement statement = connection.createStatement()) {
                 statement.execute(
                         "CREATE TABLE orders (id INTEGER PRIMARY KEY, version INTEGER, fencing_token INTEGER)");

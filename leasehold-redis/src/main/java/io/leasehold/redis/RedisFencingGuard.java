@@ -1,5 +1,7 @@
 package io.leasehold.redis;
 
+import io.leasehold.Lease;
+import io.leasehold.fencing.Access;
 import io.leasehold.fencing.Admission;
 import io.leasehold.fencing.FencingGuard;
 import io.leasehold.fencing.FencingToken;
@@ -16,6 +18,8 @@ import java.util.function.Consumer;
 /**
  * A guard of Redis values that refuses older holders. It keeps the newest fencing token of each value in a key next to
  * it, {@code {KEY}:fencing-token}. For a key that is {@code {KEY}} itself, that is {@code {KEY}:own-fencing-token}.
+ * Readers ({@link Access#READ}) keep the token of the newest writer in {@code {KEY}:fencing-writer} or
+ * {@code {KEY}:own-fencing-writer}.
  *
  * <pre>{@code
  * RedisFencingGuard orders = RedisFencingGuard.running((script, keys, arguments) ->          // with Lettuce
@@ -25,8 +29,9 @@ import java.util.function.Consumer;
  * }</pre>
  *
  * <p><b>Guarantee.</b> Check and use are one script and therefore one atomic step. Among all clients that use the value
- * through this class, a token below the largest one seen neither reads nor writes the value. <b>Condition.</b> The key
- * with the token lives as long as the value: it is not evicted, and no fail-over loses it while the value survives.
+ * through this class, a token below the largest one seen neither reads nor writes the value; readers exclude older
+ * writers and not each other ({@link io.leasehold.fencing.TokenPair}). <b>Condition.</b> The keys with the tokens live as
+ * long as the value: they are not evicted, and no fail-over loses them while the value survives.
  *
  * <p>The guard works with any client library: the caller runs the script on its own connection. <b>Threads.</b> As the
  * runner. The guard passes on any exception of the runner.
@@ -78,19 +83,44 @@ public final class RedisFencingGuard implements FencingGuard {
         return ask(key, token, "admit", "").admission();
     }
 
+    @Override
+    public Admission admit(String key, long token, Access access) {
+        return look(key, token, access, "admit").admission();
+    }
+
     /**
-     * Reads the value, which is empty if the key does not exist. Reading also registers the token.
+     * Reads the value under an exclusive lease; empty if the key does not exist. Reading also registers the token.
      *
      * @throws StaleTokenException if a newer holder has used the value
      */
     public Optional<String> read(String key, long token) {
-        Answer answer = ask(key, token, "read", "");
+        return read(key, token, Access.WRITE);
+    }
+
+    /**
+     * Reads the value under a lease, whose token and kind it registers; empty if the key does not exist.
+     *
+     * @throws StaleTokenException if a newer holder has used the value that this lease excludes
+     */
+    public Optional<String> read(String key, Lease lease) {
+        return read(key, lease.fencingToken(), Access.of(lease));
+    }
+
+    /**
+     * Reads the value, which is empty if the key does not exist. Reading also registers the token.
+     *
+     * @param access the kind of the lease
+     * @throws StaleTokenException if a newer writer has used the value or, for the holder of an exclusive lease, any
+     *     newer holder
+     */
+    public Optional<String> read(String key, long token, Access access) {
+        Answer answer = look(key, token, access, "read");
         answer.admission().orElseThrow();
         return answer.value();
     }
 
     /**
-     * Replaces the value.
+     * Replaces the value, under an exclusive lease.
      *
      * @throws StaleTokenException if a newer holder has used the value; nothing was changed
      */
@@ -101,7 +131,7 @@ public final class RedisFencingGuard implements FencingGuard {
     }
 
     /**
-     * Deletes the value and keeps its token.
+     * Deletes the value, under an exclusive lease, and keeps its token.
      *
      * @throws StaleTokenException if a newer holder has used the value; nothing was changed
      */
@@ -111,10 +141,23 @@ public final class RedisFencingGuard implements FencingGuard {
 
     private record Answer(Admission admission, Optional<String> value) {}
 
+    private Answer look(String key, long token, Access access, String what) {
+        return Objects.requireNonNull(access, "access") == Access.WRITE
+                ? ask(key, token, what, "")
+                : ask(
+                        key,
+                        token,
+                        List.of(key, beside(key, "fencing-token"), beside(key, "fencing-writer")),
+                        List.of(Long.toString(token), what, "", "read"));
+    }
+
     private Answer ask(String key, long token, String what, String value) {
+        return ask(key, token, List.of(key, beside(key, "fencing-token")), List.of(Long.toString(token), what, value));
+    }
+
+    private Answer ask(String key, long token, List<String> keys, List<String> arguments) {
         FencingToken.require(token);
-        List<?> reply = redis.run(SCRIPT, List.of(key, fence(key)), List.of(Long.toString(token), what, value));
-        Answer answer = answer(key, token, reply);
+        Answer answer = answer(key, token, redis.run(SCRIPT, keys, arguments));
         observer.accept(answer.admission());
         return answer;
     }
@@ -132,17 +175,17 @@ public final class RedisFencingGuard implements FencingGuard {
     }
 
     /**
-     * The key of the token, in the slot of the key: with the key's own hash tag, or with the whole key as the tag. A
+     * The key of a token, in the slot of the key: with the key's own hash tag, or with the whole key as the tag. A
      * key with a closing brace and no hash tag has no such sibling; a Cluster refuses it. A key that consists only of a
      * hash tag has another ending, since {@code x} and <code>{x}</code> are two keys.
      */
-    private static String fence(String key) {
+    private static String beside(String key, String name) {
         int tagEnd = key.indexOf('}');
         if (tagEnd < 0) {
-            return "{" + key + "}:fencing-token";
+            return "{" + key + "}:" + name;
         }
         boolean isOnlyTag = key.startsWith("{") && tagEnd == key.length() - 1;
-        return key + (isOnlyTag ? ":own-fencing-token" : ":fencing-token");
+        return key + (isOnlyTag ? ":own-" : ":") + name;
     }
 
     private static String script() {

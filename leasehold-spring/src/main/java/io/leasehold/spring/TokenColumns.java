@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
@@ -31,7 +32,7 @@ import org.springframework.util.ReflectionUtils;
 import org.springframework.util.StringUtils;
 
 /**
- * Finds entities whose mapping writes the column of fencing tokens: if an entity was loaded before the guard wrote the
+ * Finds entities whose mapping writes a column of fencing tokens: if an entity was loaded before the guard wrote the
  * newest token, it writes the old token back with its other columns.
  *
  * <p>It knows the guards that are beans, and those in fields of beans. It takes the names of columns and tables from
@@ -86,16 +87,20 @@ final class TokenColumns {
                     entity,
                     entity.getJavaType(),
                     attribute -> guards.stream()
-                            .filter(guard -> isColumn(guard, entity, attribute))
+                            .filter(guard -> isTable(guard, entity))
+                            .flatMap(guard -> columns(guard)
+                                    .filter(column -> isColumn(column, attribute))
+                                    .map(column -> finding(entity, attribute, guard, column)))
                             .findFirst()
-                            .ifPresent(guard -> findings.putIfAbsent(
-                                    entity.getName() + "." + attribute.getName(), finding(entity, attribute, guard))));
+                            .ifPresent(finding ->
+                                    findings.putIfAbsent(entity.getName() + "." + attribute.getName(), finding)));
         }
 
-        private static LintFinding finding(EntityType<?> entity, Attribute<?, ?> attribute, SqlFencingGuard guard) {
+        private static LintFinding finding(
+                EntityType<?> entity, Attribute<?, ?> attribute, SqlFencingGuard guard, String column) {
             return new LintFinding(
                     "The entity " + entity.getJavaType().getSimpleName(),
-                    "writes the fencing token " + guard.tokenColumn() + " of " + guard.table() + " by its attribute "
+                    "writes the fencing token " + column + " of " + guard.table() + " by its attribute "
                             + attribute.getName()
                             + ": if it was loaded before the guard wrote the newest token, it writes the old token back",
                     "Map it with @Column(insertable = false, updatable = false)");
@@ -162,10 +167,19 @@ final class TokenColumns {
                     .anyMatch(one -> one.getName().equals(annotation));
         }
 
-        private static boolean isColumn(SqlFencingGuard guard, EntityType<?> entity, Attribute<?, ?> attribute) {
+        /** All that the guard writes: also one of the two for readers, written alone, may let a late reader in. */
+        private static Stream<String> columns(SqlFencingGuard guard) {
+            return Stream.of(Optional.of(guard.tokenColumn()), guard.writerColumn(), guard.writerAtColumn())
+                    .flatMap(Optional::stream);
+        }
+
+        private static boolean isColumn(String column, Attribute<?, ?> attribute) {
             String name = column(attribute).name();
-            return same(guard.tokenColumn(), name.isEmpty() ? attribute.getName() : name)
-                    && tables(entity).anyMatch(table -> same(unqualified(guard.table()), unqualified(table)));
+            return same(column, name.isEmpty() ? attribute.getName() : name);
+        }
+
+        private static boolean isTable(SqlFencingGuard guard, EntityType<?> entity) {
+            return tables(entity).anyMatch(table -> same(unqualified(guard.table()), unqualified(table)));
         }
 
         /** The table of the entity, and those of the entities that it extends. */

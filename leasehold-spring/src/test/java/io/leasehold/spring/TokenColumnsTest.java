@@ -47,6 +47,30 @@ class TokenColumnsTest {
         private Long fencingToken;
     }
 
+    /** Of a guard with readers; the other column is only read. */
+    @Entity
+    @Table(name = "shipment")
+    static class WritesForReaders {
+        @Id
+        private Long id;
+
+        private Long fencingWriter;
+
+        @Column(name = "fencing_writer_at", updatable = false)
+        private Long at;
+    }
+
+    /** As above, for the other column. */
+    @Entity
+    @Table(name = "parcel")
+    static class WritesWhereItCounts {
+        @Id
+        private Long id;
+
+        @Column(name = "fencing_writer_at")
+        private Long at;
+    }
+
     @Embeddable
     static class Fence {
         @Column(name = "TOKEN", insertable = false)
@@ -142,12 +166,31 @@ class TokenColumnsTest {
     @Configuration(proxyBeanMethods = false)
     static class Wrong extends Database {
         Wrong() {
-            super(WritesByName.class, LineItem.class, WritesEmbedded.class, Fenced.class, Fence.class);
+            super(
+                    WritesByName.class,
+                    LineItem.class,
+                    WritesEmbedded.class,
+                    Fenced.class,
+                    Fence.class,
+                    WritesForReaders.class,
+                    WritesWhereItCounts.class);
         }
 
         @Bean
         SqlFencingGuard stock() {
             return SqlFencingGuard.of("stock", "id", "token");
+        }
+
+        @Bean
+        SqlFencingGuard shipments() {
+            return SqlFencingGuard.of("shipment", "id", "fencing_token")
+                    .withReaders("fencing_writer", "fencing_writer_at");
+        }
+
+        @Bean
+        SqlFencingGuard parcels() {
+            return SqlFencingGuard.of("parcel", "id", "fencing_token")
+                    .withReaders("fencing_writer", "fencing_writer_at");
         }
 
         @Bean
@@ -174,8 +217,12 @@ class TokenColumnsTest {
                                 + " token back. Map it with @Column(insertable = false, updatable = false).")
                 .contains("The entity LineItem writes the fencing token fencing_token of line_item by its attribute"
                         + " fencingToken:")
-                .contains("The entity WritesEmbedded writes the fencing token token of stock by its attribute newest:");
-        assertThat(message.lines()).hasSize(3);
+                .contains("The entity WritesEmbedded writes the fencing token token of stock by its attribute newest:")
+                .contains("The entity WritesForReaders writes the fencing token fencing_writer of shipment by its"
+                        + " attribute fencingWriter:")
+                .contains("The entity WritesWhereItCounts writes the fencing token fencing_writer_at of parcel by its"
+                        + " attribute at:");
+        assertThat(message.lines()).hasSize(5);
     }
 
     @Test

@@ -41,6 +41,7 @@ final class Compiled {
             "io.leasehold.spring.boot.test.LockFaults",
             "io.leasehold.testkit.process.ChildJvm",
             "io.leasehold.testkit.tck.BackendTck",
+            "io.leasehold.testkit.tck.FencingGuardTck",
             "io.leasehold.testkit.tck.StoreFixture",
             "io.leasehold.testkit.virtual.*",
             "io.lettuce.core.RedisURI",

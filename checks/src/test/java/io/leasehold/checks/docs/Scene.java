@@ -63,9 +63,9 @@ public abstract class Scene implements AutoCloseable {
         connection = DriverManager.getConnection(DATABASE);
         try (Statement statement = connection.createStatement()) {
             statement.execute("DROP TABLE IF EXISTS orders");
-            statement.execute("CREATE TABLE orders (id BIGINT PRIMARY KEY, state VARCHAR(10),"
-                    + " version BIGINT NOT NULL, fencing_token BIGINT)");
-            statement.execute("INSERT INTO orders VALUES (1001, 'NEW', 7, NULL)");
+            statement.execute("CREATE TABLE orders (id BIGINT PRIMARY KEY, state VARCHAR(10), version BIGINT NOT NULL,"
+                    + " fencing_token BIGINT, fencing_writer BIGINT, fencing_writer_at BIGINT)");
+            statement.execute("INSERT INTO orders (id, state, version) VALUES (1001, 'NEW', 7)");
         }
         connection.setAutoCommit(false);
         lease = locks.named("scene of its own").acquire();

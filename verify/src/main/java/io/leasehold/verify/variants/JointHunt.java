@@ -4,7 +4,8 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * Hunts a variant of joint calls, of the scripts' waiter string, or of a server's notifications about held keys. It
+ * Hunts a variant of joint calls, of the scripts' waiter string, or of a server's notifications about held keys, or of
+ * fenced resources. It
  * uses random walks over the calls without threads, the tests of the scripts on a real server, and the tests of the
  * deciding classes. Created in the class loader of the variant.
  */
@@ -106,6 +107,22 @@ public final class JointHunt {
         public String apply(int runs) {
             return new TestHunt(List.of(
                             "io.leasehold.redis.node.HeldKeysTest", "io.leasehold.engine.GrantMachineDoubtsTest"))
+                    .get();
+        }
+    }
+
+    /** The two tokens of a fenced resource. */
+    public static final class OfFencing implements IntFunction<String> {
+
+        /** By reflection. */
+        public OfFencing() {}
+
+        @Override
+        public String apply(int runs) {
+            return new TestHunt(List.of(
+                            "io.leasehold.fencing.FencedFileReadersTest",
+                            "io.leasehold.fencing.TokenPairTest",
+                            "io.leasehold.redis.RedisFencingReadersTest"))
                     .get();
         }
     }
