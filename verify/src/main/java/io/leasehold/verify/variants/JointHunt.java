@@ -4,10 +4,9 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * Hunts a variant of joint calls, of the scripts' waiter string, or of a server's notifications about held keys, or of
- * fenced resources. It
- * uses random walks over the calls without threads, the tests of the scripts on a real server, and the tests of the
- * deciding classes. Created in the class loader of the variant.
+ * Hunts a variant of joint calls, of the scripts' waiter string, of a server's notifications about held keys, or of
+ * fenced resources. It uses random walks over the calls without threads, the tests of the scripts on a real server, and
+ * the tests of the deciding classes. Created in the class loader of the variant.
  */
 public final class JointHunt {
 
