@@ -10,7 +10,9 @@ import io.leasehold.fencing.FencingGuard;
 import io.leasehold.fencing.StaleTokenException;
 import io.leasehold.testkit.tck.FencingGuardTck;
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.SlotHash;
 import java.io.IOException;
 import java.io.InputStream;
@@ -179,6 +181,27 @@ class RedisFencingReadersTest implements FencingGuardTck {
         assertThatThrownBy(() -> guard.read("x", 7)).hasMessageContaining("WRONGTYPE");
         assertThat(REDIS.redis().get(FENCE)).isEqualTo("07");
         guard.admit("x", 6, Access.READ).orElseThrow();
+    }
+
+    /** A writer with the newest reader's token takes the mark away, and gives it back if it may not delete. */
+    @Test
+    void aDeletionThatIsRefusedLeavesTheMark() {
+        guard.admit("x", 5).orElseThrow();
+        guard.admit("x", 9, Access.READ).orElseThrow();
+        REDIS.server().call("ACL", "SETUSER", "keeper", "on", ">secret", "~*", "+eval", "+get", "+set");
+        RedisURI asKeeper = RedisURI.create(REDIS.server().uri().replace("//", "//keeper:secret@"));
+        try (StatefulRedisConnection<String, String> connection = REDIS.client().connect(asKeeper)) {
+            RedisFencingGuard limited = RedisFencingGuard.running((script, keys, arguments) -> connection
+                    .sync()
+                    .eval(
+                            script,
+                            ScriptOutputType.MULTI,
+                            keys.toArray(String[]::new),
+                            arguments.toArray(String[]::new)));
+            assertThatThrownBy(() -> limited.delete("x", 9)).isInstanceOf(RedisCommandExecutionException.class);
+        }
+        assertThat(REDIS.redis().get(FENCE)).isEqualTo("09");
+        guard.admit("x", 7, Access.READ).orElseThrow();
     }
 
     @Test
