@@ -50,7 +50,7 @@ final class Handshake {
     /** Makes a link within a time limit; fails with a {@link LockStoreException} that gives the reason. */
     CompletableFuture<Link> with(RedisUri server) {
         List<RedisConnection> made = new CopyOnWriteArrayList<>();
-        return connected(server, made)
+        return connected(() -> driver.connectForLink(server), made)
                 .thenCompose(first -> answered(() -> info(first, FIRST_TRIES), "read INFO")
                         .thenCompose(info -> acknowledging(server, first, made)
                                 .thenApply(second -> checked(first, second, server, info))))
@@ -61,9 +61,10 @@ final class Handshake {
                 });
     }
 
-    private CompletableFuture<RedisConnection> connected(RedisUri server, List<RedisConnection> made) {
+    private CompletableFuture<RedisConnection> connected(
+            Supplier<CompletableFuture<RedisConnection>> connecting, List<RedisConnection> made) {
         return StepLimit.of(
-                        () -> driver.connect(server),
+                        connecting,
                         CONNECT_NANOS,
                         () -> errors.unavailable("could not be connected to in time", null),
                         RedisConnection::close,
@@ -121,7 +122,7 @@ final class Handshake {
         if (!server.acknowledgement().isWanted()) {
             return CompletableFuture.completedFuture(null);
         }
-        return connected(server, made)
+        return connected(() -> driver.connect(server), made)
                 .thenCompose(second -> answered(
                                 () -> second.ask(PlainCommand.waitForReplicas(0, 1)), "wait for replicas (WAIT)")
                         .thenApply(ready -> {
