@@ -92,6 +92,11 @@ public interface RedisConnection {
     /** Closes the connection, at most once. */
     void close();
 
+    /** Ends the use of a connection that is not needed any more. In contrast to {@link #close}, nothing is wrong with it. */
+    default void giveBack() {
+        close();
+    }
+
     /** Registers the listener for the end of the connection. */
     void onEnd(Runnable listener);
 

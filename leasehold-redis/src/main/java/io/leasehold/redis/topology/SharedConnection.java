@@ -20,6 +20,8 @@ final class SharedConnection implements RedisConnection {
     private final RedisConnection connection;
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
     private volatile boolean over;
+    /** Whether the client has ended this part itself, before the connection ended. Guarded by {@link #inFlight}. */
+    private boolean left;
     /** The requests in flight: a ring, in which this object is both ends. Guarded by itself. */
     private final InFlight inFlight = new InFlight(null);
 
@@ -33,6 +35,8 @@ final class SharedConnection implements RedisConnection {
         private final @Nullable BiConsumer<@Nullable List<Object>, @Nullable Throwable> then;
         private @Nullable InFlight before;
         private @Nullable InFlight after;
+        /** Whether the connection has it, so that no later step of the sender can follow its failure. */
+        private boolean sent;
 
         InFlight(@Nullable BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
             this.then = then;
@@ -83,18 +87,43 @@ final class SharedConnection implements RedisConnection {
         }
     }
 
-    private @Nullable InFlight any() {
+    /**
+     * Notes that the connection has a request. If this part ended meanwhile, the request fails here and not earlier: its
+     * caller may undo it on another connection, and what is undone must not be sent after that.
+     */
+    private void passedOn(InFlight one) {
+        boolean late;
         synchronized (inFlight) {
-            return inFlight.after;
+            one.sent = true;
+            late = left;
+        }
+        if (late) {
+            one.accept(null, closed());
+        }
+    }
+
+    private @Nullable InFlight anySent() {
+        synchronized (inFlight) {
+            InFlight one = inFlight.after;
+            while (one != null && !one.sent) {
+                one = one.after;
+            }
+            return one;
         }
     }
 
     private void failAll() {
-        Throwable ended = null;
-        for (InFlight one = any(); one != null; one = any()) {
-            ended = ended == null ? new IOException("the connection was closed") : ended;
-            one.accept(null, ended);
+        synchronized (inFlight) {
+            left = true;
         }
+        for (InFlight one = anySent(); one != null; one = anySent()) {
+            InFlight failing = one;
+            Isolated.run(() -> failing.accept(null, closed()));
+        }
+    }
+
+    private static IOException closed() {
+        return new IOException("the connection was closed");
     }
 
     @Override
@@ -111,6 +140,7 @@ final class SharedConnection implements RedisConnection {
             leave(one);
             throw e;
         }
+        passedOn(one);
     }
 
     @Override
@@ -123,6 +153,7 @@ final class SharedConnection implements RedisConnection {
             leave(one);
             throw e;
         }
+        passedOn(one);
     }
 
     @Override
@@ -157,6 +188,7 @@ final class SharedConnection implements RedisConnection {
                 leave(one);
                 throw e;
             }
+            passedOn(one);
         }
 
         @Override
@@ -181,8 +213,8 @@ final class SharedConnection implements RedisConnection {
         leave(true);
     }
 
-    /** Ends this part because its client closes. */
-    void detach() {
+    @Override
+    public void giveBack() {
         leave(false);
     }
 
@@ -190,14 +222,15 @@ final class SharedConnection implements RedisConnection {
         line.left(this, doubted);
         if (isFirstEnd()) {
             failAll();
-            listeners.forEach(Runnable::run);
+            listeners.forEach(Isolated::run);
         }
     }
 
     /** Notes that the connection has ended. It fails the requests itself, and knows which of them were not sent. */
     void ended() {
         if (isFirstEnd()) {
-            listeners.forEach(Runnable::run);
+            // The listener of one client must not keep another client from noticing.
+            listeners.forEach(Isolated::run);
         }
     }
 

@@ -8,13 +8,15 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
  * What one client has of a driver that several clients of a process share. They share its threads and its connections
  * for requests. A question, a subscription, a {@code WAIT} and the tracking of keys have connections of their own.
  *
- * <p>The close ends what this client has, and the driver if no other client uses it.
+ * <p>The close ends what this client has, and the driver if no other client uses it. If another one does, the close does
+ * not wait until the server has noticed the end of the connections.
  */
 final class SharedDriver implements Driver {
 
@@ -25,6 +27,23 @@ final class SharedDriver implements Driver {
     private final Map<Object, Runnable> open = new ConcurrentHashMap<>();
 
     private volatile boolean closing;
+
+    private final SharedLines.Client asClient = new SharedLines.Client() {
+        @Override
+        public LockRuntime runtime() {
+            return runtime;
+        }
+
+        @Override
+        public void has(SharedConnection part) {
+            note(part, Kind.COMMANDS);
+        }
+
+        @Override
+        public boolean isOpen() {
+            return !closing;
+        }
+    };
 
     /**
      * Creates the driver of one client.
@@ -54,6 +73,16 @@ final class SharedDriver implements Driver {
         }
     }
 
+    /** What to do with a kind of connection. */
+    private record Kind<C>(Consumer<C> end, BiConsumer<C, Runnable> onEnd, Predicate<C> isOpen) {
+        static final Kind<RedisConnection> COMMANDS =
+                new Kind<>(RedisConnection::giveBack, RedisConnection::onEnd, RedisConnection::isOpen);
+
+        static <L extends LiveConnection> Kind<L> live() {
+            return new Kind<>(LiveConnection::close, LiveConnection::onEnd, LiveConnection::isOpen);
+        }
+    }
+
     @Override
     public void logInWith(CredentialsDesk desk) {
         // With a provider, no other client has this driver.
@@ -62,7 +91,7 @@ final class SharedDriver implements Driver {
 
     @Override
     public CompletableFuture<RedisConnection> connect(RedisUri server) {
-        return mine(() -> shared.driver.connect(server), RedisConnection::close, RedisConnection::onEnd);
+        return mine(() -> shared.driver.connect(server), Kind.COMMANDS);
     }
 
     @Override
@@ -70,34 +99,40 @@ final class SharedDriver implements Driver {
         // Link.close ends both connections of a link that waits for replicas.
         return server.acknowledgement().isWanted()
                 ? connect(server)
-                : mine(() -> shared.links.connect(server, runtime), SharedConnection::detach, SharedConnection::onEnd)
-                        .thenApply(part -> part);
+                : mine(() -> shared.links.connect(server, asClient).thenApply(part -> part), Kind.COMMANDS);
     }
 
     @Override
     public CompletableFuture<PushConnection> connectForPushes(RedisUri server) {
-        return mine(() -> shared.driver.connectForPushes(server), LiveConnection::close, LiveConnection::onEnd);
+        return mine(() -> shared.driver.connectForPushes(server), Kind.live());
     }
 
     @Override
     public CompletableFuture<TrackingConnection> connectForTracking(RedisUri server) {
-        return mine(() -> shared.driver.connectForTracking(server), LiveConnection::close, LiveConnection::onEnd);
+        return mine(() -> shared.driver.connectForTracking(server), Kind.live());
     }
 
-    private <C> CompletableFuture<C> mine(
-            Supplier<CompletableFuture<C>> connecting, Consumer<? super C> end, BiConsumer<? super C, Runnable> onEnd) {
+    private <C> CompletableFuture<C> mine(Supplier<CompletableFuture<C>> connecting, Kind<C> kind) {
         if (closing) {
             return refusedByClose();
         }
         return connecting.get().thenCompose(made -> {
-            open.put(made, () -> end.accept(made));
-            onEnd.accept(made, () -> open.remove(made));
-            if (!closing) {
-                return CompletableFuture.completedFuture(made);
-            }
-            end(made);
-            return refusedByClose();
+            note(made, kind);
+            return closing ? refusedByClose() : CompletableFuture.completedFuture(made);
         });
+    }
+
+    private <C> void note(C made, Kind<C> kind) {
+        if (open.putIfAbsent(made, () -> kind.end.accept(made)) == null) {
+            kind.onEnd.accept(made, () -> open.remove(made));
+        }
+        if (!kind.isOpen.test(made)) {
+            // It may have ended before the listener was there.
+            open.remove(made);
+        }
+        if (closing) {
+            end(made);
+        }
     }
 
     private static <C> CompletableFuture<C> refusedByClose() {
@@ -107,14 +142,17 @@ final class SharedDriver implements Driver {
     private void end(Object made) {
         Runnable ending = open.remove(made);
         if (ending != null) {
-            ending.run();
+            Isolated.run(ending);
         }
     }
 
     @Override
     public void close() {
         closing = true;
-        open.keySet().forEach(this::end);
-        onClose.run();
+        try {
+            open.keySet().forEach(this::end);
+        } finally {
+            onClose.run();
+        }
     }
 }

@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
  * One connection for requests that several clients use. Each client has a {@link SharedConnection}, its part of this
  * one, which looks like a connection of its own.
  *
- * <p>A client that closes its part harms no other client: the connection ends with the last part. But a client closes a
- * part because of a doubt about the server, so this connection is not offered to further clients after that. Guarded by
+ * <p>A client that closes its part harms no other client: the connection ends with the last part. If the client closes
+ * it because of a doubt about the server, this connection is not offered to further clients after that. Guarded by
  * {@code this}; parts are told outside of it.
  */
 final class SharedLine {
@@ -60,21 +60,33 @@ final class SharedLine {
             parts.clear();
         }
         all.forEach(SharedConnection::ended);
+        if (!all.isEmpty()) {
+            // A driver keeps a connection that ended by itself until it is closed.
+            end();
+        }
+    }
+
+    private void end() {
+        Isolated.run(connection::close);
     }
 
     /**
-     * Notes the end of a part; the last one ends the connection.
+     * Notes the end of a part, once; the last one ends the connection.
      *
      * @param doubted whether the client doubts the connection, so that no further client gets it
      */
     void left(SharedConnection part, boolean doubted) {
         boolean last;
         synchronized (this) {
-            last = parts.remove(part) && parts.isEmpty();
+            if (!parts.remove(part)) {
+                // Its end has been noted. The listeners to that end close it again, and doubt nothing.
+                return;
+            }
+            last = parts.isEmpty();
             retired |= last || doubted;
         }
         if (last) {
-            connection.close();
+            end();
         }
     }
 }

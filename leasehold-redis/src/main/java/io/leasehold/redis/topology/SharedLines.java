@@ -2,7 +2,6 @@ package io.leasehold.redis.topology;
 
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.redis.wire.PlainCommand;
-import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.Failure;
@@ -16,8 +15,9 @@ import org.jspecify.annotations.Nullable;
  * The connections for requests that several clients share.
  *
  * <p>A client gets a connection that is there only after it has answered: its peer may have silently gone, which clients
- * that ask for nothing do not notice. Two connections that are made at the same moment become one. Guarded by {@code
- * this}.
+ * that ask for nothing do not notice. A new connection is offered to others only after it has answered, so that no
+ * client waits at the hanging try of another one, or of its own. Of two connections that answer at the same moment one
+ * is kept. Guarded by {@code this}.
  */
 final class SharedLines {
 
@@ -32,18 +32,34 @@ final class SharedLines {
         this.driver = driver;
     }
 
-    /** Gives a client its part of a connection to this server, of one that is there or of a new one. */
-    CompletableFuture<SharedConnection> connect(RedisUri server, LockRuntime runtime) {
+    /** A client that wants a connection. */
+    interface Client {
+        /** The runtime of this client. */
+        LockRuntime runtime();
+
+        /** Notes a part, which ends with this client at the latest; at once if the client has closed. */
+        void has(SharedConnection part);
+
+        /** Whether this client has not closed. */
+        boolean isOpen();
+    }
+
+    /**
+     * Gives a client its part of a connection to this server, of one that is there or of a new one. A new one that does
+     * not answer in time is the client's own.
+     */
+    CompletableFuture<SharedConnection> connect(RedisUri server, Client client) {
         SharedConnection part = partOf(server);
         if (part == null) {
-            return fresh(server, runtime);
+            return fresh(server, client);
         }
-        return answers(part, runtime).thenCompose(lives -> {
+        client.has(part);
+        return answers(part, client.runtime()).thenCompose(lives -> {
             if (lives && part.isOpen()) {
                 return CompletableFuture.completedFuture(part);
             }
             part.close();
-            return fresh(server, runtime);
+            return fresh(server, client);
         });
     }
 
@@ -58,35 +74,42 @@ final class SharedLines {
         return null;
     }
 
-    /** A refusal is an answer, too; and a connection that was just made may not accept commands yet. */
-    private CompletableFuture<Boolean> answers(SharedConnection part, LockRuntime runtime) {
+    /** A refusal is an answer, too. */
+    private static CompletableFuture<Boolean> answers(SharedConnection part, LockRuntime runtime) {
         return StepLimit.of(
-                        () -> part.ask(PlainCommand.info("server")).handle((answer, error) -> error == null
-                                || Failure.unwrapped(error) instanceof ServerRefusal
-                                || RedisErrors.isNotConnected(error)),
+                        () -> Handshake.first(PlainCommand.info("server"), part, runtime),
                         ANSWER_NANOS,
                         () -> new StoreUnavailableException("a shared connection did not answer in time", null),
                         unwanted -> {},
                         runtime)
-                .exceptionally(error -> false);
+                .handle((answer, error) -> error == null || Failure.unwrapped(error) instanceof ServerRefusal);
     }
 
-    private CompletableFuture<SharedConnection> fresh(RedisUri server, LockRuntime runtime) {
+    private CompletableFuture<SharedConnection> fresh(RedisUri server, Client client) {
+        if (!client.isOpen()) {
+            return CompletableFuture.failedFuture(new IOException("the client was closed"));
+        }
         return driver.connect(server).thenCompose(made -> {
             SharedLine line = SharedLine.of(server, made);
             SharedConnection part = line.joined();
             if (part == null) {
+                // A driver keeps a connection that ended by itself until it is closed.
+                made.close();
                 return CompletableFuture.failedFuture(new IOException("the connection was closed"));
             }
-            if (isOffered(line, server)) {
-                return CompletableFuture.completedFuture(part);
-            }
-            part.close();
-            return connect(server, runtime);
+            client.has(part);
+            return answers(part, client.runtime()).thenCompose(lives -> {
+                if (!lives || isOffered(line, server)) {
+                    // Without an answer, the client's own question to it fails with the reason.
+                    return CompletableFuture.completedFuture(part);
+                }
+                part.giveBack();
+                return connect(server, client);
+            });
         });
     }
 
-    /** Offers a new connection, unless another one to this server was made meanwhile. */
+    /** Offers a new connection that has answered, unless another one to this server is offered. */
     private synchronized boolean isOffered(SharedLine line, RedisUri server) {
         for (SharedLine other : offered) {
             if (other.isOfferedTo(server)) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.leasehold.engine.SystemLockRuntime;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.NotSentException;
+import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.StoreUri;
@@ -42,7 +43,14 @@ final class StillSharedTest {
         runtime.close();
     }
 
+    /** The connection that was asked for last, which answers. */
     private StillDriver.Connection made() {
+        StillDriver.Connection made = silent();
+        made.answers("INFO", StillDriver.MASTER);
+        return made;
+    }
+
+    private StillDriver.Connection silent() {
         StillDriver.Connection made = new StillDriver.Connection();
         driver.asked.get(driver.asked.size() - 1).answer().complete(made);
         return made;
@@ -131,6 +139,7 @@ final class StillSharedTest {
         second.onEnd(ends::incrementAndGet);
         made.ends();
         assertThat(ends).hasValue(2);
+        assertThat(made.closes).as("a driver keeps what is not closed").isOne();
         assertThat(first.join().isOpen()).isFalse();
         CompletableFuture<RedisConnection> third = one.connectForLink(SERVER);
         CompletableFuture<RedisConnection> fourth = other.connectForLink(SERVER);
@@ -139,6 +148,8 @@ final class StillSharedTest {
         StillDriver.Connection late = new StillDriver.Connection();
         driver.asked.get(1).answer().complete(early);
         driver.asked.get(2).answer().complete(late);
+        early.answers("INFO", StillDriver.MASTER);
+        late.answers("INFO", StillDriver.MASTER);
         early.answers("INFO", StillDriver.MASTER);
         assertThat(late.closes).isOne();
         ask(third.join(), "a");
@@ -151,6 +162,7 @@ final class StillSharedTest {
         CompletableFuture<RedisConnection> first = one.connectForLink(SERVER);
         StillDriver.Connection silent = made();
         CompletableFuture<RedisConnection> second = other.connectForLink(SERVER);
+        assertThat(driver.asked).hasSize(1);
         runtime.advance(ANSWER);
         assertThat(driver.asked).hasSize(2);
         StillDriver.Connection made = made();
@@ -158,6 +170,192 @@ final class StillSharedTest {
         assertThat(made.questions).hasSize(1);
         assertThat(first.join().isOpen()).isTrue();
         assertThat(silent.closes).isZero();
+    }
+
+    /** The listeners to the end of a part close it again, as those of a link do. */
+    @Test
+    void aCloseIsNoDoubt() {
+        RedisConnection first = first();
+        first.onEnd(first::close);
+        StillDriver.Connection made = made(0);
+        joined(other, made);
+        one.close();
+        assertThat(joined(new SharedDriver(shared, runtime, () -> {}), made).isOpen())
+                .isTrue();
+        assertThat(driver.asked).hasSize(1);
+    }
+
+    @Test
+    void whatIsGivenBackIsNotDoubted() {
+        RedisConnection first = first();
+        joined(other, made(0));
+        first.giveBack();
+        assertThat(first.isOpen()).isFalse();
+        joined(one, made(0));
+        assertThat(driver.asked).hasSize(1);
+    }
+
+    /** The first connection of a client, which is there. */
+    private RedisConnection first() {
+        CompletableFuture<RedisConnection> first = one.connectForLink(SERVER);
+        made();
+        return first.join();
+    }
+
+    private StillDriver.Connection made(int number) {
+        return (StillDriver.Connection) driver.asked.get(number).answer().join();
+    }
+
+    @Test
+    void aListenerThatThrowsKeepsNobodyFromNoticingTheEnd() {
+        RedisConnection first = first();
+        RedisConnection second = joined(other, made(0));
+        for (RedisConnection part : List.of(first, second)) {
+            part.onEnd(() -> {
+                throw new AssertionError("a listener");
+            });
+            part.onEnd(() -> heard.add("the end"));
+        }
+        made(0).ends();
+        assertThat(heard).containsExactly("the end", "the end");
+        assertThat(made(0).closes).isOne();
+    }
+
+    @Test
+    void aCallbackThatThrowsKeepsTheCloseFromNothing() {
+        RedisConnection first = first();
+        ask(first, "a");
+        first.run(
+                new ScriptCall(LuaScript.RELEASE, new String[] {"b"}, new String[] {}), false, false, (reply, error) -> {
+                    throw new AssertionError("a callback");
+                });
+        ask(first, "c");
+        first.onEnd(() -> heard.add("the end"));
+        one.close();
+        assertThat(heard)
+                .containsExactlyInAnyOrder("a the connection was closed", "c the connection was closed", "the end");
+        assertThat(closes).hasValue(1);
+        assertThat(made(0).closes).isOne();
+    }
+
+    /** The caller undoes a request once it has failed: it must not be sent after that. */
+    @Test
+    void aRequestFailsOnlyOnceTheConnectionHasIt() {
+        RedisConnection first = first();
+        joined(other, made(0));
+        made(0).meanwhile = first::close;
+        first.run(
+                new ScriptCall(LuaScript.RELEASE, new String[] {"a"}, new String[] {}),
+                false,
+                false,
+                (reply, error) -> heard.add(error + ", after " + made(0).questions.size()));
+        assertThat(heard).containsExactly("java.io.IOException: the connection was closed, after 1");
+        made(0).answers("EVALSHA", 1L);
+        assertThat(heard).hasSize(1);
+    }
+
+    @Test
+    void aRequestThatIsNotTakenIsNotAnsweredToo() {
+        RedisConnection first = first();
+        joined(other, made(0));
+        made(0).meanwhile = first::close;
+        made(0).thrown = new IllegalStateException("not taken");
+        assertThatThrownBy(() -> ask(first, "a")).hasMessage("not taken");
+        assertThat(heard).isEmpty();
+    }
+
+    /** The server knows no script; while that arrives, the part ends. */
+    @Test
+    void aScriptThatCannotBeSentByItsTextIsAnswered() {
+        RedisConnection first = first();
+        joined(other, made(0));
+        Link link = new Link(first, null, SERVER, ServerFacts.parse(StillDriver.MASTER), runtime);
+        link.run(
+                new ScriptCall(LuaScript.INSPECT, new String[] {"k"}, new String[] {}),
+                () -> {
+                    first.close();
+                    return true;
+                },
+                (reply, error) -> heard.add(String.valueOf(error)));
+        made(0).fails("EVALSHA", new ServerRefusal("NOSCRIPT No matching script.", null));
+        assertThat(heard).hasSize(1);
+        assertThat(heard.get(0)).contains("NotSentException");
+        assertThat(made(0).questions).isEmpty();
+    }
+
+    /** A second try next to one that hangs is what bounds a reconnect. */
+    @Test
+    void aTryThatHangsIsJoinedByNobody() {
+        Connections connections = new Connections(
+                one, Connections.Locator.fixed(SERVER), Expectation.SERVER, "node", new RedisErrors("node"), runtime);
+        connections.begin();
+        StillDriver.Connection hanging = silent();
+        other.connectForLink(SERVER);
+        assertThat(driver.asked).as("nor by another client").hasSize(2);
+        runtime.advance(ANSWER);
+        assertThat(driver.asked).as("the client's second try").hasSize(3);
+        made().answers("INFO", StillDriver.MASTER);
+        assertThat(connections.current()).isNotNull();
+        hanging.answers("INFO", StillDriver.MASTER);
+        joined(other, made(2));
+        assertThat(driver.asked).hasSize(3);
+        connections.close();
+    }
+
+    @Test
+    void aConnectionThatDoesNotAnswerInTimeIsTheClientsOwn() {
+        CompletableFuture<RedisConnection> first = one.connectForLink(SERVER);
+        silent();
+        assertThat(first).isNotDone();
+        runtime.advance(ANSWER);
+        assertThat(first.join().isOpen()).isTrue();
+        other.connectForLink(SERVER);
+        assertThat(driver.asked).hasSize(2);
+    }
+
+    @Test
+    void aConnectionThatEndedByItselfIsClosed() {
+        CompletableFuture<RedisConnection> first = one.connectForLink(SERVER);
+        StillDriver.Connection ended = new StillDriver.Connection();
+        ended.ends();
+        driver.asked.get(0).answer().complete(ended);
+        assertThat(first).isCompletedExceptionally();
+        assertThat(ended.closes).isOne();
+        CompletableFuture<RedisConnection> question = one.connect(SERVER);
+        StillDriver.Connection alsoEnded = new StillDriver.Connection();
+        alsoEnded.ends();
+        driver.asked.get(1).answer().complete(alsoEnded);
+        assertThat(question).isCompleted();
+        one.close();
+        assertThat(alsoEnded.closes).as("nothing of it is kept").isZero();
+    }
+
+    /** The close ends the timers of its client: nothing else ends what it has then. */
+    @Test
+    void aClientThatClosesWhileItAsksHasNothingAfterThat() {
+        RedisConnection first = first();
+        CompletableFuture<RedisConnection> asking = other.connectForLink(SERVER);
+        assertThat(made(0).questions).hasSize(1);
+        other.close();
+        assertThat(asking).isCompletedExceptionally();
+        assertThat(driver.asked).hasSize(1);
+        first.close();
+        assertThat(made(0).closes).isOne();
+    }
+
+    /** A node of a Cluster that is asked for the table is not doubted after that. */
+    @Test
+    void aNodeThatIsVisitedKeepsItsConnection() {
+        first();
+        new TableReader(other, new RedisErrors("cluster"), runtime).first(List.of(SERVER), SlotTable.empty());
+        assertThat(driver.asked).as("a question").hasSize(2);
+        StillDriver.Connection visit = silent();
+        visit.answers("INFO", StillDriver.MASTER.replace("cluster_enabled:0", "cluster_enabled:1"));
+        visit.answers("CLUSTER SLOTS", List.of(0L, 16_383L, List.of("here", 6379L, "id")));
+        visit.answers("CLUSTER INFO", "cluster_current_epoch:5");
+        assertThat(visit.closes).isOne();
+        joined(other, made(0));
+        assertThat(driver.asked).hasSize(2);
     }
 
     @Test
@@ -173,9 +371,9 @@ final class StillSharedTest {
     @Test
     void questionsHaveConnectionsOfTheirOwnWhichEndWithTheirClient() {
         one.connect(SERVER);
-        StillDriver.Connection question = made();
+        StillDriver.Connection question = silent();
         other.connect(SERVER);
-        StillDriver.Connection others = made();
+        StillDriver.Connection others = silent();
         other.connectForLink(SERVER);
         assertThat(driver.asked).hasSize(3);
         one.close();
@@ -187,9 +385,10 @@ final class StillSharedTest {
     void whatComesAfterTheCloseOfItsClientIsEnded() {
         CompletableFuture<RedisConnection> late = one.connectForLink(SERVER);
         one.close();
-        StillDriver.Connection made = made();
+        StillDriver.Connection made = silent();
         assertThat(made.closes).isOne();
         assertThat(late).isCompletedExceptionally();
+        assertThat(driver.asked).hasSize(1);
         assertThat(one.connectForPushes(SERVER)).isCompletedExceptionally();
         assertThat(driver.askedForPushes).isEmpty();
     }
