@@ -44,8 +44,8 @@ public final class RedisStore {
 
     /**
      * Creates a store for the deployment of a {@code redis://}, {@code redis-replicated://}, {@code redis-sentinel://}
-     * or {@code redis-cluster://} URI. The store opens its own connections. Stores of one process whose URIs differ
-     * at most in {@code keys} share threads and the connection for requests.
+     * or {@code redis-cluster://} URI. The store opens its own connections. Stores of one process whose URIs and
+     * settings differ at most in {@code keys} share threads and the connection for requests.
      *
      * @throws IllegalArgumentException if the URI is malformed; the message repeats no secrets
      */

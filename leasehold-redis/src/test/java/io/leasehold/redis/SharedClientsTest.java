@@ -130,6 +130,16 @@ final class SharedClientsTest {
     }
 
     @Test
+    void aCloseLeavesTheConnectionToTheNextClient() throws Exception {
+        use(client(""), "a");
+        LockClient second = client("");
+        use(second, "b");
+        second.close();
+        use(client(""), "c");
+        assertThat(added()).isOne();
+    }
+
+    @Test
     void allReconnectAndShareAgain() throws Exception {
         LockClient first = client("");
         LockClient second = client("");

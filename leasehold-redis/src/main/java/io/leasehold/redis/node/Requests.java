@@ -26,8 +26,9 @@ import org.jspecify.annotations.Nullable;
  * server. Safe for all threads. Answers complete on the connection's I/O thread or on the timer's.
  *
  * <p>The number of unanswered requests is bounded. It includes requests that were given up, since they are still in
- * flight. At {@value #MAX_IN_FLIGHT} unanswered requests, nothing more is sent. At half of that, no request for a lock
- * is sent, so that holders can still renew and release their locks.
+ * flight, but not those of a link that was closed, although other clients may keep its connection. At
+ * {@value #MAX_IN_FLIGHT} unanswered requests, nothing more is sent. At half of that, no request for a lock is sent, so
+ * that holders can still renew and release their locks.
  */
 final class Requests {
 

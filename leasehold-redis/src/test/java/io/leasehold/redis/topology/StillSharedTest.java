@@ -353,7 +353,7 @@ final class StillSharedTest {
         visit.answers("INFO", StillDriver.MASTER.replace("cluster_enabled:0", "cluster_enabled:1"));
         visit.answers("CLUSTER SLOTS", List.of(0L, 16_383L, List.of("here", 6379L, "id")));
         visit.answers("CLUSTER INFO", "cluster_current_epoch:5");
-        assertThat(visit.closes).isOne();
+        assertThat(visit.open).isFalse();
         joined(other, made(0));
         assertThat(driver.asked).hasSize(2);
     }
