@@ -9,7 +9,7 @@ import io.leasehold.benchmarks.peer.PeerKind;
  * @param peer over which peer
  * @param ttlMillis the ttl of its locks
  * @param name of the lock, or how the names of the locks begin
- * @param count of threads; of locks to hold
+ * @param count of threads; of locks to hold; of clients
  * @param startAtNanos when, on the monotonic clock that all processes of a machine share
  * @param lengthNanos for how long
  */
@@ -27,6 +27,8 @@ public record Order(
         /** Each thread locks once and unlocks at once. */
         ONCE,
         /** Holds locks with different names, and says what that takes of the heap. */
-        HEAP
+        HEAP,
+        /** Opens and uses as many further clients as asked for, and says what they add to the process. */
+        FURTHER_CLIENTS
     }
 }

@@ -83,7 +83,7 @@ final class Requests {
             Decoder<List<Object>, T> decoder,
             Function<Failure, T> failed) {
         Form<List<Object>> form = (link, wanted, then) -> link.run(call, wanted, then);
-        return new Request<>(most(call), subject, timeoutNanos, call.keys()[0], form, decoder, failed).begin();
+        return new Request<>(most(call), subject, timeoutNanos, call.first(), form, decoder, failed).begin();
     }
 
     private static int most(ScriptCall call) {
@@ -98,7 +98,7 @@ final class Requests {
             Decoder<Acknowledged, T> decoder,
             Function<Failure, T> failed) {
         Form<Acknowledged> form = (link, wanted, then) -> link.runAcknowledged(call, wanted, then);
-        return new Request<>(most(call), subject, timeoutNanos, call.keys()[0], form, decoder, failed).begin();
+        return new Request<>(most(call), subject, timeoutNanos, call.first(), form, decoder, failed).begin();
     }
 
     /** Sends a command that requests a lock to the server of its key. */

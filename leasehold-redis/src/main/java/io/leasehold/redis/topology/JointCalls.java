@@ -95,7 +95,7 @@ final class JointCalls implements RedisConnection.Joint {
         }
 
         String lock() {
-            return call.keys()[0];
+            return call.first();
         }
 
         /** Whether the call may be sent again after an answer of the server; if not, this method has failed it. */
@@ -174,7 +174,7 @@ final class JointCalls implements RedisConnection.Joint {
     private void overtaking(@Nullable Batch with, String lock) {
         for (Batch other : unwritten) {
             if (other != with) {
-                other.overtaken.add(lock);
+                other.overtakenBy(lock);
             }
         }
     }
@@ -184,9 +184,10 @@ final class JointCalls implements RedisConnection.Joint {
 
         private final LuaScript together;
         private final int slot;
-        private final List<WaitingCall> calls = new ArrayList<>();
+        /** Its calls; nearly always one, so that a list that grows is made for the second. */
+        private List<WaitingCall> calls;
         /** The locks of calls that were sent after this batch was made. */
-        private final Set<String> overtaken = new HashSet<>();
+        private Set<String> overtaken = Set.of();
 
         private boolean left;
         /** Whether its one call is sent whole. Set when the bytes are made, before any answer. */
@@ -196,7 +197,7 @@ final class JointCalls implements RedisConnection.Joint {
             super(CommandType.EVALSHA, new NestedMultiOutput<>(StringCodec.UTF8), null);
             this.together = together;
             this.slot = slot;
-            calls.add(first);
+            this.calls = List.of(first);
         }
 
         /**
@@ -213,8 +214,19 @@ final class JointCalls implements RedisConnection.Joint {
                     return false;
                 }
             }
+            if (calls.size() == 1) {
+                calls = new ArrayList<>(calls);
+            }
             calls.add(waiting);
             return true;
+        }
+
+        /** Notes a call that was sent after this batch was made. The caller holds the monitor. */
+        void overtakenBy(String lock) {
+            if (overtaken.isEmpty()) {
+                overtaken = new HashSet<>();
+            }
+            overtaken.add(lock);
         }
 
         void leave() {
@@ -249,23 +261,35 @@ final class JointCalls implements RedisConnection.Joint {
         public void encode(ByteBuf buffer) {
             List<WaitingCall> all = closed();
             whole = all.size() == 1 && unusual.isKnown(all.get(0).lock());
-            command(all, false).encode(buffer);
-        }
-
-        /** The command for these calls of a closed batch. */
-        private Command<String, String, List<Object>> command(List<WaitingCall> all, boolean byText) {
             WaitingCall first = all.get(0);
             if (whole) {
                 ScriptCall only = first.call;
-                return LettuceConnection.script(only.script(), byText, only.keys(), only.arguments());
+                String[] its = only.keys();
+                LettuceScripts.begin(buffer, only.script(), its.length, only.arguments().length);
+                LettuceScripts.add(buffer, its);
+                LettuceScripts.add(buffer, only.arguments());
+                return;
             }
-            if (all.size() == 1) {
-                ScriptCall.CommonCase only = first.common;
-                return LettuceConnection.script(only.one(), byText, only.keys(), only.arguments());
+            int keys = 0;
+            int arguments = 0;
+            for (WaitingCall each : all) {
+                keys += each.common.keys().length;
+                arguments += each.common.arguments().length;
             }
+            LettuceScripts.begin(buffer, all.size() == 1 ? first.common.one() : together, keys, arguments);
+            for (WaitingCall each : all) {
+                LettuceScripts.add(buffer, each.common.keys());
+            }
+            for (WaitingCall each : all) {
+                LettuceScripts.add(buffer, each.common.arguments());
+            }
+        }
+
+        /** The command for these calls of a closed batch, in their common case, by the text of its script. */
+        private Command<String, String, List<Object>> byText(List<WaitingCall> all) {
             return LettuceConnection.script(
-                    together,
-                    byText,
+                    all.size() == 1 ? all.get(0).common.one() : together,
+                    true,
                     joined(all, ScriptCall.CommonCase::keys),
                     joined(all, ScriptCall.CommonCase::arguments));
         }
@@ -288,7 +312,7 @@ final class JointCalls implements RedisConnection.Joint {
                 List<WaitingCall> still =
                         all.stream().filter(WaitingCall::isWanted).toList();
                 if (!still.isEmpty()) {
-                    send(command(still, true), (second, secondError) -> take(still, second, secondError));
+                    send(byText(still), (second, secondError) -> take(still, second, secondError));
                     still.forEach(waiting -> haveLeft(waiting.lock()));
                 }
             }

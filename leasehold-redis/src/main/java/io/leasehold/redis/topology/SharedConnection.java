@@ -22,7 +22,7 @@ final class SharedConnection implements RedisConnection {
     private volatile boolean over;
     /** Whether the client has ended this part itself, before the connection ended. Guarded by {@link #inFlight}. */
     private boolean left;
-    /** The requests in flight: a ring, in which this object is both ends. Guarded by itself. */
+    /** The requests in flight: a list, in which this object precedes the first. Guarded by itself. */
     private final InFlight inFlight = new InFlight(null);
 
     SharedConnection(SharedLine line, RedisConnection connection) {
@@ -30,7 +30,7 @@ final class SharedConnection implements RedisConnection {
         this.connection = connection;
     }
 
-    /** A request that waits for its answer, which it passes on once. Guarded by the ring's first. */
+    /** A request that waits for its answer, which it passes on once. The links are guarded by {@link #inFlight}. */
     private final class InFlight implements BiConsumer<@Nullable List<Object>, @Nullable Throwable> {
         private final @Nullable BiConsumer<@Nullable List<Object>, @Nullable Throwable> then;
         private @Nullable InFlight before;

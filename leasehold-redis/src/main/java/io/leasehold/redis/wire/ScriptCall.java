@@ -8,20 +8,36 @@ import org.jspecify.annotations.Nullable;
 public final class ScriptCall {
 
     private final LuaScript script;
-    private final String[] keys;
+    private final String first;
+    /** The keys, or null if they are all keys of a lock. */
+    private final String @Nullable [] keys;
     private final String[] arguments;
     private final @Nullable CommonCase common;
 
     /** Creates a call that is sent alone and whole. The call takes over the arrays without copying them. */
     public ScriptCall(LuaScript script, String[] keys, String[] arguments) {
-        this(script, keys, arguments, null);
+        this(script, keys[0], keys, arguments, null);
     }
 
-    private ScriptCall(LuaScript script, String[] keys, String[] arguments, @Nullable CommonCase common) {
+    private ScriptCall(
+            LuaScript script,
+            String first,
+            String @Nullable [] keys,
+            String[] arguments,
+            @Nullable CommonCase common) {
         this.script = script;
+        this.first = first;
         this.keys = keys;
         this.arguments = arguments;
         this.common = common;
+    }
+
+    /**
+     * Creates a call with all keys of a lock. It makes them when they are asked for, since its common case needs only a
+     * few.
+     */
+    public static ScriptCall ofLock(LuaScript script, String lock, String[] arguments) {
+        return new ScriptCall(script, lock, null, arguments, null);
     }
 
     /**
@@ -37,7 +53,7 @@ public final class ScriptCall {
 
     /** The same call, which may try its common case first. */
     public ScriptCall orCommonly(CommonCase its) {
-        return new ScriptCall(script, keys, arguments, its);
+        return new ScriptCall(script, first, keys, arguments, its);
     }
 
     /** The script. */
@@ -45,9 +61,15 @@ public final class ScriptCall {
         return script;
     }
 
-    /** Its keys; the first key determines the server. */
+    /** Its first key, which determines the server. */
+    public String first() {
+        return first;
+    }
+
+    /** Its keys. */
     public String[] keys() {
-        return keys;
+        String[] given = keys;
+        return given == null ? KeyLayout.allOf(first) : given;
     }
 
     /** Its arguments. */

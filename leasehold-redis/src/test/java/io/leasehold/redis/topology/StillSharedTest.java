@@ -60,7 +60,13 @@ final class StillSharedTest {
     private static RedisConnection joined(Driver client, StillDriver.Connection present) {
         CompletableFuture<RedisConnection> part = client.connectForLink(SERVER);
         present.answers("INFO", StillDriver.MASTER);
-        return part.join();
+        return now(part);
+    }
+
+    /** What has come by now: nothing waits here, so that a broken rule fails the test. */
+    private static <T> T now(CompletableFuture<T> future) {
+        assertThat(future).isCompleted();
+        return future.join();
     }
 
     private void ask(RedisConnection connection, String name) {
@@ -78,7 +84,7 @@ final class StillSharedTest {
         RedisConnection second = joined(other, made);
         assertThat(driver.asked).hasSize(1);
         one.close();
-        assertThat(first.join().isOpen()).isFalse();
+        assertThat(now(first).isOpen()).isFalse();
         assertThat(second.isOpen()).isTrue();
         assertThat(made.closes).isZero();
         assertThat(closes).hasValue(1);
@@ -92,9 +98,9 @@ final class StillSharedTest {
         CompletableFuture<RedisConnection> first = one.connectForLink(SERVER);
         StillDriver.Connection made = made();
         RedisConnection second = joined(other, made);
-        ask(first.join(), "a");
+        ask(now(first), "a");
         ask(second, "b");
-        ask(first.join(), "c");
+        ask(now(first), "c");
         ask(second, "d");
         one.close();
         assertThat(heard).containsExactlyInAnyOrder("a the connection was closed", "c the connection was closed");
@@ -103,7 +109,7 @@ final class StillSharedTest {
             made.answers("EVALSHA", (long) answer);
         }
         assertThat(heard).as("late answers are dropped").containsExactly("b [2]", "d [4]");
-        assertThatThrownBy(() -> ask(first.join(), "e")).isInstanceOf(NotSentException.class);
+        assertThatThrownBy(() -> ask(now(first), "e")).isInstanceOf(NotSentException.class);
         assertThat(made.questions).isEmpty();
     }
 
@@ -113,10 +119,10 @@ final class StillSharedTest {
         StillDriver.Connection made = made();
         RedisConnection second = joined(other, made);
         AtomicInteger ends = new AtomicInteger();
-        first.join().onEnd(ends::incrementAndGet);
+        now(first).onEnd(ends::incrementAndGet);
         second.onEnd(() -> ends.addAndGet(100));
-        first.join().close();
-        first.join().close();
+        now(first).close();
+        now(first).close();
         assertThat(ends).hasValue(1);
         assertThat(second.isOpen()).isTrue();
         one.connectForLink(SERVER);
@@ -135,12 +141,12 @@ final class StillSharedTest {
         StillDriver.Connection made = made();
         RedisConnection second = joined(other, made);
         AtomicInteger ends = new AtomicInteger();
-        first.join().onEnd(ends::incrementAndGet);
+        now(first).onEnd(ends::incrementAndGet);
         second.onEnd(ends::incrementAndGet);
         made.ends();
         assertThat(ends).hasValue(2);
         assertThat(made.closes).as("a driver keeps what is not closed").isOne();
-        assertThat(first.join().isOpen()).isFalse();
+        assertThat(now(first).isOpen()).isFalse();
         CompletableFuture<RedisConnection> third = one.connectForLink(SERVER);
         CompletableFuture<RedisConnection> fourth = other.connectForLink(SERVER);
         assertThat(driver.asked).as("neither waits for the other's try").hasSize(3);
@@ -152,8 +158,8 @@ final class StillSharedTest {
         late.answers("INFO", StillDriver.MASTER);
         early.answers("INFO", StillDriver.MASTER);
         assertThat(late.closes).isOne();
-        ask(third.join(), "a");
-        ask(fourth.join(), "b");
+        ask(now(third), "a");
+        ask(now(fourth), "b");
         assertThat(early.questions).hasSize(2);
     }
 
@@ -166,9 +172,9 @@ final class StillSharedTest {
         runtime.advance(ANSWER);
         assertThat(driver.asked).hasSize(2);
         StillDriver.Connection made = made();
-        ask(second.join(), "a");
+        ask(now(second), "a");
         assertThat(made.questions).hasSize(1);
-        assertThat(first.join().isOpen()).isTrue();
+        assertThat(now(first).isOpen()).isTrue();
         assertThat(silent.closes).isZero();
     }
 
@@ -199,7 +205,7 @@ final class StillSharedTest {
     private RedisConnection first() {
         CompletableFuture<RedisConnection> first = one.connectForLink(SERVER);
         made();
-        return first.join();
+        return now(first);
     }
 
     private StillDriver.Connection made(int number) {
@@ -308,7 +314,7 @@ final class StillSharedTest {
         silent();
         assertThat(first).isNotDone();
         runtime.advance(ANSWER);
-        assertThat(first.join().isOpen()).isTrue();
+        assertThat(now(first).isOpen()).isTrue();
         other.connectForLink(SERVER);
         assertThat(driver.asked).hasSize(2);
     }
@@ -364,7 +370,7 @@ final class StillSharedTest {
         StillDriver.Connection made = made();
         CompletableFuture<RedisConnection> second = other.connectForLink(SERVER);
         made.fails("INFO", new ServerRefusal("NOPERM", null));
-        assertThat(second.join().isOpen()).isTrue();
+        assertThat(now(second).isOpen()).isTrue();
         assertThat(driver.asked).hasSize(1);
     }
 

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * Hunts a variant of joint calls, of the scripts' line of waiters, or of what a server tells of held keys: by random walks over the calls
+ * Hunts a variant of joint calls, of shared connections, of the scripts' line of waiters, or of what a server tells of held keys: by random walks over the calls
  * without threads, by the tests of the scripts on a real server, and by those of the classes that decide. Made in the class loader of the variant.
  */
 public final class JointHunt {
@@ -34,6 +34,18 @@ public final class JointHunt {
             return new TestHunt(List.of(
                             "io.leasehold.redis.wire.ManyScriptsTest", "io.leasehold.redis.wire.CommonCaseScriptsTest"))
                     .get();
+        }
+    }
+
+    /** The connections that clients share. */
+    public static final class OfShared implements IntFunction<String> {
+
+        /** By reflection. */
+        public OfShared() {}
+
+        @Override
+        public String apply(int runs) {
+            return new TestHunt(List.of("io.leasehold.redis.topology.StillSharedTest")).get();
         }
     }
 
