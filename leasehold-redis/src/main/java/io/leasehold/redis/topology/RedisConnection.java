@@ -92,7 +92,7 @@ public interface RedisConnection {
     /** Closes the connection, at most once. */
     void close();
 
-    /** Ends the use of a connection that is not needed any more. In contrast to {@link #close}, nothing is wrong with it. */
+    /** Closes a connection that is not needed any more, although nothing is wrong with it. */
     default void giveBack() {
         close();
     }

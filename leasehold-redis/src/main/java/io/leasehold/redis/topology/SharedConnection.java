@@ -88,8 +88,8 @@ final class SharedConnection implements RedisConnection {
     }
 
     /**
-     * Notes that the connection has a request. If this part ended meanwhile, the request fails here and not earlier: its
-     * caller may undo it on another connection, and what is undone must not be sent after that.
+     * Notes that the connection has a request. If this part ended meanwhile, the request fails here and not earlier:
+     * its caller may undo it on another connection, and what is undone must not be sent after that.
      */
     private void passedOn(InFlight one) {
         boolean late;

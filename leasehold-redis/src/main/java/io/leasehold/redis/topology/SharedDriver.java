@@ -15,8 +15,8 @@ import java.util.function.Supplier;
  * What one client has of a driver that several clients of a process share. They share its threads and its connections
  * for requests. A question, a subscription, a {@code WAIT} and the tracking of keys have connections of their own.
  *
- * <p>The close ends what this client has, and the driver if no other client uses it. If another one does, the close does
- * not wait until the server has noticed the end of the connections.
+ * <p>The close ends what this client has, and the driver if no other client uses it. If another one does, the close
+ * does not wait until the server has noticed the end of the connections.
  */
 final class SharedDriver implements Driver {
 

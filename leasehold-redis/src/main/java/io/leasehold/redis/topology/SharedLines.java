@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The connections for requests that several clients share.
  *
- * <p>A client gets a connection that is there only after it has answered: its peer may have silently gone, which clients
- * that ask for nothing do not notice. A new connection is offered to others only after it has answered, so that no
+ * <p>A client gets a connection that is there only after it has answered: its peer may have silently gone, which
+ * clients that ask for nothing do not notice. A new connection is offered to others only after it has answered, so that no
  * client waits at the hanging try of another one, or of its own. Of two connections that answer at the same moment one
  * is kept. Guarded by {@code this}.
  */

@@ -232,7 +232,10 @@ final class StillSharedTest {
         RedisConnection first = first();
         ask(first, "a");
         first.run(
-                new ScriptCall(LuaScript.RELEASE, new String[] {"b"}, new String[] {}), false, false, (reply, error) -> {
+                new ScriptCall(LuaScript.RELEASE, new String[] {"b"}, new String[] {}),
+                false,
+                false,
+                (reply, error) -> {
                     throw new AssertionError("a callback");
                 });
         ask(first, "c");
