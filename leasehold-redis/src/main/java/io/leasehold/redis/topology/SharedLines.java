@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * The connections for requests that several clients share.
  *
- * <p>A client gets a connection that is there only after it has answered: its peer may have silently gone, which clients
- * that ask for nothing do not notice. Two connections that are made at the same moment become one. Guarded by {@code
- * this}.
+ * <p>A client gets an existing connection only after that connection has answered: its peer may have silently gone, and
+ * idle clients do not notice that. Of two connections that are made at the same moment, one is closed. Guarded by
+ * {@code this}.
  */
 final class SharedLines {
 
@@ -32,7 +32,7 @@ final class SharedLines {
         this.driver = driver;
     }
 
-    /** Gives a client its part of a connection to this server, of one that is there or of a new one. */
+    /** Makes the part of a client in an existing connection to this server or in a new one. */
     CompletableFuture<SharedConnection> connect(RedisUri server, LockRuntime runtime) {
         SharedConnection part = partOf(server);
         if (part == null) {
@@ -61,9 +61,10 @@ final class SharedLines {
     /** A refusal is an answer, too; and a connection that was just made may not accept commands yet. */
     private CompletableFuture<Boolean> answers(SharedConnection part, LockRuntime runtime) {
         return StepLimit.of(
-                        () -> part.ask(PlainCommand.info("server")).handle((answer, error) -> error == null
-                                || Failure.unwrapped(error) instanceof ServerRefusal
-                                || RedisErrors.isNotConnected(error)),
+                        () -> part.ask(PlainCommand.info("server"))
+                                .handle((answer, error) -> error == null
+                                        || Failure.unwrapped(error) instanceof ServerRefusal
+                                        || RedisErrors.isNotConnected(error)),
                         ANSWER_NANOS,
                         () -> new StoreUnavailableException("a shared connection did not answer in time", null),
                         unwanted -> {},
