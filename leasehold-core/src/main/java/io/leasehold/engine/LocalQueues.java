@@ -85,7 +85,8 @@ final class LocalQueues {
 
     /** A step of the map, with its answer: one object, since every acquire and release asks several times. */
     private static final class Step<R>
-            implements BiFunction<LockName, LocalQueue<Contender, Passable>, @Nullable LocalQueue<Contender, Passable>> {
+            implements BiFunction<
+                    LockName, LocalQueue<Contender, Passable>, @Nullable LocalQueue<Contender, Passable>> {
         private final Question<R> question;
         private @Nullable R answer;
 
@@ -94,8 +95,7 @@ final class LocalQueues {
         }
 
         @Override
-        public @Nullable LocalQueue<Contender, Passable> apply(
-                LockName name, LocalQueue<Contender, Passable> queue) {
+        public @Nullable LocalQueue<Contender, Passable> apply(LockName name, LocalQueue<Contender, Passable> queue) {
             answer = question.of(queue);
             return queue.isEmpty() ? null : queue;
         }

@@ -69,7 +69,8 @@ final class RedlockOpening {
     }
 
     private void connect(RedlockUri.Node node) {
-        opened.add(new Opened(node, new NodeOpening(node.server(), LettuceDrivers.of(node.server(), servers, runtime), runtime)));
+        opened.add(new Opened(
+                node, new NodeOpening(node.server(), LettuceDrivers.of(node.server(), servers, runtime), runtime)));
     }
 
     private QuorumMember member(Opened one) {

@@ -27,8 +27,7 @@ final class PairAllocationTest {
     static final RedisUnderTest SERVER = new RedisUnderTest();
 
     private static long allocated() {
-        com.sun.management.ThreadMXBean threads =
-                (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+        com.sun.management.ThreadMXBean threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
         long sum = 0;
         for (long bytes : threads.getThreadAllocatedBytes(threads.getAllThreadIds())) {
             sum += Math.max(0, bytes);

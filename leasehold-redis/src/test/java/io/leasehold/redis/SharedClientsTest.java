@@ -79,7 +79,11 @@ final class SharedClientsTest {
     private static void handOver(LockClient from, LockClient to, String name) throws Exception {
         Lease held = from.named(name).acquire();
         CompletableFuture<Lease> waiting = to.named(name).acquireAsync();
-        until("it waits", () -> SERVER.server().call("EXISTS", "lock:{" + name + "}:queued").contains("1"));
+        until(
+                "it waits",
+                () -> SERVER.server()
+                        .call("EXISTS", "lock:{" + name + "}:queued")
+                        .contains("1"));
         held.close();
         Lease handed = waiting.get(60, TimeUnit.SECONDS);
         assertThat(handed).isNotNull();

@@ -138,8 +138,7 @@ public final class WorkerMain {
         for (int i = 0; i < order.count(); i++) {
             use(order.peer().open(uri, Duration.ofMillis(order.ttlMillis())), order.name());
         }
-        return new ClientCost(
-                (liveThreads() - threads) / order.count(), (directBytes() - directBytes) / order.count());
+        return new ClientCost((liveThreads() - threads) / order.count(), (directBytes() - directBytes) / order.count());
     }
 
     private static void use(Peer peer, String name) throws InterruptedException {

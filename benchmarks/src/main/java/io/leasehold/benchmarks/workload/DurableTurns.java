@@ -40,8 +40,7 @@ final class DurableTurns implements Workload {
     public void run(Plan plan, Consumer<Sample> samples) throws InterruptedException {
         try (Stage stage = Stage.durable()) {
             List<Worker> workers = stage.workers(PROCESSES);
-            List<PeerKind> peers =
-                    plan.among(LEASEHOLD, LEASEHOLD_STRICT, RAW, REDISSON, REDISSON_FAIR, JEDIS, SPRING);
+            List<PeerKind> peers = plan.among(LEASEHOLD, LEASEHOLD_STRICT, RAW, REDISSON, REDISSON_FAIR, JEDIS, SPRING);
             stage.connect(workers, peers);
             Rounds.run(plan, peers, samples, (kind, round) -> {
                 Sample pairs = HotLockInProcesses.window(this, stage, plan, workers, 1, kind, round);

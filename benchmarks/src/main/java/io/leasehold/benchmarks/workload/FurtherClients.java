@@ -43,8 +43,10 @@ final class FurtherClients implements Workload {
                         0));
                 ClientCost cost = worker.answer().requireClient();
                 Map<Figure, Double> figures = Map.of(
-                        Figure.THREADS_PER_CLIENT, cost.threads(),
-                        Figure.DIRECT_KILOBYTES_PER_CLIENT, cost.directBytes() / 1e3);
+                        Figure.THREADS_PER_CLIENT,
+                        cost.threads(),
+                        Figure.DIRECT_KILOBYTES_PER_CLIENT,
+                        cost.directBytes() / 1e3);
                 samples.accept(new Sample(id(), "same options", kind, 0, figures, Map.of()));
             }
         }

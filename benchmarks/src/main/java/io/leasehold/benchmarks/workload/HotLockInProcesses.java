@@ -46,11 +46,7 @@ final class HotLockInProcesses implements Workload {
         List<Worker> workers = stage.workers(processes);
         List<PeerKind> peers = plan.among(LEASEHOLD, LEASEHOLD_STRICT, RAW, REDISSON, REDISSON_FAIR, JEDIS, SPRING);
         stage.connect(workers, peers);
-        Rounds.run(
-                plan,
-                peers,
-                samples,
-                (kind, round) -> window(this, stage, plan, workers, THREADS, kind, round));
+        Rounds.run(plan, peers, samples, (kind, round) -> window(this, stage, plan, workers, THREADS, kind, round));
     }
 
     /** One window in which so many threads of each child want one lock. */

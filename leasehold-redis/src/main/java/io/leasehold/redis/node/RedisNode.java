@@ -206,7 +206,9 @@ public final class RedisNode implements LockNode {
         return subscribed.thenCompose(live -> {
             patience.cancel();
             long leftNanos = leftNanos(startAtNanos, timeoutNanos);
-            return live && leftNanos > 0 ? propose(ballot, lock, true, leftNanos) : CompletableFuture.completedFuture(held);
+            return live && leftNanos > 0
+                    ? propose(ballot, lock, true, leftNanos)
+                    : CompletableFuture.completedFuture(held);
         });
     }
 

@@ -23,7 +23,7 @@ public interface Driver extends AutoCloseable {
 
     /**
      * Opens a connection for the requests for locks, in the same way. Clients with the same settings may share it; each
-     * closes only what it has of it.
+     * closes only its part.
      */
     default CompletableFuture<RedisConnection> connectForLink(RedisUri server) {
         return connect(server);

@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * The drivers over Lettuce of this process. Clients of the same servers with the same settings of connections share one
- * driver, with its threads and connections. The last client to close ends it. Guarded by {@link #OPEN}.
+ * driver, with its threads and connections. The last client to close ends it. State is guarded by the list of drivers.
  */
 public final class LettuceDrivers {
 
@@ -39,8 +39,6 @@ public final class LettuceDrivers {
     /**
      * A driver for the servers of one deployment of a set. The deployments of a set share threads; clients share a
      * driver if the whole sets are alike.
-     *
-     * @param set the same object for all deployments of the set
      */
     public static Driver of(Deployment where, List<Deployment> set, LockRuntime runtime) {
         synchronized (OPEN) {
@@ -58,8 +56,8 @@ public final class LettuceDrivers {
     private static Use use(Deployment where, List<Deployment> set) {
         DriverThreads threads = null;
         for (Use use : OPEN) {
-            // Where logins come from a provider no two are alike.
-            if (use.set == set || Deployment.connectLike(use.set, set)) {
+            // If a provider supplies the logins, no two deployments are alike, but one may be the same object.
+            if (use.set.equals(set) || Deployment.connectLike(use.set, set)) {
                 if (use.where.connectsLike(where)) {
                     return use;
                 }

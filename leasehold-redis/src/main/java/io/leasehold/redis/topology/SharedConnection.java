@@ -11,8 +11,8 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one client has of a connection for commands that it shares. When it ends, its requests in flight fail at once,
- * as with a connection of its own; their late answers are dropped.
+ * The part of one client in a connection for requests that several clients share. When the part ends, its requests in
+ * flight fail at once, as with a separate connection. Late answers are dropped.
  */
 final class SharedConnection implements RedisConnection {
 

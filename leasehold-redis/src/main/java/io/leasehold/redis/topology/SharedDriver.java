@@ -12,18 +12,18 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 /**
- * What one client has of a driver that several clients of a process share. They share its threads and its connections
- * for requests. A question, a subscription, a {@code WAIT} and the tracking of keys have connections of their own.
+ * The part of one client in a driver that several clients of a process share: its threads and its connections for
+ * requests. A question, a subscription, a {@code WAIT} and the tracking of keys have separate connections.
  *
- * <p>The close ends what this client has, and the driver if no other client uses it. If another one does, the close
- * does not wait until the server has noticed the end of the connections.
+ * <p>{@link #close} ends the connections and parts of this client. It also ends the driver if no other client uses it.
+ * If another one does, it does not wait until the server has noticed the end of the connections.
  */
 final class SharedDriver implements Driver {
 
     private final Shared shared;
     private final LockRuntime runtime;
     private final Runnable onClose;
-    /** What this client has, with the way to end it. */
+    /** The connections and parts of this client, each with the action that ends it. */
     private final Map<Object, Runnable> open = new ConcurrentHashMap<>();
 
     private volatile boolean closing;
@@ -49,7 +49,7 @@ final class SharedDriver implements Driver {
      * Creates the driver of one client.
      *
      * @param runtime the client's own
-     * @param onClose called after the end of all that this client has
+     * @param onClose called after the connections and parts of this client have ended
      */
     SharedDriver(Shared shared, LockRuntime runtime, Runnable onClose) {
         this.shared = shared;

@@ -6,12 +6,12 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One connection for requests that several clients use. Each client has a {@link SharedConnection}, its part of this
- * one, which looks like a connection of its own.
+ * One connection for requests that several clients use. Each client has a part in it, a {@link SharedConnection}, which
+ * behaves like a separate connection.
  *
- * <p>A client that closes its part harms no other client: the connection ends with the last part. If the client closes
- * it because of a doubt about the server, this connection is not offered to further clients after that. Guarded by
- * {@code this}; parts are told outside of it.
+ * <p>A client that closes its part harms no other client: the connection ends with the last part. If a client closes
+ * its part because it doubts the server, this connection is not offered to further clients. Guarded by {@code this};
+ * parts are notified outside of it.
  */
 final class SharedLine {
 

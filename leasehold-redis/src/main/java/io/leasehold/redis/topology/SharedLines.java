@@ -14,10 +14,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * The connections for requests that several clients share.
  *
- * <p>A client gets a connection that is there only after it has answered: its peer may have silently gone, which
- * clients that ask for nothing do not notice. A new connection is offered to others only after it has answered, so that no
- * client waits at the hanging try of another one, or of its own. Of two connections that answer at the same moment one
- * is kept. Guarded by {@code this}.
+ * <p>A client gets an existing connection only after that connection has answered: its peer may have silently gone, and
+ * idle clients do not notice that. A new connection is offered to further clients only after its first answer, so that
+ * no client waits for the hanging try of another client, or of its own. Of two connections that answer at the same
+ * moment, one is closed. Guarded by {@code this}.
  */
 final class SharedLines {
 
@@ -45,8 +45,8 @@ final class SharedLines {
     }
 
     /**
-     * Gives a client its part of a connection to this server, of one that is there or of a new one. A new one that does
-     * not answer in time is the client's own.
+     * Makes the part of a client in an existing connection to this server or in a new one. A new one that does not
+     * answer in time is not shared.
      */
     CompletableFuture<SharedConnection> connect(RedisUri server, Client client) {
         SharedConnection part = partOf(server);

@@ -11,6 +11,7 @@ public final class ScriptCall {
     private final String first;
     /** The keys, or null if they are all keys of a lock. */
     private final String @Nullable [] keys;
+
     private final String[] arguments;
     private final @Nullable CommonCase common;
 
@@ -20,11 +21,7 @@ public final class ScriptCall {
     }
 
     private ScriptCall(
-            LuaScript script,
-            String first,
-            String @Nullable [] keys,
-            String[] arguments,
-            @Nullable CommonCase common) {
+            LuaScript script, String first, String @Nullable [] keys, String[] arguments, @Nullable CommonCase common) {
         this.script = script;
         this.first = first;
         this.keys = keys;
@@ -33,8 +30,7 @@ public final class ScriptCall {
     }
 
     /**
-     * Creates a call with all keys of a lock. It makes them when they are asked for, since its common case needs only a
-     * few.
+     * Creates a call with all keys of a lock. {@link #keys} makes them, since the common case needs only a few.
      */
     public static ScriptCall ofLock(LuaScript script, String lock, String[] arguments) {
         return new ScriptCall(script, lock, null, arguments, null);

@@ -428,7 +428,8 @@ final class StillSharedTest {
             RedisUri different = RedisUri.parse(StoreUri.parse(uri));
             assertThat(SERVER.connectsLike(different)).as(uri).isFalse();
             assertThat(different.connectsLike(SERVER)).as(uri).isFalse();
-            assertThat(different.connectsLike(RedisUri.parse(StoreUri.parse(uri)))).isTrue();
+            assertThat(different.connectsLike(RedisUri.parse(StoreUri.parse(uri))))
+                    .isTrue();
         }
         RedisUri secure = RedisUri.parse(StoreUri.parse("rediss://here?ca=one"));
         assertThat(secure.connectsLike(RedisUri.parse(StoreUri.parse("rediss://here?ca=other"))))

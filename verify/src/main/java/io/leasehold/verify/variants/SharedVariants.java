@@ -45,6 +45,18 @@ final class SharedVariants {
                         "if (lives && part.isOpen()) {",
                         "if (part.isOpen()) {"),
                 new Variant(
+                        "hanging-is-offered",
+                        "a new connection is given to further clients before its first answer",
+                        LINES,
+                        "if (!lives || isOffered(line, server)) {",
+                        "if (isOffered(line, server)) {"),
+                new Variant(
+                        "fails-before-it-is-sent",
+                        "a request fails while its sender can still send it, so that its undo may precede it",
+                        PART,
+                        "while (one != null && !one.sent) {",
+                        "while (one != null && one.then == null) {"),
+                new Variant(
                         "other-database-is-shared",
                         "clients of different databases share a connection",
                         "redis/topology/RedisUri.java",
