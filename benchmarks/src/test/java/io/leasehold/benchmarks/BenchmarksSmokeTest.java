@@ -65,6 +65,8 @@ final class BenchmarksSmokeTest {
                 "c",
                 "e",
                 "f",
+                "turns",
+                "clients",
                 "--peers",
                 "leasehold,raw",
                 "--rounds",
@@ -85,13 +87,14 @@ final class BenchmarksSmokeTest {
                 .doesNotContain("of last year")
                 .endsWith("<!-- figures: end -->\nafter\n");
         JsonNode run = new ObjectMapper().readTree(json.toFile());
-        // a, c and e; and f with all servers up, one frozen, and two killed.
-        assertThat(run.get("samples")).hasSize(6 + 3 * 2);
+        // a, c, e, turns and clients; and f with all servers up, one frozen, and two killed.
+        assertThat(run.get("samples")).hasSize(10 + 3 * 2);
         JsonNode pairs = run.get("samples").get(0);
         assertThat(pairs.get("workload").asText()).isEqualTo("a");
         assertThat(pairs.get("figures").get("PAIRS_PER_SECOND").asDouble()).isPositive();
         // Not every JDK 17 counts them.
         assertThat(pairs.get("figures").path("CLIENT_BYTES").asDouble(1)).isPositive();
+        assertThat(outcome.text()).contains("s/1,000 turns", "threads/client", "direct kB/client");
         assertThat(run("--from", json.toString()).text()).isEqualTo(outcome.text());
     }
 

@@ -1,6 +1,7 @@
 package io.leasehold.engine;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -14,7 +15,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class LocalQueue<C, G> {
 
-    private final Deque<C> line = new ArrayDeque<>(2);
+    private @Nullable C first;
+    /** The attempts behind the first, or null: nearly every lock has none, for as long as it is held. */
+    private @Nullable Deque<C> behind;
+
     private @Nullable G held;
     /** The grant whose hand-over the first attempt awaits. */
     private @Nullable G awaited;
@@ -27,12 +31,27 @@ final class LocalQueue<C, G> {
 
     /** Adds the attempt. Returns whether it starts at once: it is alone, and the lock is not held here. */
     boolean enter(C attempt) {
-        line.addLast(attempt);
-        return line.size() == 1 && held == null;
+        if (first == null) {
+            first = attempt;
+            return held == null;
+        }
+        if (behind == null) {
+            behind = new ArrayDeque<>(2);
+        }
+        behind.addLast(attempt);
+        return false;
     }
 
     void leave(C attempt) {
-        line.remove(attempt);
+        Deque<C> others = behind;
+        if (attempt == first) {
+            first = others == null ? null : others.pollFirst();
+        } else if (others != null) {
+            others.remove(attempt);
+        }
+        if (others != null && others.isEmpty()) {
+            behind = null;
+        }
     }
 
     void granted(G grant, long lastToken) {
@@ -48,7 +67,7 @@ final class LocalQueue<C, G> {
 
     /** Whether the queue has neither attempts nor a grant. */
     boolean isEmpty() {
-        return line.isEmpty() && held == null;
+        return first == null && held == null;
     }
 
     /** Whether the caller settles the queue; if not, the thread that does so checks once more. */
@@ -65,7 +84,7 @@ final class LocalQueue<C, G> {
     @Nullable
     C nextContender() {
         settleAgain = false;
-        return line.peekFirst();
+        return first;
     }
 
     /** Whether to check again; if the last check failed, the next change starts another. */
@@ -83,7 +102,7 @@ final class LocalQueue<C, G> {
 
     @Nullable
     C first() {
-        return line.peekFirst();
+        return first;
     }
 
     @Nullable
@@ -92,12 +111,20 @@ final class LocalQueue<C, G> {
     }
 
     List<C> all() {
-        return List.copyOf(line);
+        if (first == null) {
+            return List.of();
+        }
+        List<C> all = new ArrayList<>();
+        all.add(first);
+        if (behind != null) {
+            all.addAll(behind);
+        }
+        return all;
     }
 
     /** Returns how many tokens to reserve: one, or, if others wait here, as many as a grant may be passed on. */
     int reserve() {
-        return line.size() > 1 ? Timings.MAX_LEASES : 1;
+        return behind == null ? 1 : Timings.MAX_LEASES;
     }
 
     /** Returns the highest token of all grants that were held here. */

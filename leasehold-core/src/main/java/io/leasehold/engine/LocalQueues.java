@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -82,12 +82,27 @@ final class LocalQueues {
 
     /** Asks the queue of this name, and removes the queue if it is then empty. Returns null if no queue exists. */
     private <R> @Nullable R find(LockName name, Question<R> question) {
-        AtomicReference<@Nullable R> answer = new AtomicReference<>();
-        queues.computeIfPresent(name, (same, queue) -> {
-            answer.set(question.of(queue));
+        Step<R> step = new Step<>(question);
+        queues.computeIfPresent(name, step);
+        return step.answer;
+    }
+
+    /** A step of the map, with its answer: one object, since every acquire and release asks several times. */
+    private static final class Step<R>
+            implements BiFunction<
+                    LockName, LocalQueue<Contender, Passable>, @Nullable LocalQueue<Contender, Passable>> {
+        private final Question<R> question;
+        private @Nullable R answer;
+
+        Step(Question<R> question) {
+            this.question = question;
+        }
+
+        @Override
+        public @Nullable LocalQueue<Contender, Passable> apply(LockName name, LocalQueue<Contender, Passable> queue) {
+            answer = question.of(queue);
             return queue.isEmpty() ? null : queue;
-        });
-        return answer.get();
+        }
     }
 
     /** Asks the queue of this name; returns the default if no queue exists. */

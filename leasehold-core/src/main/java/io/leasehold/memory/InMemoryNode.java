@@ -27,6 +27,7 @@ import io.leasehold.spi.TokenRange;
 import io.leasehold.spi.toolkit.Glob;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -95,16 +96,22 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     static final class Entry {
         private @Nullable Held held;
         private long fence;
-        private final Map<OwnerToken, Place> waiters = new LinkedHashMap<>(4);
+        /** The waiters in their order. The map that can grow is made for the first: most names never have one. */
+        private Map<OwnerToken, Place> waiters = Collections.emptyMap();
 
         Entry copy() {
             Entry copy = new Entry();
             copy.held = held;
             copy.fence = fence;
-            if (!waiters.isEmpty()) {
-                copy.waiters.putAll(waiters);
-            }
+            waiters.forEach(copy::keep);
             return copy;
+        }
+
+        void keep(OwnerToken owner, Place place) {
+            if (waiters.isEmpty()) {
+                waiters = new LinkedHashMap<>(4);
+            }
+            waiters.put(owner, place);
         }
     }
 
@@ -242,7 +249,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
                     + Duration.ofSeconds(1).toNanos();
             Place before = entry.waiters.get(request.owner());
             long sinceAtNanos = before == null ? nowNanos : before.sinceAtNanos();
-            entry.waiters.put(
+            entry.keep(
                     request.owner(),
                     new Place(
                             request.holderId(), ballot.reserve(), ballot.claimNanos(), sinceAtNanos, forgottenAtNanos));

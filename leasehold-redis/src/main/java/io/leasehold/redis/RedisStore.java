@@ -6,8 +6,8 @@ import io.leasehold.redis.node.RedisNode;
 import io.leasehold.redis.store.NodeOpening;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.Driver;
-import io.leasehold.redis.topology.DriverThreads;
 import io.leasehold.redis.topology.LettuceDriver;
+import io.leasehold.redis.topology.LettuceDrivers;
 import io.leasehold.redis.topology.LettuceUris;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.spi.LockRuntime;
@@ -18,7 +18,7 @@ import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.RedisClusterClient;
 import java.util.Arrays;
 import java.util.Objects;
-import java.util.function.Function;
+import java.util.function.BiFunction;
 
 /**
  * Locks in one Redis or Valkey deployment: the builder behind {@code redis://} URIs. It also accepts your own Lettuce
@@ -35,16 +35,17 @@ import java.util.function.Function;
 public final class RedisStore {
 
     private final Deployment server;
-    private final Function<Deployment, Driver> drivers;
+    private final BiFunction<Deployment, LockRuntime, Driver> drivers;
 
-    private RedisStore(Deployment server, Function<Deployment, Driver> drivers) {
+    private RedisStore(Deployment server, BiFunction<Deployment, LockRuntime, Driver> drivers) {
         this.server = server;
         this.drivers = drivers;
     }
 
     /**
      * Creates a store for the deployment of a {@code redis://}, {@code redis-replicated://}, {@code redis-sentinel://}
-     * or {@code redis-cluster://} URI. The store opens its own connections.
+     * or {@code redis-cluster://} URI. The store opens its own connections. Stores of one process whose URIs and
+     * settings differ at most in {@code keys} share threads and the connection for requests.
      *
      * @throws IllegalArgumentException if the URI is malformed; the message repeats no secrets
      */
@@ -53,7 +54,7 @@ public final class RedisStore {
     }
 
     static RedisStore at(StoreUri uri) {
-        return new RedisStore(Deployment.parse(uri), where -> LettuceDriver.of(where, new DriverThreads()));
+        return new RedisStore(Deployment.parse(uri), LettuceDrivers::of);
     }
 
     /**
@@ -67,7 +68,7 @@ public final class RedisStore {
         Objects.requireNonNull(client, "client");
         return new RedisStore(
                 Deployment.of(LettuceUris.read(server, KeyLayout.standard())),
-                where -> LettuceDriver.over(client, where));
+                (where, runtime) -> LettuceDriver.over(client, where));
     }
 
     /**
@@ -87,7 +88,7 @@ public final class RedisStore {
                 Deployment.ofCluster(Arrays.stream(nodes)
                         .map(node -> LettuceUris.read(node, KeyLayout.standard()))
                         .toList()),
-                where -> LettuceDriver.over(client, where));
+                (where, runtime) -> LettuceDriver.over(client, where));
     }
 
     /**
@@ -131,7 +132,7 @@ public final class RedisStore {
     }
 
     private NodeOpening opening(LockRuntime runtime) {
-        return new NodeOpening(server, drivers.apply(server), runtime);
+        return new NodeOpening(server, drivers.apply(server, runtime), runtime);
     }
 
     /** Opens the deployment as a node. */

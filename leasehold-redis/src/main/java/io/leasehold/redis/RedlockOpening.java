@@ -15,8 +15,7 @@ import io.leasehold.redis.node.VerifiedMember;
 import io.leasehold.redis.store.NodeOpening;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
-import io.leasehold.redis.topology.DriverThreads;
-import io.leasehold.redis.topology.LettuceDriver;
+import io.leasehold.redis.topology.LettuceDrivers;
 import io.leasehold.redis.wire.LifeCheck;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
@@ -31,11 +30,14 @@ import java.util.concurrent.CompletableFuture;
 final class RedlockOpening {
 
     private final LockRuntime runtime;
-    private final DriverThreads threads = new DriverThreads();
+    /** The servers of the whole set, which share threads. */
+    private final List<Deployment> servers;
+
     private final List<Opened> opened = new ArrayList<>();
 
-    private RedlockOpening(LockRuntime runtime) {
+    private RedlockOpening(List<RedlockUri.Node> nodes, LockRuntime runtime) {
         this.runtime = runtime;
+        this.servers = nodes.stream().map(RedlockUri.Node::server).toList();
     }
 
     /** A node with its opening. */
@@ -43,7 +45,7 @@ final class RedlockOpening {
 
     static LockStore open(List<RedlockUri.Node> nodes, QuorumSettings settings, LockRuntime runtime) {
         QuorumStore.refuseUnfit(nodes.stream().map(RedlockUri.Node::name).toList(), settings);
-        RedlockOpening opening = new RedlockOpening(runtime);
+        RedlockOpening opening = new RedlockOpening(nodes, runtime);
         LockStore store = null;
         try {
             nodes.forEach(opening::connect);
@@ -68,7 +70,8 @@ final class RedlockOpening {
     }
 
     private void connect(RedlockUri.Node node) {
-        opened.add(new Opened(node, new NodeOpening(node.server(), LettuceDriver.of(node.server(), threads), runtime)));
+        opened.add(new Opened(
+                node, new NodeOpening(node.server(), LettuceDrivers.of(node.server(), servers, runtime), runtime)));
     }
 
     private QuorumMember member(Opened one) {

@@ -9,7 +9,7 @@ import io.leasehold.benchmarks.peer.PeerKind;
  * @param peer the peer under test
  * @param ttlMillis the ttl of its locks
  * @param name the name of the lock, or the prefix of the names
- * @param count the number of threads, or of locks to hold
+ * @param count the number of threads, of locks to hold, or of clients
  * @param startAtNanos the start, on the monotonic clock that all processes of a machine share
  * @param lengthNanos the duration
  */
@@ -27,6 +27,8 @@ public record Order(
         /** Each thread locks once and unlocks at once. */
         ONCE,
         /** Holds locks with different names, and reports their share of the heap. */
-        HEAP
+        HEAP,
+        /** Opens and uses this number of further clients, and reports their cost to the process. */
+        FURTHER_CLIENTS
     }
 }

@@ -6,9 +6,12 @@ import io.leasehold.benchmarks.measure.Load;
 import io.leasehold.benchmarks.measure.Threads;
 import io.leasehold.benchmarks.peer.Peer;
 import io.leasehold.benchmarks.peer.PeerKind;
+import io.netty.util.internal.PlatformDependent;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.lang.management.BufferPoolMXBean;
+import java.lang.management.ManagementFactory;
 import java.lang.ref.Reference;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -29,6 +32,7 @@ public final class WorkerMain {
     private static final int MIN_HOLDS = 10;
     private static final int COLLECTIONS = 4;
     private static final int NAMES = 10_000;
+    private static final int USES = 500;
 
     /** A client of a peer for each requested ttl. */
     private record Opened(PeerKind kind, long ttlMillis) {}
@@ -64,6 +68,7 @@ public final class WorkerMain {
                 case ONCE -> Answer.of(drive(peer, order, 1));
                 case HAND_OVERS -> Answer.of(handOvers(peer, order));
                 case HEAP -> Answer.of(bytesPerLease(peer, order));
+                case FURTHER_CLIENTS -> Answer.of(furtherClients(peer, order));
             };
         } catch (RuntimeException e) {
             return Answer.failed(e);
@@ -123,6 +128,36 @@ public final class WorkerMain {
             // Not released: this process is not used any more, and the list keeps all holds reachable until here.
             Reference.reachabilityFence(held);
         }
+    }
+
+    /** They stay open: this process is of no further use. */
+    private ClientCost furtherClients(Peer first, Order order) throws InterruptedException {
+        use(first, order.name());
+        double threads = liveThreads();
+        double directBytes = directBytes();
+        for (int i = 0; i < order.count(); i++) {
+            use(order.peer().open(uri, Duration.ofMillis(order.ttlMillis())), order.name());
+        }
+        return new ClientCost((liveThreads() - threads) / order.count(), (directBytes() - directBytes) / order.count());
+    }
+
+    private static void use(Peer peer, String name) throws InterruptedException {
+        for (int i = 0; i < USES; i++) {
+            peer.acquire(name).release();
+        }
+    }
+
+    private static double liveThreads() {
+        return ManagementFactory.getThreadMXBean().getThreadCount();
+    }
+
+    /** Netty counts the memory that it allocates past the JVM's own buffers. */
+    private static double directBytes() {
+        double pools = ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
+                .filter(pool -> pool.getName().equals("direct"))
+                .mapToLong(BufferPoolMXBean::getMemoryUsed)
+                .sum();
+        return pools + Math.max(0, PlatformDependent.usedDirectMemory());
     }
 
     private static long usedBytes() throws InterruptedException {

@@ -4,6 +4,12 @@ package io.leasehold.benchmarks.measure;
 public enum Figure {
     /** Acquire and release together, per second. */
     PAIRS_PER_SECOND("pairs/s", true),
+    /** The duration of a thousand turns of a hot lock. */
+    SECONDS_PER_THOUSAND_TURNS("s/1,000 turns", false),
+    /** The threads that a further client of the same server adds to its process. */
+    THREADS_PER_CLIENT("threads/client", false),
+    /** The memory outside the heap that such a client adds. */
+    DIRECT_KILOBYTES_PER_CLIENT("direct kB/client", false),
     /** The median time from just before unlock to the return of the waiter's lock. */
     HAND_OVER_P50_MICROS("p50 µs", false),
     /** The 99th percentile of the same time. */

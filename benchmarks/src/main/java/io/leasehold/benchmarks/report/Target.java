@@ -37,6 +37,7 @@ record Target(
                 new Target("a", "1 thread", LEASEHOLD, Figure.PAIRS_PER_SECOND, RAW, 1.0),
                 new Target("a", "1 thread", LEASEHOLD, Figure.SCRIPTS, null, 2),
                 new Target("a", "1 thread", LEASEHOLD, Figure.COMMANDS, null, 9),
+                new Target("a", "1 thread", LEASEHOLD, Figure.CLIENT_BYTES, RAW, 2),
                 new Target("b", "16 threads", LEASEHOLD, Figure.PAIRS_PER_SECOND, RAW, 1.1),
                 new Target("b", "64 threads", LEASEHOLD, Figure.PAIRS_PER_SECOND, RAW, 1.3),
                 new Target("b", "1000 virtual threads", LEASEHOLD, Figure.PAIRS_PER_SECOND, RAW, 1.7),
@@ -58,6 +59,8 @@ record Target(
                 new Target("g", "", LEASEHOLD, Figure.SCRIPTS_PER_SECOND, null, 200),
                 new Target("g", "", LEASEHOLD, Figure.CLIENT_CORES, null, 0.05),
                 new Target("reentry", "", LEASEHOLD, Figure.NANOS_PER_REENTRY, null, 1_000),
+                new Target("clients", "", LEASEHOLD, Figure.THREADS_PER_CLIENT, null, 1),
+                new Target("clients", "", LEASEHOLD, Figure.DIRECT_KILOBYTES_PER_CLIENT, null, 300),
                 new Target("heap", "", LEASEHOLD, Figure.BYTES_PER_LEASE, null, 400),
                 new Target("waiters", "", LEASEHOLD, Figure.SCRIPTS_PER_RECHECK, null, 1));
     }

@@ -45,31 +45,35 @@ final class HotLockInProcesses implements Workload {
     private void measure(Stage stage, Plan plan, int processes, Consumer<Sample> samples) throws InterruptedException {
         List<Worker> workers = stage.workers(processes);
         List<PeerKind> peers = plan.among(LEASEHOLD, LEASEHOLD_STRICT, RAW, REDISSON, REDISSON_FAIR, JEDIS, SPRING);
-        String name = "hot-" + processes;
         stage.connect(workers, peers);
-        Rounds.run(plan, peers, samples, (kind, round) -> {
-            ServerUse before = stage.look();
-            Order order = new Order(
-                    Order.Verb.PAIRS,
-                    kind,
-                    stage.ttlMillis(),
-                    name,
-                    THREADS,
-                    Drive.soonAtNanos(processes),
-                    plan.window().toNanos());
-            workers.forEach(worker -> worker.send(order));
-            List<Load> loads = new ArrayList<>();
-            for (Worker worker : workers) {
-                loads.add(worker.answer().requireLoad());
-            }
-            ServerUse use = stage.look().since(before);
-            return new Sample(
-                    id(),
-                    processes + " JVMs × " + THREADS,
-                    kind,
-                    round,
-                    Sample.pairs(Load.merge(loads), use),
-                    use.commands());
-        });
+        Rounds.run(plan, peers, samples, (kind, round) -> window(this, stage, plan, workers, THREADS, kind, round));
+    }
+
+    /** One window in which so many threads of each child want one lock. */
+    static Sample window(
+            Workload workload, Stage stage, Plan plan, List<Worker> workers, int threads, PeerKind kind, int round)
+            throws InterruptedException {
+        ServerUse before = stage.look();
+        Order order = new Order(
+                Order.Verb.PAIRS,
+                kind,
+                stage.ttlMillis(),
+                "hot-" + workers.size(),
+                threads,
+                Drive.soonAtNanos(workers.size()),
+                plan.window().toNanos());
+        workers.forEach(worker -> worker.send(order));
+        List<Load> loads = new ArrayList<>();
+        for (Worker worker : workers) {
+            loads.add(worker.answer().requireLoad());
+        }
+        ServerUse use = stage.look().since(before);
+        return new Sample(
+                workload.id(),
+                workers.size() + " JVMs × " + threads,
+                kind,
+                round,
+                Sample.pairs(Load.merge(loads), use),
+                use.commands());
     }
 }

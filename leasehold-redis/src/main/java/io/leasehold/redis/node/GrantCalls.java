@@ -44,7 +44,7 @@ final class GrantCalls {
         } else if (!single) {
             arguments = new String[] {value, ttl, candidate, last(ballot)};
         }
-        ScriptCall call = new ScriptCall(LuaScript.ACQUIRE, KeyLayout.allOf(lock), arguments);
+        ScriptCall call = ScriptCall.ofLock(LuaScript.ACQUIRE, lock, arguments);
         return single
                 ? call.orCommonly(new ScriptCall.CommonCase(
                         LuaScript.ACQUIRE_FREE, LuaScript.ACQUIRE_MANY, KeyLayout.grantKeys(lock), few))
@@ -61,7 +61,7 @@ final class GrantCalls {
      */
     static ScriptCall release(String lock, ReleaseRequest request) {
         String[] arguments = {request.owner().hex(), Long.toString(request.ballot())};
-        ScriptCall call = new ScriptCall(LuaScript.RELEASE, KeyLayout.allOf(lock), arguments);
+        ScriptCall call = ScriptCall.ofLock(LuaScript.RELEASE, lock, arguments);
         return request.kind() == ReleaseRequest.Kind.RELEASE
                 ? call.orCommonly(new ScriptCall.CommonCase(
                         LuaScript.RELEASE_HELD,

@@ -219,7 +219,7 @@ public final class RedisNode implements LockNode {
         boolean waits = request.isWaiting();
         String lock = keys.lock(request.names().get(0));
         boolean live = waits && wakeUps.isLive(lock);
-        CompletableFuture<NodeReply> first = propose(ballot, live, request.timeoutNanos());
+        CompletableFuture<NodeReply> first = propose(ballot, lock, live, request.timeoutNanos());
         if (!waits || live) {
             return first;
         }
@@ -228,21 +228,23 @@ public final class RedisNode implements LockNode {
             if (!(reply instanceof NodeReply.Held)) {
                 return CompletableFuture.completedFuture(reply);
             }
-            return queueOnceSubscribed(ballot, reply, startAtNanos);
+            return queueOnceSubscribed(ballot, lock, reply, startAtNanos);
         });
     }
 
     /** Subscribes after the lock was busy, and then requests a place in the queue. */
-    private CompletableFuture<NodeReply> queueOnceSubscribed(Ballot ballot, NodeReply held, long startAtNanos) {
+    private CompletableFuture<NodeReply> queueOnceSubscribed(
+            Ballot ballot, String lock, NodeReply held, long startAtNanos) {
         long timeoutNanos = ballot.request().timeoutNanos();
-        CompletableFuture<Boolean> subscribed =
-                wakeUps.started(keys.lock(ballot.request().name()));
+        CompletableFuture<Boolean> subscribed = wakeUps.started(lock);
         LockRuntime.Timer patience =
                 runtime.schedule(leftNanos(startAtNanos, timeoutNanos) / 2, () -> subscribed.complete(false));
         return subscribed.thenCompose(live -> {
             patience.cancel();
             long leftNanos = leftNanos(startAtNanos, timeoutNanos);
-            return live && leftNanos > 0 ? propose(ballot, true, leftNanos) : CompletableFuture.completedFuture(held);
+            return live && leftNanos > 0
+                    ? propose(ballot, lock, true, leftNanos)
+                    : CompletableFuture.completedFuture(held);
         });
     }
 
@@ -260,19 +262,19 @@ public final class RedisNode implements LockNode {
         return member.birth(birth);
     }
 
-    private CompletableFuture<NodeReply> propose(Ballot ballot, boolean queue, long timeoutNanos) {
-        LockName name = ballot.request().name();
-        Requests.Subject subject = new Requests.Subject("acquire", name);
+    private CompletableFuture<NodeReply> propose(Ballot ballot, String lock, boolean queue, long timeoutNanos) {
+        Requests.Subject subject =
+                new Requests.Subject("acquire", ballot.request().name());
         return acks.acquire(
                 subject,
                 timeoutNanos,
-                GrantCalls.acquire(keys.lock(name), ballot, queue ? place(ballot.request(), name) : null),
-                (reply, link) -> decoder.acquire(reply, link.incarnation(), subject.toString()));
+                GrantCalls.acquire(lock, ballot, queue ? place(ballot.request(), lock) : null),
+                (reply, link) -> decoder.acquire(reply, link.incarnation(), subject));
     }
 
-    private GrantCalls.Place place(AcquireRequest request, LockName name) {
+    private GrantCalls.Place place(AcquireRequest request, String lock) {
         long millis = settings.placeMillis(request.recheckNanos());
-        return new GrantCalls.Place(millis, wakeUps.channel(keys.lock(name), TimeUnit.MILLISECONDS.toNanos(millis)));
+        return new GrantCalls.Place(millis, wakeUps.channel(lock, TimeUnit.MILLISECONDS.toNanos(millis)));
     }
 
     /** Requests several locks at once, all or none. Such a request has no place in any queue. */
@@ -303,6 +305,9 @@ public final class RedisNode implements LockNode {
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         if (settings.member()) {
             return member.release(request);
+        }
+        if (request.names().size() == 1) {
+            return release(request.names().get(0), request);
         }
         List<CompletableFuture<ReleaseReply>> each =
                 request.names().stream().map(name -> release(name, request)).toList();

@@ -26,8 +26,9 @@ import org.jspecify.annotations.Nullable;
  * server. Safe for all threads. Answers complete on the connection's I/O thread or on the timer's.
  *
  * <p>The number of unanswered requests is bounded. It includes requests that were given up, since they are still in
- * flight. At {@value #MAX_IN_FLIGHT} unanswered requests, nothing more is sent. At half of that, no request for a lock
- * is sent, so that holders can still renew and release their locks.
+ * flight, but not those of a link that was closed, although other clients may keep its connection. At
+ * {@value #MAX_IN_FLIGHT} unanswered requests, nothing more is sent. At half of that, no request for a lock is sent, so
+ * that holders can still renew and release their locks.
  */
 final class Requests {
 
@@ -82,7 +83,7 @@ final class Requests {
             Decoder<List<Object>, T> decoder,
             Function<Failure, T> failed) {
         Form<List<Object>> form = (link, wanted, then) -> link.run(call, wanted, then);
-        return new Request<>(most(call), subject, timeoutNanos, call.keys()[0], form, decoder, failed).begin();
+        return new Request<>(most(call), subject, timeoutNanos, call.first(), form, decoder, failed).begin();
     }
 
     private static int most(ScriptCall call) {
@@ -97,7 +98,7 @@ final class Requests {
             Decoder<Acknowledged, T> decoder,
             Function<Failure, T> failed) {
         Form<Acknowledged> form = (link, wanted, then) -> link.runAcknowledged(call, wanted, then);
-        return new Request<>(most(call), subject, timeoutNanos, call.keys()[0], form, decoder, failed).begin();
+        return new Request<>(most(call), subject, timeoutNanos, call.first(), form, decoder, failed).begin();
     }
 
     /** Sends a command that requests a lock to the server of its key. */

@@ -6,6 +6,7 @@ import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.toolkit.Failure;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -70,12 +71,30 @@ final class Connections implements AutoCloseable {
             String name,
             RedisErrors errors,
             LockRuntime runtime) {
-        this.handshake = new Handshake(driver, expectation, errors, runtime, this::lost);
+        this(driver, driver::connectForLink, locator, expectation, name, errors, runtime);
+    }
+
+    private Connections(
+            Driver driver,
+            Function<RedisUri, CompletableFuture<RedisConnection>> connecting,
+            Locator locator,
+            Expectation expectation,
+            String name,
+            RedisErrors errors,
+            LockRuntime runtime) {
+        this.handshake = new Handshake(driver, connecting, expectation, errors, runtime, this::lost);
         this.locator = locator;
         this.expectation = expectation;
         this.name = name;
         this.errors = errors;
         this.runtime = runtime;
+    }
+
+    /** The connections to a server for a question: its link shares nothing with other clients and soon ends. */
+    static Connections forQuestion(
+            Driver driver, RedisUri server, Expectation expectation, RedisErrors errors, LockRuntime runtime) {
+        return new Connections(
+                driver, driver::connect, Locator.fixed(server), expectation, server.toString(), errors, runtime);
     }
 
     /** Locates the server to connect to. */
@@ -200,7 +219,7 @@ final class Connections implements AutoCloseable {
         }
         waited.complete(present == null ? link : present);
         if (present != null || isClosed()) {
-            link.close();
+            link.giveBack();
         } else if (!link.isOpen()) {
             // The link ended before the listener for its end could notice.
             lost(link);
@@ -271,7 +290,7 @@ final class Connections implements AutoCloseable {
         synchronized (this) {
             if (number != wanted) {
                 if (link != null) {
-                    link.close();
+                    link.giveBack();
                 }
                 return;
             }

@@ -7,6 +7,7 @@ import io.leasehold.spi.StoreUri;
 import io.leasehold.spi.toolkit.StoreAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -226,6 +227,32 @@ public final class Deployment {
     @Nullable
     CredentialsProvider credentials() {
         return credentials;
+    }
+
+    /**
+     * Whether clients of both may share their connections: the same servers with the same settings of connections. The
+     * key layouts do not matter.
+     */
+    boolean connectsLike(Deployment other) {
+        boolean alike = kind == other.kind
+                && servers.size() == other.servers.size()
+                && data.connectsLike(other.data)
+                && Objects.equals(masterName, other.masterName)
+                && namingClient == null
+                && other.namingClient == null;
+        for (int i = 0; alike && i < servers.size(); i++) {
+            alike = servers.get(i).connectsLike(other.servers.get(i));
+        }
+        return alike;
+    }
+
+    /** Whether clients of both lists, in their order, may share their connections. */
+    static boolean connectLike(List<Deployment> some, List<Deployment> others) {
+        boolean alike = some.size() == others.size();
+        for (int i = 0; alike && i < some.size(); i++) {
+            alike = some.get(i).connectsLike(others.get(i));
+        }
+        return alike;
     }
 
     /** Creates the errors of its data servers. */

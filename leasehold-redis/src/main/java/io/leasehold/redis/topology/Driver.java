@@ -21,6 +21,14 @@ public interface Driver extends AutoCloseable {
      */
     CompletableFuture<RedisConnection> connect(RedisUri server);
 
+    /**
+     * Opens a connection for the requests for locks, in the same way. Clients with the same settings may share it; each
+     * closes only its part.
+     */
+    default CompletableFuture<RedisConnection> connectForLink(RedisUri server) {
+        return connect(server);
+    }
+
     /** Opens a connection for subscriptions, in the same way. */
     CompletableFuture<PushConnection> connectForPushes(RedisUri server);
 

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -30,6 +31,7 @@ final class Handshake {
     private static final long CONNECT_NANOS = 15_000_000_000L;
 
     private final Driver driver;
+    private final Function<RedisUri, CompletableFuture<RedisConnection>> connecting;
     private final Expectation expectation;
     private final RedisErrors errors;
     private final LockRuntime runtime;
@@ -38,11 +40,19 @@ final class Handshake {
     /**
      * Creates the handshake; nothing is connected yet.
      *
+     * @param connecting makes the connection for the requests of a link
      * @param expectation the required role of the server
      * @param onEnd called at the end of each link
      */
-    Handshake(Driver driver, Expectation expectation, RedisErrors errors, LockRuntime runtime, Consumer<Link> onEnd) {
+    Handshake(
+            Driver driver,
+            Function<RedisUri, CompletableFuture<RedisConnection>> connecting,
+            Expectation expectation,
+            RedisErrors errors,
+            LockRuntime runtime,
+            Consumer<Link> onEnd) {
         this.driver = driver;
+        this.connecting = connecting;
         this.expectation = expectation;
         this.errors = errors;
         this.runtime = runtime;
@@ -52,8 +62,8 @@ final class Handshake {
     /** Makes a link within a time limit; fails with a {@link LockStoreException} that gives the reason. */
     CompletableFuture<Link> with(RedisUri server) {
         List<RedisConnection> made = new CopyOnWriteArrayList<>();
-        return connected(server, made)
-                .thenCompose(first -> answered(() -> info(first, FIRST_TRIES), "read INFO")
+        return connected(() -> connecting.apply(server), made)
+                .thenCompose(first -> answered(() -> first(PlainCommand.INFO, first, runtime), "read INFO")
                         .thenCompose(info -> acknowledging(server, first, info, made)
                                 .thenApply(second -> checked(first, second, server, info))))
                 .whenComplete((link, error) -> {
@@ -63,12 +73,13 @@ final class Handshake {
                 });
     }
 
-    private CompletableFuture<RedisConnection> connected(RedisUri server, List<RedisConnection> made) {
+    private CompletableFuture<RedisConnection> connected(
+            Supplier<CompletableFuture<RedisConnection>> connecting, List<RedisConnection> made) {
         return StepLimit.of(
-                        () -> driver.connect(server),
+                        connecting,
                         CONNECT_NANOS,
                         () -> errors.unavailable("could not be connected to in time", null),
-                        RedisConnection::close,
+                        RedisConnection::giveBack,
                         runtime)
                 .handle((connection, error) -> {
                     if (error != null) {
@@ -101,18 +112,23 @@ final class Handshake {
      * Sends the first command of a connection, with retries. A handshake with a password may end on another thread; the
      * driver then reports the connection a moment before it accepts commands.
      */
-    private CompletableFuture<String> info(RedisConnection connection, int tries) {
+    static <T> CompletableFuture<T> first(PlainCommand<T> command, RedisConnection connection, LockRuntime runtime) {
+        return first(command, connection, FIRST_TRIES, runtime);
+    }
+
+    private static <T> CompletableFuture<T> first(
+            PlainCommand<T> command, RedisConnection connection, int tries, LockRuntime runtime) {
         return connection
-                .ask(PlainCommand.INFO)
-                .handle((info, refusal) -> {
+                .ask(command)
+                .handle((answer, refusal) -> {
                     if (refusal == null || tries <= 1 || !RedisErrors.isNotConnected(refusal)) {
                         return refusal == null
-                                ? CompletableFuture.completedFuture(info)
-                                : CompletableFuture.<String>failedFuture(refusal);
+                                ? CompletableFuture.completedFuture(answer)
+                                : CompletableFuture.<T>failedFuture(refusal);
                     }
                     CompletableFuture<Void> moment = new CompletableFuture<>();
                     runtime.schedule(FIRST_PAUSE_NANOS, () -> moment.complete(null));
-                    return moment.thenCompose(done -> info(connection, tries - 1));
+                    return moment.thenCompose(done -> first(command, connection, tries - 1, runtime));
                 })
                 .thenCompose(next -> next);
     }
@@ -126,7 +142,7 @@ final class Handshake {
         if (!server.acknowledgement().isWanted()) {
             return CompletableFuture.completedFuture(null);
         }
-        return connected(server, made)
+        return connected(() -> driver.connect(server), made)
                 .thenCompose(second -> answered(
                                 () -> second.ask(PlainCommand.waitForReplicas(0, 1)), "wait for replicas (WAIT)")
                         .thenCompose(ready -> answered(() -> second.ask(PlainCommand.INFO), "read INFO"))

@@ -96,7 +96,7 @@ final class JointCalls implements RedisConnection.Joint {
         }
 
         String lock() {
-            return call.keys()[0];
+            return call.first();
         }
 
         /** Whether the call may be sent again after an answer of the server; if not, this method has failed it. */
@@ -175,7 +175,7 @@ final class JointCalls implements RedisConnection.Joint {
     private void overtaking(@Nullable Batch with, String lock) {
         for (Batch other : unwritten) {
             if (other != with) {
-                other.overtaken.add(lock);
+                other.overtakenBy(lock);
             }
         }
     }
@@ -185,9 +185,10 @@ final class JointCalls implements RedisConnection.Joint {
 
         private final LuaScript together;
         private final int slot;
-        private final List<WaitingCall> calls = new ArrayList<>();
+        /** Its calls; nearly always one, so that a list that grows is made for the second. */
+        private List<WaitingCall> calls;
         /** The locks of calls that were sent after this batch was made. */
-        private final Set<String> overtaken = new HashSet<>();
+        private Set<String> overtaken = Set.of();
 
         private boolean left;
         /** Whether its one call is sent whole. Set when the bytes are made, before any answer. */
@@ -197,7 +198,7 @@ final class JointCalls implements RedisConnection.Joint {
             super(CommandType.EVALSHA, new NestedMultiOutput<>(StringCodec.UTF8), null);
             this.together = together;
             this.slot = slot;
-            calls.add(first);
+            this.calls = List.of(first);
         }
 
         /**
@@ -217,8 +218,19 @@ final class JointCalls implements RedisConnection.Joint {
                     return false;
                 }
             }
+            if (calls.size() == 1) {
+                calls = new ArrayList<>(calls);
+            }
             calls.add(waiting);
             return true;
+        }
+
+        /** Notes a call that was sent after this batch was made. The caller holds the monitor. */
+        void overtakenBy(String lock) {
+            if (overtaken.isEmpty()) {
+                overtaken = new HashSet<>();
+            }
+            overtaken.add(lock);
         }
 
         void leave() {
@@ -253,25 +265,52 @@ final class JointCalls implements RedisConnection.Joint {
         public void encode(ByteBuf buffer) {
             List<WaitingCall> all = closed();
             whole = all.size() == 1 && unusual.isKnown(all.get(0).lock());
-            command(all, false).encode(buffer);
+            WaitingCall first = all.get(0);
+            ScriptCall.CommonCase common = first.common;
+            if (whole) {
+                write(buffer, first.call.script(), first.call.keys(), first.call.arguments());
+            } else if (isShort(all)) {
+                write(buffer, common.one(), common.keys(), common.arguments());
+            } else {
+                ScriptCall.Head head = common.head();
+                LettuceScripts.begin(
+                        buffer,
+                        together,
+                        head.keys().length + all.size() * common.keys().length,
+                        head.arguments().length + all.size() * common.arguments().length);
+                LettuceScripts.add(buffer, head.keys());
+                for (WaitingCall each : all) {
+                    LettuceScripts.add(buffer, each.common.keys());
+                }
+                LettuceScripts.add(buffer, head.arguments());
+                for (WaitingCall each : all) {
+                    LettuceScripts.add(buffer, each.common.arguments());
+                }
+            }
         }
 
-        /** The command for these calls of a closed batch. */
-        private Command<String, String, List<Object>> command(List<WaitingCall> all, boolean byText) {
-            WaitingCall first = all.get(0);
-            if (whole) {
-                ScriptCall only = first.call;
-                return LettuceConnection.script(only.script(), byText, only.keys(), only.arguments());
-            }
-            if (all.size() == 1 && !first.common.isOneScript()) {
-                ScriptCall.CommonCase only = first.common;
-                return LettuceConnection.script(only.one(), byText, only.keys(), only.arguments());
+        private void write(ByteBuf buffer, LuaScript script, String[] keys, String[] arguments) {
+            LettuceScripts.begin(buffer, script, keys.length, arguments.length);
+            LettuceScripts.add(buffer, keys);
+            LettuceScripts.add(buffer, arguments);
+        }
+
+        /** Whether these are one call, whose script for one caller is another than that for several. */
+        private boolean isShort(List<WaitingCall> all) {
+            return all.size() == 1 && !all.get(0).common.isOneScript();
+        }
+
+        /** The command for these calls of a closed batch, in their common case, by the text of its script. */
+        private Command<String, String, List<Object>> byText(List<WaitingCall> all) {
+            ScriptCall.CommonCase common = all.get(0).common;
+            if (isShort(all)) {
+                return LettuceConnection.script(common.one(), true, common.keys(), common.arguments());
             }
             return LettuceConnection.script(
                     together,
-                    byText,
-                    joined(first.common.head().keys(), all, ScriptCall.CommonCase::keys),
-                    joined(first.common.head().arguments(), all, ScriptCall.CommonCase::arguments));
+                    true,
+                    joined(common.head().keys(), all, ScriptCall.CommonCase::keys),
+                    joined(common.head().arguments(), all, ScriptCall.CommonCase::arguments));
         }
 
         private String[] joined(String[] head, List<WaitingCall> all, Function<ScriptCall.CommonCase, String[]> part) {
@@ -295,7 +334,7 @@ final class JointCalls implements RedisConnection.Joint {
                 List<WaitingCall> still =
                         all.stream().filter(WaitingCall::isWanted).toList();
                 if (!still.isEmpty()) {
-                    send(command(still, true), (second, secondError) -> take(still, second, secondError));
+                    send(byText(still), (second, secondError) -> take(still, second, secondError));
                     still.forEach(waiting -> haveLeft(waiting.lock()));
                 }
             }
@@ -303,7 +342,7 @@ final class JointCalls implements RedisConnection.Joint {
 
         private void take(List<WaitingCall> all, @Nullable List<Object> reply, @Nullable Throwable error) {
             WaitingCall only = all.get(0);
-            if (!whole && (all.size() > 1 || only.common.isOneScript())) {
+            if (!whole && !isShort(all)) {
                 spread(all, reply, error);
             } else if (whole) {
                 unusual.heed(only.lock(), reply);

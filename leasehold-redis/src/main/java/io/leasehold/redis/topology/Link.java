@@ -140,17 +140,22 @@ public final class Link {
                 then.accept(reply, error);
             } else if (wanted.getAsBoolean()) {
                 // The server has refused the digest, so nothing has run yet.
-                connection.run(
-                        call,
-                        true,
-                        asking,
-                        (second, secondThrown) -> then.accept(second, heard(silence, secondThrown)));
+                runByText(call, then);
             } else {
                 then.accept(null, RedisConnection.givenUp());
             }
         });
         if (joint != null) {
             joint.haveLeft(call.keys());
+        }
+    }
+
+    /** Runs within a callback, whose exceptions nobody gets. */
+    private void runByText(ScriptCall call, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
+        try {
+            connection.run(call, true, asking, (reply, thrown) -> then.accept(reply, heard(silence, thrown)));
+        } catch (RuntimeException | Error e) {
+            then.accept(null, heard(silence, e));
         }
     }
 
@@ -270,6 +275,16 @@ public final class Link {
 
     void close() {
         connection.close();
+        endAcknowledging();
+    }
+
+    /** Ends a link that is not needed, for example since there is another one. */
+    void giveBack() {
+        connection.giveBack();
+        endAcknowledging();
+    }
+
+    private void endAcknowledging() {
         if (acknowledged != null) {
             acknowledged.close();
         }

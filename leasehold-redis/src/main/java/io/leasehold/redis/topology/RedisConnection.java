@@ -101,6 +101,11 @@ public interface RedisConnection {
     /** Closes the connection, at most once. */
     void close();
 
+    /** Closes a connection that is not needed any more, although nothing is wrong with it. */
+    default void giveBack() {
+        close();
+    }
+
     /** Registers the listener for the end of the connection. */
     void onEnd(Runnable listener);
 

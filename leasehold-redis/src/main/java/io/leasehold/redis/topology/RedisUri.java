@@ -3,7 +3,9 @@ package io.leasehold.redis.topology;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.spi.toolkit.StoreAddress;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -205,6 +207,27 @@ public final class RedisUri {
     /** The same server, which notifies the client when the key of a hold changes. */
     RedisUri toldAtOnce() {
         return changed(host, port, keys, true, asksForLogin);
+    }
+
+    /**
+     * Whether a connection to this server may also serve a client that names the other: the same address, login, TLS
+     * and other settings of connections. The key layout does not matter. False if a provider supplies the logins or if
+     * the URI is in the application's own form, since these cannot be compared.
+     */
+    boolean connectsLike(RedisUri other) {
+        return given == null
+                && other.given == null
+                && !asksForLogin
+                && !other.asksForLogin
+                && host.equals(other.host)
+                && port == other.port
+                && Objects.equals(user, other.user)
+                && Arrays.equals(password, other.password)
+                && database == other.database
+                && tls == other.tls
+                && Objects.equals(certificates, other.certificates)
+                && acknowledgement.equals(other.acknowledgement)
+                && toldAtOnce == other.toldAtOnce;
     }
 
     /** Whether a provider supplies the login of each connection. */

@@ -109,11 +109,12 @@ public final class KeyLayout {
      * @throws IllegalArgumentException if this name cannot be used with the template: see {@link #refusal}
      */
     public String lock(LockName name) {
-        String refusal = refusal(name);
-        if (refusal != null) {
-            throw new IllegalArgumentException(refusal);
+        String key = key(name);
+        String reason = conflict(key);
+        if (reason != null) {
+            throw new IllegalArgumentException(refusal(name, key, reason));
         }
-        return key(name);
+        return key;
     }
 
     /**
@@ -131,37 +132,45 @@ public final class KeyLayout {
     public @Nullable String refusal(LockName name) {
         String key = key(name);
         String reason = conflict(key);
-        return reason == null
-                ? null
-                : "lock \"" + name + "\" cannot have the key \"" + key + "\" of the template " + this + ": " + reason
-                        + ". Rename the lock, or use the template " + STANDARD_TEMPLATE + ", which takes every name";
+        return reason == null ? null : refusal(name, key, reason);
+    }
+
+    private String refusal(LockName name, String key, String reason) {
+        return "lock \"" + name + "\" cannot have the key \"" + key + "\" of the template " + this + ": " + reason
+                + ". Rename the lock, or use the template " + STANDARD_TEMPLATE + ", which takes every name";
     }
 
     private static @Nullable String conflict(String key) {
-        String tag = tag(key);
-        if (tag == null && key.indexOf('}') >= 0) {
+        if (!isTagged(key, key.length()) && key.indexOf('}') >= 0) {
             return "it has a } and no {tag}, so that its side keys would be in another slot of a Cluster";
         }
         if (key.startsWith("{") && key.indexOf('}') == key.length() - 1) {
-            return "its side keys would be those of the key \"" + tag + "\"";
+            return "its side keys would be those of the key \"" + key.substring(1, key.length() - 1) + "\"";
         }
         for (String side : SIDE) {
-            if (key.endsWith(side) && tag(key.substring(0, key.length() - side.length())) != null) {
+            if (key.endsWith(side) && isTagged(key, key.length() - side.length())) {
                 return "it is a side key of another lock";
             }
         }
         for (String reserved : RESERVED) {
-            if (key.startsWith(reserved + "{")) {
+            if (key.startsWith(reserved) && key.startsWith("{", reserved.length())) {
                 return reserved + "{…} is for another kind of lock";
             }
         }
         return isMarker(key) ? "members of a set of nodes are marked with it" : null;
     }
 
-    private static @Nullable String tag(String key) {
+    /** Whether the beginning of a key with this length has a hash tag. Several times for each request, so it makes nothing. */
+    private static boolean isTagged(String key, int length) {
         int open = key.indexOf('{');
         int close = open < 0 ? -1 : key.indexOf('}', open);
-        return close > open + 1 ? key.substring(open + 1, close) : null;
+        return close > open + 1 && close < length;
+    }
+
+    /** Whether every key of this template has a hash tag. */
+    private boolean isTagged() {
+        String key = before + "x" + after;
+        return isTagged(key, key.length());
     }
 
     /** The keys of a lock at a server that is a store by itself, in the order in which the scripts expect them. */
@@ -180,7 +189,7 @@ public final class KeyLayout {
     }
 
     private static String side(String lockKey, String suffix) {
-        return (tag(lockKey) == null ? "{" + lockKey + "}" : lockKey) + suffix;
+        return isTagged(lockKey, lockKey.length()) ? lockKey + suffix : "{" + lockKey + "}" + suffix;
     }
 
     /** The key of the largest fencing token. */
@@ -258,7 +267,7 @@ public final class KeyLayout {
         if (equals(STANDARD)) {
             return "lock:*";
         }
-        return tag(before + "x" + after) == null ? "*" : literally(before) + "*";
+        return !isTagged() ? "*" : literally(before) + "*";
     }
 
     /** Whether all keys that {@link #scanPattern()} finds are keys of Leasehold. */
@@ -310,7 +319,7 @@ public final class KeyLayout {
     /** The rights on keys that an ACL must grant for locks of every name. */
     public String keyRights() {
         String own = "~" + literally(before) + "*";
-        return before.isEmpty() || tag(before + "x" + after) != null ? own : own + " ~{" + literally(before) + "*";
+        return before.isEmpty() || isTagged() ? own : own + " ~{" + literally(before) + "*";
     }
 
     private static String literally(String text) {

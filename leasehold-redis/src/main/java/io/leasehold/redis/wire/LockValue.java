@@ -24,7 +24,7 @@ public final class LockValue {
 
     /** The whole value, as the acquire script writes it. */
     public static String of(OwnerToken owner, long fencingToken, String holderId) {
-        return beginning(owner, fencingToken) + holderId;
+        return owner.hex() + ":" + fencingToken + ":" + holderId;
     }
 
     /** The beginning of the value of a grant. It differs for every other owner and every other fencing token. */

@@ -36,7 +36,7 @@ public final class ReplyDecoder {
     }
 
     /** Reads a reply of {@code acquire.lua} or {@code member_acquire.lua}. */
-    public NodeReply acquire(List<?> reply, Incarnation incarnation, String what) {
+    public NodeReply acquire(List<?> reply, Incarnation incarnation, Object what) {
         heed(reply);
         String kind = text(reply, 0);
         if (isTime(kind)) {
@@ -63,10 +63,10 @@ public final class ReplyDecoder {
     }
 
     /** The problem with a side key, or null if the reply reports none. */
-    private @Nullable Failure sideKey(List<?> reply, String what) {
+    private @Nullable Failure sideKey(List<?> reply, Object what) {
         return switch (text(reply, 0)) {
-            case "broken" -> errors.broken(what, text(reply, 2), text(reply, 3));
-            case "version" -> errors.otherVersion(what, text(reply, 2), text(reply, 3), text(reply, 4));
+            case "broken" -> errors.broken(what.toString(), text(reply, 2), text(reply, 3));
+            case "version" -> errors.otherVersion(what.toString(), text(reply, 2), text(reply, 3), text(reply, 4));
             default -> null;
         };
     }
@@ -145,10 +145,11 @@ public final class ReplyDecoder {
             throw new IllegalArgumentException(reply.size() + " answers to " + names.size() + " renewals");
         }
         List<RenewReply.Item> items = new ArrayList<>(reply.size());
+        RenewReply.Item renewed = new RenewReply.Renewed(sentAtNanos);
         for (int i = 0; i < reply.size(); i++) {
             Object answer = reply.get(i);
             if (answer instanceof Long code) {
-                items.add(code == 1 ? new RenewReply.Renewed(sentAtNanos) : new RenewReply.NotOurs());
+                items.add(code == 1 ? renewed : new RenewReply.NotOurs());
             } else {
                 LockStoreException error = errors.answered(
                                 String.valueOf(answer), "renew lock \"" + names.get(i) + "\"")

@@ -14,7 +14,10 @@ import org.jspecify.annotations.Nullable;
 public final class ScriptCall {
 
     private final LuaScript script;
-    private final String[] keys;
+    private final String first;
+    /** The keys, or null if they are all keys of a lock. */
+    private final String @Nullable [] keys;
+
     private final String[] arguments;
     private final @Nullable CommonCase common;
     /** The check whose argument is missing, or null if the arguments are complete. */
@@ -22,16 +25,18 @@ public final class ScriptCall {
 
     /** Creates a call that is sent alone and whole. The call takes over the arrays without copying them. */
     public ScriptCall(LuaScript script, String[] keys, String[] arguments) {
-        this(script, keys, arguments, null, null);
+        this(script, keys[0], keys, arguments, null, null);
     }
 
     private ScriptCall(
             LuaScript script,
-            String[] keys,
+            String first,
+            String @Nullable [] keys,
             String[] arguments,
             @Nullable CommonCase common,
             @Nullable LifeCheck missing) {
         this.script = script;
+        this.first = first;
         this.keys = keys;
         this.arguments = arguments;
         this.common = common;
@@ -54,6 +59,13 @@ public final class ScriptCall {
         public boolean isLike(Head other) {
             return Arrays.equals(keys, other.keys) && Arrays.equals(arguments, other.arguments);
         }
+    }
+
+    /**
+     * Creates a call with all keys of a lock. {@link #keys} makes them, since the common case needs only a few.
+     */
+    public static ScriptCall ofLock(LuaScript script, String lock, String[] arguments) {
+        return new ScriptCall(script, lock, null, arguments, null, null);
     }
 
     /**
@@ -94,7 +106,7 @@ public final class ScriptCall {
 
     /** The same call, which may try its common case first. */
     public ScriptCall orCommonly(CommonCase its) {
-        return new ScriptCall(script, keys, arguments, its, missing);
+        return new ScriptCall(script, first, keys, arguments, its, missing);
     }
 
     /**
@@ -102,7 +114,7 @@ public final class ScriptCall {
      * common case.
      */
     public ScriptCall checking(LifeCheck life) {
-        return new ScriptCall(script, keys, arguments, common, life);
+        return new ScriptCall(script, first, keys, arguments, common, life);
     }
 
     /**
@@ -116,7 +128,7 @@ public final class ScriptCall {
             return this;
         }
         String life = missing.argument(runId, direct);
-        return new ScriptCall(script, keys, appended(arguments, life), common == null ? null : common.with(life), null);
+        return new ScriptCall(script, first, keys, appended(arguments, life), common == null ? null : common.with(life), null);
     }
 
     private static String[] appended(String[] arguments, String last) {
@@ -130,9 +142,15 @@ public final class ScriptCall {
         return script;
     }
 
-    /** Its keys; the first key determines the server. */
+    /** Its first key, which determines the server. */
+    public String first() {
+        return first;
+    }
+
+    /** Its keys. */
     public String[] keys() {
-        return keys;
+        String[] given = keys;
+        return given == null ? KeyLayout.allOf(first) : given;
     }
 
     /**

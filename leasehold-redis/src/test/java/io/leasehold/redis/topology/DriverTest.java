@@ -80,8 +80,19 @@ class DriverTest {
     void aConnectionThatEndedByItselfIsNotKept() throws Exception {
         LockRuntime runtime = new SystemLockRuntime();
         LettuceDriver driver = new LettuceDriver(server(), new DriverThreads());
+        keepsOnlyOne(driver, driver, runtime);
+    }
+
+    @Test
+    void aSharedConnectionThatEndedByItselfIsNotKept() throws Exception {
+        LockRuntime runtime = new SystemLockRuntime();
+        LettuceDriver driver = new LettuceDriver(server(), new DriverThreads());
+        keepsOnlyOne(new SharedDriver(new SharedDriver.Shared(driver), runtime, driver::close), driver, runtime);
+    }
+
+    private static void keepsOnlyOne(Driver client, LettuceDriver driver, LockRuntime runtime) throws Exception {
         try (Connections connections = new Connections(
-                driver,
+                client,
                 Connections.Locator.fixed(server()),
                 Expectation.SERVER,
                 "node",
@@ -103,7 +114,7 @@ class DriverTest {
                 LockSupport.parkNanos(1_000_000);
             }
         } finally {
-            driver.close();
+            client.close();
             runtime.close();
         }
     }

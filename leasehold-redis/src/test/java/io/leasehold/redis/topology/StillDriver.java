@@ -138,6 +138,9 @@ final class StillDriver implements Driver {
         int takesNone;
 
         int asked;
+        /** What happens on another thread while the next question is handed over. */
+        @Nullable
+        Runnable meanwhile;
 
         @Override
         public void run(
@@ -161,6 +164,11 @@ final class StillDriver implements Driver {
             asked++;
             Throwable now = thrown;
             thrown = null;
+            Runnable other = meanwhile;
+            meanwhile = null;
+            if (other != null) {
+                other.run();
+            }
             throwing(now);
             if (takesNone > 0) {
                 takesNone--;

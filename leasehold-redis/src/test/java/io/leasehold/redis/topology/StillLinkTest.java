@@ -357,7 +357,9 @@ final class StillLinkTest {
     }
 
     private CompletableFuture<Link> handshake(RedisUri place) {
-        return new Handshake(driver, Expectation.SERVER, new RedisErrors("node"), runtime, ended::add).with(place);
+        return new Handshake(
+                        driver, driver::connect, Expectation.SERVER, new RedisErrors("node"), runtime, ended::add)
+                .with(place);
     }
 
     /** The driver may report a connection a moment before it accepts commands. */

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * Hunts a variant of joint calls, of the scripts' waiter string, of a server's notifications about held keys, or of
+ * Hunts a variant of joint calls, of shared connections, of the scripts' waiter string, of a server's notifications about held keys, or of
  * fenced resources. It uses random walks over the calls without threads, the tests of the scripts on a real server, and
  * the tests of the deciding classes. Created in the class loader of the variant.
  */
@@ -52,6 +52,18 @@ public final class JointHunt {
                             "io.leasehold.redis.wire.MemberAcquireScriptTest",
                             "io.leasehold.redis.topology.StillLinkTest"))
                     .get();
+        }
+    }
+
+    /** The connections that clients share. */
+    public static final class OfShared implements IntFunction<String> {
+
+        /** By reflection. */
+        public OfShared() {}
+
+        @Override
+        public String apply(int runs) {
+            return new TestHunt(List.of("io.leasehold.redis.topology.StillSharedTest")).get();
         }
     }
 

@@ -312,8 +312,8 @@ final class Variants {
                         "too-many-reserved",
                         "a process reserves tokens for more leases than it may hand over",
                         "engine/LocalQueue.java",
-                        "return line.size() > 1 ? Timings.MAX_LEASES : 1;",
-                        "return line.size() > 1 ? 10 * Timings.MAX_LEASES : 1;"),
+                        "return behind == null ? 1 : Timings.MAX_LEASES;",
+                        "return behind == null ? 1 : 10 * Timings.MAX_LEASES;"),
                 new Variant(
                         "passed-on-below-the-minimum",
                         "a lease is handed over with any remaining validity",

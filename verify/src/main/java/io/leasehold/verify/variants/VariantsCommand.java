@@ -86,6 +86,7 @@ public final class VariantsCommand implements Callable<Integer> {
                     new Suite("redis", JointVariants.calls(), JointHunt.OfCalls.class, false),
                     new Suite("redis", JointVariants.scripts(), JointHunt.OfScripts.class, false),
                     new Suite("redis", MemberVariants.all(), JointHunt.OfMembers.class, false),
+                    new Suite("redis", SharedVariants.all(), JointHunt.OfShared.class, false),
                     new Suite("redis", LineVariants.all(), JointHunt.OfLine.class, false),
                     new Suite("redis", ToldVariants.all(), JointHunt.OfTold.class, false),
                     new Suite("redis", ClaimVariants.all(), JointHunt.OfClaims.class, false),
