@@ -134,7 +134,7 @@ final class FileFence {
         TokenPair before = kept.pair();
         Admission admission = before.decide(file.toString(), token, access);
         TokenPair after = before.after(token, access);
-        if (after != before) {
+        if (!after.equals(before)) {
             keep(channel, kept, after);
         }
         return admission;

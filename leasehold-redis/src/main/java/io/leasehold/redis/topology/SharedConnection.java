@@ -4,6 +4,7 @@ import io.leasehold.redis.wire.NotSentException;
 import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.ScriptCall;
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BiConsumer;
@@ -195,6 +196,11 @@ final class SharedConnection implements RedisConnection {
         public void haveLeft(String... keys) {
             joint.haveLeft(keys);
         }
+    }
+
+    @Override
+    public boolean hasEnds(InetSocketAddress local, InetSocketAddress remote) {
+        return connection.hasEnds(local, remote);
     }
 
     @Override

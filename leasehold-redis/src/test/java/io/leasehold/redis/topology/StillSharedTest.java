@@ -11,8 +11,10 @@ import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.redis.wire.ServerRefusal;
 import io.leasehold.spi.StoreUri;
 import io.leasehold.testkit.virtual.SteppedRuntime;
+import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -67,6 +69,18 @@ final class StillSharedTest {
     private static <T> T now(CompletableFuture<T> future) {
         assertThat(future).isCompleted();
         return future.join();
+    }
+
+    /** A default of the interface is what the connection beneath may know better. */
+    @Test
+    void aPartAnswersEverythingItself() {
+        List<String> inherited = Arrays.stream(SharedConnection.class.getMethods())
+                .filter(method -> method.getDeclaringClass() == RedisConnection.class)
+                .map(Method::getName)
+                .toList();
+        assertThat(inherited)
+                .as("asked through send, and only of connections that are not shared")
+                .containsExactlyInAnyOrder("ask", "acknowledging");
     }
 
     private void ask(RedisConnection connection, String name) {
