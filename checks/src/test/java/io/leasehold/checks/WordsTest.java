@@ -121,6 +121,9 @@ class WordsTest {
     }
 
     private static String prose(Path file) {
-        return PROSE.matcher(Module.read(file)).results().map(MatchResult::group).collect(Collectors.joining("\n"));
+        return PROSE.matcher(Module.read(file))
+                .results()
+                .map(MatchResult::group)
+                .collect(Collectors.joining("\n"));
     }
 }

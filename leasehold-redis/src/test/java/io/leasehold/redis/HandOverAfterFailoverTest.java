@@ -77,7 +77,9 @@ final class HandOverAfterFailoverTest {
                     CompletableFuture<Lease> behind = waits(second, next, 2);
                     assertThat(second.admin().forceRelease("hot", null)).isTrue();
                     Lease served = behind.orTimeout(10, TimeUnit.SECONDS).join();
-                    assertThat(heard.next()).as("told to the waiter of the former primary").contains("handed");
+                    assertThat(heard.next())
+                            .as("told to the waiter of the former primary")
+                            .contains("handed");
                     Thread.sleep(500);
                     assertThat(left).as("while another holds").isNotDone();
                     assertThat(served.isValid()).isTrue();

@@ -186,7 +186,8 @@ final class RedlockLifeTest {
     private String uriOverRedialingAtTheSamePorts() {
         String uri = servers.uri();
         for (int node = 0; node < 2; node++) {
-            int port = opened(RedialingProxy.atThePortOf(servers.server(node).port())).port();
+            int port = opened(RedialingProxy.atThePortOf(servers.server(node).port()))
+                    .port();
             uri = uri.replace("127.0.0.1%3A" + port, "127.0.0.2%3A" + port);
         }
         return uri;
@@ -221,8 +222,7 @@ final class RedlockLifeTest {
         }
         servers.declareNew();
         List<String> markers = List.of(
-                servers.server(0).call("GET", "lock:member"),
-                servers.server(1).call("GET", "lock:member"));
+                servers.server(0).call("GET", "lock:member"), servers.server(1).call("GET", "lock:member"));
         for (LockClient each : List.of(wrong, client(servers.uri()))) {
             each.named("later").acquire().close();
         }

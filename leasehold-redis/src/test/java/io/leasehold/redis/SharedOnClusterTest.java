@@ -35,7 +35,9 @@ final class SharedOnClusterTest {
                         }
                     }
                 }
-                until("each node has one more", () -> added(cluster, before).stream().allMatch(added -> added == 1));
+                until(
+                        "each node has one more",
+                        () -> added(cluster, before).stream().allMatch(added -> added == 1));
                 second.close();
                 first.close();
                 try (Lease lease = third.named("after").acquire()) {

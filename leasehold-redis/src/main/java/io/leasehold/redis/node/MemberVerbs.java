@@ -187,7 +187,8 @@ final class MemberVerbs {
                 calls.release(lock, request, wakeUps.channel(lock), stays),
                 (reply, link) -> decoder.release(reply),
                 FailedReplies::releaseFailed);
-        // The whole script may have followed the common case and an attempt that began in between, and it leaves the place
+        // The whole script may have followed the common case and an attempt that began in between, and it leaves the
+        // place
         // of the client at the member.
         boolean mayHaveEndedLaterPlaces = !stays && request.kind() == ReleaseRequest.Kind.RELEASE;
         return answered.thenApply(reply -> {

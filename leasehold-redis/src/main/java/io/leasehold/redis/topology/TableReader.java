@@ -104,8 +104,8 @@ final class TableReader {
     }
 
     private CompletableFuture<SlotTable> visit(RedisUri node) {
-        Connections connections = Connections.forQuestion(
-                driver, node, Expectation.CLUSTER_NODE, errors.of(node.toString()), runtime);
+        Connections connections =
+                Connections.forQuestion(driver, node, Expectation.CLUSTER_NODE, errors.of(node.toString()), runtime);
         return limited(connections.open().thenCompose(this::view), VISIT_NANOS, node)
                 .whenComplete((table, error) -> connections.retire());
     }

@@ -128,7 +128,8 @@ public final class ScriptCall {
             return this;
         }
         String life = missing.argument(runId, direct);
-        return new ScriptCall(script, first, keys, appended(arguments, life), common == null ? null : common.with(life), null);
+        return new ScriptCall(
+                script, first, keys, appended(arguments, life), common == null ? null : common.with(life), null);
     }
 
     private static String[] appended(String[] arguments, String last) {

@@ -201,8 +201,8 @@ final class MemberLivesTest extends NodeExchanges {
         says(LuaScript.MEMBER_RELEASE, bulks("not-ours"));
         RedisNode member = member();
         untilItListens(member);
-        answer(member.release(new ReleaseRequest(
-                List.of(NAME), owner, 77, ReleaseRequest.Kind.SUPERSEDED, LIMIT_NANOS)));
+        answer(member.release(
+                new ReleaseRequest(List.of(NAME), owner, 77, ReleaseRequest.Kind.SUPERSEDED, LIMIT_NANOS)));
         restart("next");
         int before = ran(LuaScript.MEMBER_ACQUIRE_MANY).size();
         AcquireRequest next = AcquireRequest.exclusive(
@@ -243,8 +243,8 @@ final class MemberLivesTest extends NodeExchanges {
             return "*2\r\n" + bulk("released") + ":0\r\n";
         });
         scripts.put(LuaScript.MEMBER_RELEASE.sha1(), command -> bulks("released", "woken"));
-        CompletableFuture<ReleaseReply> released = member.release(
-                new ReleaseRequest(List.of(NAME), owner, 77, ReleaseRequest.Kind.RELEASE, LIMIT_NANOS));
+        CompletableFuture<ReleaseReply> released =
+                member.release(new ReleaseRequest(List.of(NAME), owner, 77, ReleaseRequest.Kind.RELEASE, LIMIT_NANOS));
         assertThat(asked.await(LIMIT_NANOS, TimeUnit.NANOSECONDS)).isTrue();
         AcquireRequest other = AcquireRequest.exclusive(
                         List.of(NAME), OwnerToken.draw(runtime), "host/1/x", TimeUnit.SECONDS.toNanos(30), LIMIT_NANOS)

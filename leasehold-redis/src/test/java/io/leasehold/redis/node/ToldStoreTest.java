@@ -56,9 +56,7 @@ final class ToldStoreTest {
     private LockStore granting() {
         Grant grant = new Grant(OWNER, TokenRange.of(5, 1), 1, new Incarnation("life"));
         return (LockStore) Proxy.newProxyInstance(
-                LockStore.class.getClassLoader(),
-                new Class<?>[] {LockStore.class},
-                (proxy, method, arguments) -> {
+                LockStore.class.getClassLoader(), new Class<?>[] {LockStore.class}, (proxy, method, arguments) -> {
                     told = method.getName().equals("listen") ? (StoreSignals) arguments[0] : told;
                     return method.getName().equals("acquire")
                             ? CompletableFuture.completedFuture(new AcquireReply.Granted(grant, List.of()))

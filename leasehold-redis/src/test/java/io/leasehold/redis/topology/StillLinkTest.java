@@ -357,8 +357,7 @@ final class StillLinkTest {
     }
 
     private CompletableFuture<Link> handshake(RedisUri place) {
-        return new Handshake(
-                        driver, driver::connect, Expectation.SERVER, new RedisErrors("node"), runtime, ended::add)
+        return new Handshake(driver, driver::connect, Expectation.SERVER, new RedisErrors("node"), runtime, ended::add)
                 .with(place);
     }
 

@@ -248,7 +248,8 @@ final class StillOriginTest {
     void aMessageThatAnotherServerWroteHasNoChannel() {
         Heard heard = heard(settings());
         linked("one");
-        assertThat(channel(heard, "handed@two id 5 6 7 lock:{x}", origin("one"))).isNull();
+        assertThat(channel(heard, "handed@two id 5 6 7 lock:{x}", origin("one")))
+                .isNull();
     }
 
     /** Scripts of older clients do not say it, nor does a server that refuses INFO to the client that releases. */

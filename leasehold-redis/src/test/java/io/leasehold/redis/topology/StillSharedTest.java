@@ -271,7 +271,8 @@ final class StillSharedTest {
                 new ScriptCall(LuaScript.RELEASE, new String[] {"a"}, new String[] {}),
                 false,
                 false,
-                (reply, error) -> heard.add(error + ", after " + made(0).questions.size()));
+                (reply, error) ->
+                        heard.add(error + ", after " + made(0).questions.size()));
         assertThat(heard).containsExactly("java.io.IOException: the connection was closed, after 1");
         made(0).answers("EVALSHA", 1L);
         assertThat(heard).hasSize(1);

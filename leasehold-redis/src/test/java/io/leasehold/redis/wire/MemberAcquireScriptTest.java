@@ -58,10 +58,7 @@ final class MemberAcquireScriptTest {
 
     private List<Object> acquire(String owner, long candidate) {
         return ScriptBench.yes(redis().eval(
-                        LuaScript.MEMBER_ACQUIRE.text(),
-                        ScriptOutputType.MULTI,
-                        keys(),
-                        arguments(owner, candidate)));
+                        LuaScript.MEMBER_ACQUIRE.text(), ScriptOutputType.MULTI, keys(), arguments(owner, candidate)));
     }
 
     private String[] keys() {
@@ -146,8 +143,8 @@ final class MemberAcquireScriptTest {
     /** A client sends its next request for a wanted lock whole, and for another one only in its common case. */
     @Test
     void aGrantSaysWhetherOthersWantTheLock() {
-        List<Object> alone = redis().eval(
-                        LuaScript.MEMBER_ACQUIRE.text(), ScriptOutputType.MULTI, keys(), arguments(ALICE, now()));
+        List<Object> alone =
+                redis().eval(LuaScript.MEMBER_ACQUIRE.text(), ScriptOutputType.MULTI, keys(), arguments(ALICE, now()));
         assertThat(alone).hasSize(2).doesNotContain("yes");
         redis().del(lock);
         watches(OTHER, now() + 600 * SECOND);
