@@ -244,7 +244,9 @@ class FencedFileReadersTest {
         try (LockClient client = Leasehold.connect("memory:");
                 Lease lease = client.named("balance").acquire()) {
             assertThat(file.read(lease)).isEmpty();
-            assertThat(reads(lease.fencingToken() - 1, Access.READ)).as("the lease is exclusive").isFalse();
+            assertThat(reads(lease.fencingToken() - 1, Access.READ))
+                    .as("the lease is exclusive")
+                    .isFalse();
         }
     }
 

@@ -105,12 +105,14 @@ public final class SqlFencingGuard {
 
     /** The column of the newest writer's token, as it was given; empty in a guard without readers. */
     public Optional<String> writerColumn() {
-        return Optional.ofNullable(columns.readers()).map(readers -> readers.writer().name());
+        return Optional.ofNullable(columns.readers())
+                .map(readers -> readers.writer().name());
     }
 
     /** The column of the newest token at which that one counts, as it was given; empty in a guard without readers. */
     public Optional<String> writerAtColumn() {
-        return Optional.ofNullable(columns.readers()).map(readers -> readers.writerAt().name());
+        return Optional.ofNullable(columns.readers())
+                .map(readers -> readers.writerAt().name());
     }
 
     /**

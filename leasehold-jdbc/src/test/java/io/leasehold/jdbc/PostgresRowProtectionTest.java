@@ -61,8 +61,8 @@ class PostgresRowProtectionTest implements RowProtectionTests, LockedReadersTest
             }
             one.commit();
             assertThatThrownBy(() -> ROWS.admit(two, 1L, 8, Access.READ))
-                    .isInstanceOfSatisfying(SQLException.class, e -> assertThat(e.getSQLState())
-                            .isEqualTo("40001"));
+                    .isInstanceOfSatisfying(
+                            SQLException.class, e -> assertThat(e.getSQLState()).isEqualTo("40001"));
             two.rollback();
             ROWS.admit(two, 1L, 8, Access.READ).orElseThrow();
             two.rollback();
