@@ -77,7 +77,7 @@ final class FileFence {
                     FileChannel.open(made, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
                 put(channel, first, WRITTEN);
             }
-            // Whoever can write the first file must be able to write the second.
+            // Each process that can write the first file must be able to write the second.
             Path like = which.equals(writer) ? fence : file;
             if (Files.exists(like)) {
                 PosixFileAttributeView rights = FileRights.keep(like, made);

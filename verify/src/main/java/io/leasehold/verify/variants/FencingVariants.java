@@ -96,7 +96,7 @@ final class FencingVariants {
                         "value-whose-writer-is-lost",
                         "a Redis value whose writer's token is lost counts as one without a writer",
                         SCRIPT,
-                        "redis.call('GET', WRITER)) or newest",
-                        "redis.call('GET', WRITER)) or 0"));
+                        "WRITER)) or newest",
+                        "WRITER)) or 0"));
     }
 }
