@@ -8,6 +8,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * A proxy that keeps the connections of clients open while its server restarts, and connects them to the next life of
@@ -64,7 +65,11 @@ final class RedialingProxy implements AutoCloseable {
                 byte[] buffer = new byte[65_536];
                 InputStream in = client.getInputStream();
                 for (int n = in.read(buffer); n >= 0; n = in.read(buffer)) {
-                    server.getOutputStream().write(buffer, 0, n);
+                    try {
+                        server.getOutputStream().write(buffer, 0, n);
+                    } catch (IOException gone) {
+                        // The request is lost with the server. The connection stays: the other thread dials again.
+                    }
                 }
             });
             daemon(() -> {
@@ -98,7 +103,7 @@ final class RedialingProxy implements AutoCloseable {
                     if (closed) {
                         throw notYet;
                     }
-                    Thread.onSpinWait();
+                    LockSupport.parkNanos(1_000_000);
                 }
             }
         }
