@@ -32,7 +32,7 @@ final class InMemoryFencingGuard implements FencingGuard {
             TokenPair after = before.after(token, access);
             boolean kept = seen == null
                     ? pairs.putIfAbsent(resource, after) == null
-                    : after == before || pairs.replace(resource, before, after);
+                    : after.equals(before) || pairs.replace(resource, before, after);
             if (kept) {
                 return admission;
             }

@@ -257,13 +257,13 @@ class FencedFileReadersTest {
         TokenPair pair = TokenPair.NONE;
         boolean mixed = seed % 2 == 0;
         for (int step = 0; step < 400; step++) {
-            long token = 1 + step / 20 + random.nextInt(8);
+            long token = 1L + step / 20 + random.nextInt(8);
             // Beside an earlier version a token has one kind, as a lease has.
             Access access = (mixed ? token % 2 == 0 : random.nextBoolean()) ? Access.READ : Access.WRITE;
             boolean older = mixed && access == Access.WRITE && random.nextBoolean();
             boolean admitted = older
                     ? olderWrites(token)
-                    : access == Access.READ || random.nextBoolean() ? reads(token, access) : writes(token);
+                    : (access == Access.READ || random.nextBoolean()) ? reads(token, access) : writes(token);
             assertThat(admitted)
                     .as("step %s: %s %s at %s", step, token, access, pair)
                     .isEqualTo(pair.decide("r", token, access).isAdmitted());

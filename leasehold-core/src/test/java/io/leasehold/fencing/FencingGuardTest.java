@@ -146,7 +146,7 @@ class FencingGuardTest {
     /** A guard of the user's own that keeps one number: safe, though its readers refuse each other. */
     @Test
     void aGuardThatKnowsNoReadersTakesThemForWriters() {
-        FencingGuard oneNumber = guard::admit;
+        FencingGuard oneNumber = (resource, token) -> guard.admit(resource, token);
         assertThat(oneNumber.admit("order", 9, Access.READ).isAdmitted()).isTrue();
         assertThat(oneNumber.admit("order", 7, Access.READ)).isEqualTo(new Admission.Rejected("order", 7, 9));
     }

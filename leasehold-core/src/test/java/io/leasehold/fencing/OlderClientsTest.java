@@ -77,7 +77,7 @@ class OlderClientsTest {
 
         @Override
         void keep(TokenPair before, TokenPair after) {
-            if (after == before) {
+            if (after.equals(before)) {
                 return;
             }
             if (after.writer() < after.any() && !marked) {

@@ -230,8 +230,10 @@ final class SingleNodeClaimTest {
     @Test
     void aMessageDuringARequestIsAWakeUp() {
         waits();
-        store.acquire(AcquireRequest.exclusive(List.of(LockName.exactly("order:2")), waiter, "x", CLAIM, CLAIM));
+        var underWay = store.acquire(
+                AcquireRequest.exclusive(List.of(LockName.exactly("order:2")), waiter, "x", CLAIM, CLAIM));
         told();
+        assertThat(underWay).isNotDone();
         assertThat(claims).isEmpty();
         assertThat(handOvers).hasSize(1);
     }

@@ -126,7 +126,7 @@ class RedisFencingReadersTest implements FencingGuardTck {
 
     private static Map<String, Long> commands() {
         Map<String, Long> counts = new TreeMap<>();
-        for (String line : REDIS.redis().info("commandstats").split("\r\n")) {
+        for (String line : REDIS.redis().info("commandstats").split("\r\n", -1)) {
             if (line.startsWith("cmdstat_")) {
                 String calls = line.substring(line.indexOf("calls=") + 6, line.indexOf(','));
                 counts.put(line.substring(8, line.indexOf(':')), Long.parseLong(calls));

@@ -15,6 +15,7 @@ import io.leasehold.benchmarks.peer.PeerKind;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Consumer;
 
 /**
@@ -45,7 +46,8 @@ final class DurableTurns implements Workload {
             Rounds.run(plan, peers, samples, (kind, round) -> {
                 Sample pairs = HotLockInProcesses.window(this, stage, plan, workers, 1, kind, round);
                 Map<Figure, Double> figures = new EnumMap<>(pairs.figures());
-                figures.put(Figure.SECONDS_PER_THOUSAND_TURNS, TURNS / figures.remove(Figure.PAIRS_PER_SECOND));
+                double perSecond = Objects.requireNonNull(figures.remove(Figure.PAIRS_PER_SECOND));
+                figures.put(Figure.SECONDS_PER_THOUSAND_TURNS, TURNS / perSecond);
                 return new Sample(id(), pairs.variant(), kind, round, figures, pairs.commands());
             });
         }

@@ -56,7 +56,7 @@ final class Directness {
 
     /** Reads an address like {@code 127.0.0.1:6379} or {@code [::1]:6379}; null for anything else. */
     private static @Nullable InetSocketAddress address(String info, String field) {
-        for (String part : info.split("\\s+")) {
+        for (String part : info.split("\\s+", -1)) {
             int colon = part.lastIndexOf(':');
             if (part.startsWith(field) && colon > 0) {
                 String host = part.substring(field.length(), colon);

@@ -73,10 +73,9 @@ final class Subscriptions implements WakeUps {
             if (Channels.namesWriter(channel)) {
                 asked().thenAccept(info -> server = incarnation(info));
             }
-            return connection.subscribe(channel).thenApply(done -> {
+            return connection.subscribe(channel).thenAccept(done -> {
                 Incarnation told = server;
                 origin = told == null ? null : new Origin(told, runtime.nanoTime());
-                return done;
             });
         }
 

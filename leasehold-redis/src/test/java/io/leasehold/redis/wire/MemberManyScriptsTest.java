@@ -8,6 +8,7 @@ import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.sync.RedisCommands;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -221,7 +222,8 @@ final class MemberManyScriptsTest {
 
     @Test
     void whatIsNoHoldIsLeftToTheWholeScript() {
-        for (String value : List.of("some-uuid", BOB, BOB + "x1:h", BOB + ":x:h", BOB.toUpperCase() + ":1:h")) {
+        for (String value :
+                List.of("some-uuid", BOB, BOB + "x1:h", BOB + ":x:h", BOB.toUpperCase(Locale.ROOT) + ":1:h")) {
             redis().set(one.lock, value);
             assertThat(acquire(ALICE, one.now(), one)).as(value).containsExactly(0L);
             assertThat(redis().get(one.lock)).isEqualTo(value);

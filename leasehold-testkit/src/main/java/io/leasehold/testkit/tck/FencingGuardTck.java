@@ -85,7 +85,7 @@ public interface FencingGuardTck {
         Random random = new Random(4);
         TokenPair pair = TokenPair.NONE;
         for (int step = 0; step < 300; step++) {
-            long token = 1 + step / 20 + random.nextInt(8);
+            long token = 1L + step / 20 + random.nextInt(8);
             Access access = random.nextBoolean() ? Access.READ : Access.WRITE;
             assertEquals(
                     newest(pair.decide("tck-1", token, access)),
@@ -104,7 +104,7 @@ public interface FencingGuardTck {
         Random random = new Random(5);
         TokenPair pair = TokenPair.NONE;
         for (int step = 0; step < 300; step++) {
-            long token = 1 + step / 20 + random.nextInt(8);
+            long token = 1L + step / 20 + random.nextInt(8);
             // Of one kind, as a lease is.
             Access access = token % 2 == 0 ? Access.READ : Access.WRITE;
             boolean byTheNumberAlone = access == Access.WRITE && random.nextBoolean();
@@ -125,7 +125,7 @@ public interface FencingGuardTck {
         Random random = new Random(6);
         TokenPair pair = TokenPair.NONE;
         for (int step = 0; step < 300; step++) {
-            long token = 1 + step / 20 + random.nextInt(8);
+            long token = 1L + step / 20 + random.nextInt(8);
             Access access = token % 2 == 0 ? Access.READ : Access.WRITE;
             Admission admission =
                     random.nextBoolean() ? older.admit("tck-1", token) : guard.admit("tck-1", token, access);

@@ -54,13 +54,17 @@ final class FencingVariants {
                         "file-mark-before-its-second",
                         "a reader of a file sets the mark before it writes whose the file was",
                         FILE,
-                        "(after.writer() == kept.writer() || isNoted(channel, kept, after.writer()));\n"
-                                + "        put(channel, after.any(), isReaders ? READ : WRITTEN);\n",
-                        "after.any() >= after.writer();\n"
-                                + "        put(channel, after.any(), isReaders ? READ : WRITTEN);\n"
-                                + "        if (isReaders && after.writer() != kept.writer()) {\n"
-                                + "            isNoted(channel, new Kept(after.any(), false, -1), after.writer());\n"
-                                + "        }\n"),
+                        """
+                        (after.writer() == kept.writer() || isNoted(channel, kept, after.writer()));
+                                put(channel, after.any(), isReaders ? READ : WRITTEN);
+                        """,
+                        """
+                        after.any() >= after.writer();
+                                put(channel, after.any(), isReaders ? READ : WRITTEN);
+                                if (isReaders && after.writer() != kept.writer()) {
+                                    isNoted(channel, new Kept(after.any(), false, -1), after.writer());
+                                }
+                        """),
                 new Variant(
                         "file-whose-second-cannot-be-written",
                         "a reader of a file sets the mark although it could not write whose the file was",
