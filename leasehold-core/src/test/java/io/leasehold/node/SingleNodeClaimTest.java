@@ -56,6 +56,7 @@ final class SingleNodeClaimTest {
     private static final class Node extends PassingNode {
         private @Nullable StoreSignals signals;
         private NodeReply.@Nullable Answered last;
+        private boolean silent;
 
         Node(LockNode node) {
             super(node);
@@ -68,6 +69,9 @@ final class SingleNodeClaimTest {
 
         @Override
         public CompletableFuture<NodeReply> acquire(Ballot ballot) {
+            if (silent) {
+                return new CompletableFuture<>();
+            }
             return super.acquire(ballot).thenApply(reply -> {
                 last = (NodeReply.Answered) reply;
                 return reply;
@@ -230,6 +234,7 @@ final class SingleNodeClaimTest {
     @Test
     void aMessageDuringARequestIsAWakeUp() {
         waits();
+        node.silent = true;
         var underWay = store.acquire(
                 AcquireRequest.exclusive(List.of(LockName.exactly("order:2")), waiter, "x", CLAIM, CLAIM));
         told();
