@@ -60,4 +60,9 @@ public abstract class PassingSignals implements StoreSignals {
     public void nodeChanged(LockListener.NodeChanged event) {
         signals.nodeChanged(event);
     }
+
+    @Override
+    public String toString() {
+        return signals.toString();
+    }
 }
