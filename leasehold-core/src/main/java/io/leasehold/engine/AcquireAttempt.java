@@ -117,6 +117,12 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
 
     @Override
     public boolean claimed(Claim claim) {
+        synchronized (this) {
+            if (context.suspensions().wasSuspendedSince(mark)) {
+                // Such a lease would begin unconfirmed. The answer to a new request confirms it.
+                return false;
+            }
+        }
         return decided(new AcquireMachine.Claimed(claim), claim.grant().owner());
     }
 

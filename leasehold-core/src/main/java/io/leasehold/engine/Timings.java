@@ -132,12 +132,15 @@ record Timings(
 
     /**
      * Returns the least validity with which a lease may begin from a message. One renewal may go without an answer, and
-     * the next, which is sent after a pause and its batching, has the shortest time limit for its answer.
+     * the next, which is sent after a pause and its batching, has the shortest time limit for its answer. If a holder
+     * wants more than these take, it may end its work when no more is left, as the command line does: then they must fit
+     * in before that.
      */
     long leastClaimedNanos() {
         long firstNanos = batchingNanos() + answerNanos;
         long secondNanos = GrantMachine.FIRST_CONFIRM_NANOS + batchingNanos() + MIN_ANSWER_NANOS;
-        return Math.max(Math.max(1, minimumValidityNanos), firstNanos + secondNanos);
+        long bothNanos = firstNanos + secondNanos;
+        return minimumValidityNanos > bothNanos ? minimumValidityNanos + bothNanos : bothNanos;
     }
 
     /** Returns the longest time for which an unknown request can matter: the ttl for the store + drift. */

@@ -2,6 +2,7 @@ package io.leasehold.fencing;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.charset.StandardCharsets;
@@ -16,6 +17,7 @@ import java.nio.file.attribute.PosixFilePermission;
 import java.util.Locale;
 import java.util.Set;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The tokens of a file: the largest in {@code NAME.fence}, that of the newest writer in {@code NAME.fence-writer}.
@@ -133,6 +135,11 @@ final class FileFence {
         Kept kept = kept(channel, access);
         TokenPair before = kept.pair();
         Admission admission = before.decide(file.toString(), token, access);
+        IOException unread = kept.unread();
+        if (unread != null && !admission.isAdmitted()) {
+            // Without the newest writer's token, this would be an answer from an error.
+            throw unread;
+        }
         TokenPair after = before.after(token, access);
         if (!after.equals(before)) {
             keep(channel, kept, after);
@@ -156,6 +163,8 @@ final class FileFence {
             second.truncate(OWN_BYTES);
             put(second, newestWriter, WRITTEN);
             return true;
+        } catch (ClosedChannelException interrupted) {
+            throw interrupted;
         } catch (IOException unusable) {
             // The reader counts as a writer.
             return false;
@@ -181,8 +190,9 @@ final class FileFence {
      * @param any the largest token
      * @param isMarked whether a reader wrote it
      * @param writer that of the newest writer, or negative if the second file does not count
+     * @param unread the reason why the second file could not be read, or null
      */
-    private record Kept(long any, boolean isMarked, long writer) {
+    private record Kept(long any, boolean isMarked, long writer, @Nullable IOException unread) {
         TokenPair pair() {
             return writer < 0 ? TokenPair.of(any) : new TokenPair(any, writer);
         }
@@ -200,19 +210,23 @@ final class FileFence {
         boolean isMarked = OF_READERS.matcher(text).matches();
         if (isMarked && access == Access.WRITE) {
             // For a writer the second file does not matter; the number differs, so that the writer removes the mark.
-            return new Kept(any, true, 0);
+            return new Kept(any, true, 0, null);
         }
-        long below = isMarked ? writerOnDisk() : -1;
-        return new Kept(any, isMarked, below <= any ? below : -1);
+        try {
+            long below = isMarked ? writerOnDisk() : -1;
+            return new Kept(any, isMarked, below <= any ? below : -1, null);
+        } catch (IOException unread) {
+            return new Kept(any, isMarked, -1, unread);
+        }
     }
 
-    /** Negative if the file cannot be used: the newest token then counts as a writer's. */
-    private long writerOnDisk() {
+    /** Negative if the file does not exist or contains something else: the newest token then counts as a writer's. */
+    private long writerOnDisk() throws IOException {
         try (FileChannel channel = FileChannel.open(writer, StandardOpenOption.READ)) {
             String text = text(channel);
             // Of the full length, since a crash may have torn it.
             return text.matches("[0-9]{16}\\n") ? number(text.strip()) : -1;
-        } catch (IOException lost) {
+        } catch (NoSuchFileException lost) {
             return -1;
         }
     }

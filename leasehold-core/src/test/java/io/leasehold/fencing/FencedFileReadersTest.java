@@ -208,7 +208,9 @@ class FencedFileReadersTest {
         assertThat(Files.readString(fence)).isEqualTo("0000000000000009\n");
         assertThat(reads(8, Access.READ)).isFalse();
         Files.writeString(fence, "0000000000000009\t");
-        assertThat(reads(8, Access.READ)).as("the mark alone").isFalse();
+        assertThatThrownBy(() -> reads(8, Access.READ))
+                .as("the mark alone: an error is no refusal")
+                .isInstanceOf(IOException.class);
         assertThat(reads(12, Access.READ)).isTrue();
         assertThat(Files.readString(fence)).isEqualTo("0000000000000012\n");
         Files.delete(writer);
