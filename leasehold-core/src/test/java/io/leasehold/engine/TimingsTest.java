@@ -33,6 +33,13 @@ final class TimingsTest {
     }
 
     @Test
+    void aLongLeastValidityComesOnTopOfTwoRenewalsOfAClaim() {
+        assertThat(defaults.leastClaimedNanos()).isEqualTo(3_250 * MILLI);
+        Timings late = Timings.of(LockOptions.defaults().minimumValidity(Duration.ofSeconds(10)), false);
+        assertThat(late.leastClaimedNanos()).isEqualTo(13_250 * MILLI);
+    }
+
+    @Test
     void aWaitersLeaseMayBeAsOldAsItsRenewalIsAwayAndLeavesRoomAboveTheLeastValidity() {
         assertThat(defaults.provenWithinNanos()).isEqualTo(10_000 * MILLI);
         Timings late = Timings.of(LockOptions.defaults().minimumValidity(Duration.ofSeconds(25)), false);

@@ -360,12 +360,12 @@ final class Connections implements AutoCloseable {
         current = null;
     }
 
-    /** Makes no more links and closes the present one: the server is no longer needed. */
+    /** Makes no more links and gives the present one back: the server is no longer needed, and nothing is wrong with it. */
     void retire() {
         Link link = current;
         close();
         if (link != null) {
-            link.close();
+            link.giveBack();
         }
     }
 }

@@ -125,8 +125,20 @@ final class ClaimVariants {
                         "claim-of-one-answer",
                         "a claim is taken that one lost answer would use up",
                         TIMINGS,
-                        "return Math.max(Math.max(1, minimumValidityNanos), firstNanos + secondNanos);",
-                        "return Math.max(1, Math.min(minimumValidityNanos, firstNanos + secondNanos));"),
+                        "return minimumValidityNanos > bothNanos ? minimumValidityNanos + bothNanos : bothNanos;",
+                        "return Math.max(1, Math.min(minimumValidityNanos, bothNanos));"),
+                new Variant(
+                        "claim-that-a-least-validity-uses-up",
+                        "a claim is taken whose holder may end its work before a renewal was repeated",
+                        TIMINGS,
+                        "return minimumValidityNanos > bothNanos ? minimumValidityNanos + bothNanos : bothNanos;",
+                        "return Math.max(minimumValidityNanos, bothNanos);"),
+                new Variant(
+                        "claim-after-a-sleep",
+                        "a lease begins from a message after a sleep, and is unconfirmed",
+                        SHELL,
+                        "            if (context.suspensions().wasSuspendedSince(mark)) {",
+                        "            if (false) {"),
                 new Variant(
                         "claim-over-nodes",
                         "a node of a set begins a lease by a message",
