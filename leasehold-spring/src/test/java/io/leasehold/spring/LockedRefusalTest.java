@@ -113,7 +113,7 @@ class LockedRefusalTest {
     }
 
     static class LongGuard {
-        @Locked(maxWait = "0", ttl = "3s", commitGuard = "2900ms")
+        @Locked(maxWait = "0", ttl = "3s", commitGuard = "2990ms")
         public void run() {}
     }
 
@@ -192,8 +192,8 @@ class LockedRefusalTest {
                         + " CompletionStage, a Mono or a Flux, or block inside the method.");
         refused(
                 LongGuard.class,
-                "@Locked method LongGuard.run() has a commitGuard of PT2.9S, and a healthy lease with a ttl of PT3S is certain to have only"
-                        + " PT2.868S left. Write a shorter commitGuard or a longer ttl.");
+                "@Locked method LongGuard.run() has a commitGuard of PT2.99S, and a healthy lease with a ttl of PT3S is certain to have only"
+                        + " PT2.938S left. Write a shorter commitGuard or a longer ttl.");
         refused(
                 NoFallback.class,
                 "@Locked method NoFallback.run(String) has the fallback \"busy\", but its class has no such method with"
