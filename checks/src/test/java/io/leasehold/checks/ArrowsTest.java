@@ -109,7 +109,7 @@ class ArrowsTest {
         room(ADMIN, API, ADMIN);
         room(SPI, API, ADMIN, SPI);
         room(TOOLKIT, API, SPI, TOOLKIT);
-        room(METHOD, API, METHOD);
+        room(METHOD, API, SPI, METHOD);
         room(ENGINE, API, ADMIN, SPI, TOOLKIT, ENGINE);
         room(NODE, API, ADMIN, SPI, TOOLKIT, NODE);
         room(QUORUM, API, ADMIN, SPI, TOOLKIT, NODE, QUORUM);
@@ -181,7 +181,7 @@ class ArrowsTest {
 
     @Test
     void adaptersKnowOnlyTheApiAndWhatTheyAdapt() {
-        room(REACTOR, API, REACTOR);
+        room(REACTOR, API, METHOD, REACTOR);
         outsideWorld(new String[] {REACTOR}, "reactor..", "org.reactivestreams..");
         room(KOTLIN, API, KOTLIN);
         outsideWorld(new String[] {KOTLIN}, "kotlin..", "kotlinx.coroutines..", "org.jetbrains.annotations..");
@@ -276,7 +276,7 @@ class ArrowsTest {
 
     @Test
     void theCommandLineIsAThinProductOverThePublicApi() {
-        room(CLI, API, ADMIN, SPI, TOOLKIT, MICROMETER, CLI);
+        room(CLI, API, ADMIN, SPI, TOOLKIT, METHOD, MICROMETER, CLI);
         none("io.leasehold.cli.process..", "io.leasehold.cli.command..", "io.leasehold.cli");
         none("io.leasehold.cli.output..", "io.leasehold.cli.command..", "io.leasehold.cli");
     }

@@ -6,8 +6,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The settings on which all clients of a set of nodes agree, and this client's node timeout. Pure and immutable: start
- * with {@link #standard()}, and change a setting with the method of its name.
+ * The settings on which all clients of a set of nodes agree, and this client's node timeout. Pure: an immutable
+ * value. Start with {@link #standard()}, and change a setting with the method of its name.
  */
 public final class QuorumSettings {
 

@@ -29,7 +29,7 @@ final class ClientPlaces {
     }
 
     /**
-     * What was known of an attempt when it requested wake-ups.
+     * The knowledge of an attempt at the time when it requested wake-ups.
      *
      * @param first whether its owner token had no place before
      * @param unwatched whether no earlier request of it, under this or another owner token, may be watched

@@ -73,7 +73,7 @@ final class SharedDriver implements Driver {
         }
     }
 
-    /** What to do with a kind of connection. */
+    /** The operations on a kind of connection. */
     private record Kind<C>(Consumer<C> end, BiConsumer<C, Runnable> onEnd, Predicate<C> isOpen) {
         static final Kind<RedisConnection> COMMANDS =
                 new Kind<>(RedisConnection::giveBack, RedisConnection::onEnd, RedisConnection::isOpen);

@@ -56,8 +56,8 @@ final class MemberVariants {
                         "valid-birth-is-undone",
                         "a wrong run id of one client makes the node forget its birth",
                         "redis/wire/member_acquire.lua",
-                        "or redis.call('INFO', 'server'):find(",
-                        "or ARGV[13] == 'volatile' and redis.call('INFO', 'server'):find("),
+                        "call('INFO', 'server'):find('run_id:' .. life .. '\\r', 1, true))",
+                        "call('INFO', 'server'):find('run_id:' .. life .. '\\r', 1, true) and ARGV[13] == 'volatile')"),
                 new Variant(
                         "neighbours-ballot-at-a-member",
                         "all callers of a script get the arguments of the first",
@@ -75,7 +75,7 @@ final class MemberVariants {
                         "a missing right to read a ttl ends a script that has written",
                         ACQUIRES,
                         "local ttl = try('PTTL', KEYS[i])",
-                        "local ttl = redis.call('PTTL', KEYS[i])"),
+                        "local ttl = redis['call']('PTTL', KEYS[i])"),
                 new Variant(
                         "neighbours-release-at-a-member",
                         "all callers of a script release as the first",
@@ -84,7 +84,7 @@ final class MemberVariants {
                         "value:sub(1, #ours) == ARGV[1]"),
                 new Variant(
                         "place-of-a-superseded-token",
-                        "an attempt that goes on under another owner token counts as one without a watcher",
+                        "an attempt that continues under another owner token counts as one without a watcher",
                         "redis/node/ClientPlaces.java",
                         "first && !superseded",
                         "first"),

@@ -28,7 +28,7 @@ final class SharedVariants {
                         "if (last || doubted) {"),
                 new Variant(
                         "late-answer-after-the-end",
-                        "a client that has closed its part hears a late answer after the failure",
+                        "a client that has closed its part gets a late answer after the failure",
                         PART,
                         "if (leave(this) && waiting != null) {",
                         "leave(this);\n            if (waiting != null) {"),
