@@ -183,7 +183,7 @@ class ArrowsTest {
     void adaptersKnowOnlyTheApiAndWhatTheyAdapt() {
         room(REACTOR, API, METHOD, REACTOR);
         outsideWorld(new String[] {REACTOR}, "reactor..", "org.reactivestreams..");
-        room(KOTLIN, API, KOTLIN);
+        room(KOTLIN, API, METHOD, KOTLIN);
         outsideWorld(new String[] {KOTLIN}, "kotlin..", "kotlinx.coroutines..", "org.jetbrains.annotations..");
         room(CDI, API, METHOD, CDI);
         outsideWorld(
