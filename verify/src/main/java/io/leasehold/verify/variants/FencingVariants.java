@@ -76,8 +76,8 @@ final class FencingVariants {
                         "file-whose-second-is-lost",
                         "a file whose second number is lost counts as one without a writer",
                         FILE,
-                        "        } catch (IOException lost) {\n            return -1;",
-                        "        } catch (IOException lost) {\n            return 0;"),
+                        "        } catch (NoSuchFileException lost) {\n            return -1;",
+                        "        } catch (NoSuchFileException lost) {\n            return 0;"),
                 new Variant(
                         "value-of-a-writer-with-a-mark",
                         "a writer of a Redis value leaves the mark of the reader with its own token",

@@ -119,7 +119,7 @@ final class LineVariants {
                         "memory-refuses-a-hand-over",
                         "writes that need no memory do not precede those that do",
                         QUEUE,
-                        "('PEXPIRE', key, ms)",
+                        "(option == 'PX' and 'PEXPIRE' or 'PEXPIREAT', key, ms)",
                         "('EXISTS', key)"),
                 new Variant(
                         "version-is-not-told",

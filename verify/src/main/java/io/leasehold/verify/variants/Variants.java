@@ -21,8 +21,8 @@ final class Variants {
                         "validity-from-the-reply",
                         "validity counts from the reply, not from the sending",
                         LEASE,
-                        "this.validUntilAtNanos = sentAtNanos + timings.validityNanos();",
-                        "this.validUntilAtNanos = nowNanos + timings.validityNanos();"),
+                        "sentAtNanos + (claimed ? timings.claimValidityNanos",
+                        "nowNanos + (claimed ? timings.claimValidityNanos"),
                 new Variant(
                         "renewal-from-the-reply",
                         "a renewal counts from its reply",
