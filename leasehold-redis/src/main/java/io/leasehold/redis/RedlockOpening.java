@@ -16,7 +16,6 @@ import io.leasehold.redis.store.NodeOpening;
 import io.leasehold.redis.store.RedisGuarantees;
 import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.LettuceDrivers;
-import io.leasehold.redis.wire.LifeCheck;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import java.util.ArrayList;
@@ -95,7 +94,7 @@ final class RedlockOpening {
         String evicting = found == null ? null : found.evicting();
         NodeOpening.warnOfEviction(node.name(), found);
         NodeSettings settings = NodeSettings.ofMember(RedisGuarantees.single(node.durable()))
-                .checking(node.durable() ? LifeCheck.DURABLE : node.lifeCheck());
+                .checking(node.lifeCheck());
         boolean failsOver = node.server().kind() != Deployment.Kind.SINGLE;
         LockNode member = new VerifiedMember(
                 one.opening().node(settings),

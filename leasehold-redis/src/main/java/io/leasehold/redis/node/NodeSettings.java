@@ -32,6 +32,18 @@ public record NodeSettings(
         Acknowledgement acknowledgement,
         LifeCheck lifeCheck) {
 
+    /**
+     * Checks the settings.
+     *
+     * @throws IllegalArgumentException for {@link LifeCheck#DURABLE}: whether a life counts as one that has kept all is
+     *     judged for each life, whatever was declared
+     */
+    public NodeSettings {
+        if (lifeCheck == LifeCheck.DURABLE) {
+            throw new IllegalArgumentException("no server is durable by its settings here");
+        }
+    }
+
     private static final Duration RETENTION = Duration.ofSeconds(60);
     private static final Duration BOUND = Duration.ofMillis(7_500);
     private static final Duration GRACE = Duration.ofSeconds(3);

@@ -1,5 +1,6 @@
 package io.leasehold.redis.node;
 
+import io.leasehold.Guarantee;
 import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreAccessException;
@@ -63,7 +64,9 @@ final class RedisOperations implements StoreOperations {
         this.wakeUps = wakeUps;
         this.runtime = runtime;
         this.member = settings.member();
-        this.life = settings.lifeCheck();
+        this.life = settings.guarantees().exclusion() == Guarantee.Exclusion.WITHIN_DRIFT
+                ? LifeCheck.DURABLE
+                : settings.lifeCheck();
         this.keys = settings.keys();
     }
 

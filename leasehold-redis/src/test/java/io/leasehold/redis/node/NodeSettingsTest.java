@@ -1,6 +1,7 @@
 package io.leasehold.redis.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Guarantees;
 import io.leasehold.redis.store.RedisGuarantees;
@@ -47,6 +48,13 @@ final class NodeSettingsTest {
         assertThat(member.checking(LifeCheck.INFO).keys(elsewhere).acknowledged(wanted))
                 .isEqualTo(new NodeSettings(
                         60_000_000, 7_500_000, 3_000, 3_000_000, GUARANTEES, true, elsewhere, wanted, LifeCheck.INFO));
+    }
+
+    /** A life that has kept all is known by its check. What all lives were taken for would hide a life that has not. */
+    @Test
+    void noServerIsDurableByItsSettings() {
+        NodeSettings member = NodeSettings.ofMember(GUARANTEES);
+        assertThatThrownBy(() -> member.checking(LifeCheck.DURABLE)).isInstanceOf(IllegalArgumentException.class);
     }
 
     @Test
