@@ -62,7 +62,7 @@ final class FencingVariants {
                         after.any() >= after.writer();
                                 put(channel, after.any(), isReaders ? READ : WRITTEN);
                                 if (isReaders && after.writer() != kept.writer()) {
-                                    isNoted(channel, new Kept(after.any(), false, -1), after.writer());
+                                    isNoted(channel, new Kept(after.any(), false, -1, null), after.writer());
                                 }
                         """),
                 new Variant(
