@@ -170,10 +170,10 @@ final class Variants {
                         ""),
                 new Variant(
                         "far-node-cut-short",
-                        "a distant node gets no more time than the near ones, even without contention",
+                        "a distant node gets no more time than the near ones, even if one of these cannot grant",
                         ROUND,
-                        "limited || !isContended ||",
-                        "limited ||"),
+                        "vote -> vote instanceof NodeReply.Yes || isContended(vote)",
+                        "vote -> vote != null"),
                 new Variant(
                         "standstill-taken-for-silence",
                         "a client that has paused waits for none of its nodes",
