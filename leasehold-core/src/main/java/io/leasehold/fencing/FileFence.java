@@ -192,7 +192,11 @@ final class FileFence {
      * @param writer that of the newest writer, or negative if the second file does not count
      * @param unread the reason why the second file could not be read, or null
      */
-    private record Kept(long any, boolean isMarked, long writer, @Nullable IOException unread) {
+    private record Kept(
+            long any,
+            boolean isMarked,
+            long writer,
+            @Nullable IOException unread) {
         TokenPair pair() {
             return writer < 0 ? TokenPair.of(any) : new TokenPair(any, writer);
         }

@@ -7,6 +7,7 @@ import io.leasehold.ReleaseOutcome;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
@@ -109,12 +110,37 @@ final class LockedRun<H extends Hold, T> implements CoreSubscriber<T>, Subscript
         LeaseLostException lost = Losses.of(granted);
         if (lost != null) {
             ended(lost);
+        } else if (granted.isValid()) {
+            work(granted);
+        } else {
+            // If the machine has slept, a renewal has to confirm the hold first. Or its loss is being reported at this
+            // moment.
+            granted.ensureValidForAsync(Duration.ZERO).whenComplete((valid, error) -> confirmed(granted, error));
+        }
+    }
+
+    private void confirmed(H granted, @Nullable Throwable error) {
+        if (error != null) {
+            ended(
+                    error instanceof CompletionException wrapped && wrapped.getCause() != null
+                            ? wrapped.getCause()
+                            : error);
             return;
         }
-        if (!granted.isValid()) {
-            // Its loss is being reported at this moment, and ends the run.
-            return;
+        synchronized (this) {
+            if (over) {
+                return;
+            }
+            inside++;
         }
+        try {
+            work(granted);
+        } finally {
+            left();
+        }
+    }
+
+    private void work(H granted) {
         // Restores the context of the subscriber's thread on this thread of the client, if Reactor is configured to do
         // so.
         Flux.defer(() -> Flux.<T>from(Objects.requireNonNull(work.apply(granted), "the work returned null")))

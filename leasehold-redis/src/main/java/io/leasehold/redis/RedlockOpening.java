@@ -93,8 +93,8 @@ final class RedlockOpening {
         }
         String evicting = found == null ? null : found.evicting();
         NodeOpening.warnOfEviction(node.name(), found);
-        NodeSettings settings = NodeSettings.ofMember(RedisGuarantees.single(node.durable()))
-                .checking(node.lifeCheck());
+        NodeSettings settings =
+                NodeSettings.ofMember(RedisGuarantees.single(node.durable())).checking(node.lifeCheck());
         boolean failsOver = node.server().kind() != Deployment.Kind.SINGLE;
         LockNode member = new VerifiedMember(
                 one.opening().node(settings),
