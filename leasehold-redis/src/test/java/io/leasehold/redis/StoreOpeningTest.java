@@ -366,7 +366,8 @@ final class StoreOpeningTest {
             assertThat(asked(store)).isInstanceOf(AcquireReply.Granted.class);
             until("all were asked", () -> durable.size() == 1 && forgets.size() == 2);
             assertThat(durable).containsExactly("durable");
-            assertThat(forgets).containsExactly("volatile", "volatile");
+            // Of the connection, if it was already proved to lead to the server itself.
+            assertThat(forgets).allMatch(life -> life.equals("volatile") || life.startsWith("life"));
         }
         leavesNothing();
     }
