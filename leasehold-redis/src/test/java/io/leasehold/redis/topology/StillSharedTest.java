@@ -83,6 +83,25 @@ final class StillSharedTest {
                 .containsExactlyInAnyOrder("ask", "acknowledging");
     }
 
+    @Test
+    void aServerThatIsNoLongerNeededIsNotDoubted() {
+        Connections connections = new Connections(
+                one,
+                Connections.Locator.fixed(SERVER),
+                Expectation.SERVER,
+                "node",
+                Deployment.parse(StoreUri.parse("redis://here")).errors(),
+                runtime);
+        CompletableFuture<Link> link = connections.open();
+        StillDriver.Connection made = made();
+        made.answers("INFO", StillDriver.MASTER);
+        assertThat(now(link).isOpen()).isTrue();
+        assertThat(joined(other, made).isOpen()).isTrue();
+        connections.retire();
+        assertThat(joined(one, made).isOpen()).as("the same connection").isTrue();
+        assertThat(driver.asked).hasSize(1);
+    }
+
     private void ask(RedisConnection connection, String name) {
         connection.run(
                 new ScriptCall(LuaScript.RELEASE, new String[] {name}, new String[] {}),
