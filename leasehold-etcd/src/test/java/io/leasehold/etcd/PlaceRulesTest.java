@@ -541,7 +541,7 @@ class PlaceRulesTest {
         operator.getKVClient().delete(new Keys("rules").of(LOCK, holder)).join();
         until(faults::isLate);
         runtime.advance(Duration.ofMillis(500));
-        assertThat(losses).containsExactly(LossCause.SESSION_LOST);
+        until(() -> losses.equals(List.of(LossCause.SESSION_LOST)));
         faults.deliver();
         until(() -> store.attempts() == 0);
         assertThat(losses).hasSize(1);

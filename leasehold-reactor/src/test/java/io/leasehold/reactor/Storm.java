@@ -23,7 +23,9 @@ import reactor.core.scheduler.Schedulers;
 final class Storm {
 
     private static final Duration PATIENCE = Duration.ofMinutes(1);
-    private static final Duration TTL = Duration.ofSeconds(1);
+    /** A tenth of it is the time limit of a request, which a busy machine must meet. */
+    private static final Duration TTL = Duration.ofSeconds(10);
+
     private static final int LOCKS = 4;
     private static final int AT_ONCE = 32;
     private static final int ROUND = 64;
@@ -130,7 +132,7 @@ final class Storm {
         assertThat(locks.admin().list("*", 10)).isEmpty();
         assertThat(together).hasValue(0);
         long before = renewals.get();
-        Thread.sleep(TTL.toMillis());
+        Thread.sleep(TTL.dividedBy(2).toMillis());
         assertThat(renewals).as("renewals of leases that nobody holds").hasValue(before);
     }
 }

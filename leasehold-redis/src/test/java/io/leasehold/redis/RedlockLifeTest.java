@@ -34,6 +34,11 @@ final class RedlockLifeTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
+    /** Longer than a slow machine needs, since members that have forgotten renew nothing. */
+    private static final Duration TTL = Duration.ofMinutes(5);
+
+    private static final String MAX_TTL = "10m";
+
     private final List<AutoCloseable> open = new ArrayList<>();
     private RedlockServers servers;
 
@@ -50,14 +55,14 @@ final class RedlockLifeTest {
     }
 
     private void three() {
-        servers = opened(RedlockServers.start(3, "60s", "2s", builder -> builder.appendOnly("always")));
+        servers = opened(RedlockServers.start(3, MAX_TTL, "2s", builder -> builder.appendOnly("always")));
         servers.declareNew();
     }
 
     private LockClient client(String uri) {
         return opened(Leasehold.builder()
                 .store(uri)
-                .defaults(LockOptions.defaults().ttl(Duration.ofSeconds(30)).recheck(Duration.ofMillis(500)))
+                .defaults(LockOptions.defaults().ttl(TTL).recheck(Duration.ofMillis(500)))
                 .connect());
     }
 
@@ -178,7 +183,7 @@ final class RedlockLifeTest {
                         opened(RedialingProxy.to(servers.server(0).port())).port(),
                         opened(RedialingProxy.to(servers.server(1).port())).port(),
                         servers.server(2).port()),
-                "60s");
+                MAX_TTL);
         return uri.replace("%3Fname", "%3F" + option + "name");
     }
 
