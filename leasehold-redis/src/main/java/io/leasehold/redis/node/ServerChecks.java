@@ -266,7 +266,7 @@ record ServerChecks(
         return Finding.good("restart", node + " has been up for " + seconds + " s");
     }
 
-    /** Tells which look at the run id is in force, since only the operator knows all proxies. */
+    /** Reports how the run id is compared, since only the operator knows all proxies. */
     private Finding lifeCheck() {
         String way = switch (life) {
             case INFO -> "its scripts read the run id of the server (proxy=true)";
