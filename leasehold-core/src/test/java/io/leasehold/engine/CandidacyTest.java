@@ -139,7 +139,7 @@ final class CandidacyTest {
         assertThat(resigned.remainingValidity()).isZero();
         assertThatThrownBy(() -> resigned.ensureValidFor(Duration.ofSeconds(1)))
                 .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("given back");
+                .hasMessageContaining("it was released");
         assertThat(ends).containsExactly(new Term.End.Resigned());
         assertThat(candidacy.term()).isEmpty();
         assertThat(store.releases()).as("its callback still runs").isEmpty();

@@ -33,7 +33,7 @@ final class SubscriptionRefusals {
     void warn(Failure failure) {
         if (told.compareAndSet(false, true)) {
             LOG.warn(
-                    "not subscribed to {}; what they would have told is asked from time to time: {}",
+                    "not subscribed to {}; the client asks periodically instead: {}",
                     purpose,
                     failure.error().getMessage());
         }
