@@ -270,14 +270,14 @@ record ServerChecks(
     private Finding lifeCheck() {
         String way = switch (life) {
             case INFO -> "its scripts read the run id of the server (proxy=true)";
-            case CONNECTION -> "its scripts get the run id that the server reported on each connection (proxy=false)";
+            case CONNECTION -> "its scripts get the run id that it reported on each connection (proxy=false)";
             case DURABLE ->
                 "it is declared durable (durable=true), so no run id is compared: it has forgotten only if its marker"
                         + " is absent";
             case CONNECTION_IF_DIRECT ->
                 direct
-                        ? "its scripts get the run id that it reported on each connection, since it sees the same two ends of"
-                                + " the connection as this client"
+                        ? "its scripts get the run id that it reported on each connection, since it sees the same two ends"
+                                + " of the connection as this client"
                         : "it does not see the two ends of the connection that this client sees, so its scripts read"
                                 + " the run id of the server; if no proxy changes servers under an open connection,"
                                 + " proxy=false saves it that command";
