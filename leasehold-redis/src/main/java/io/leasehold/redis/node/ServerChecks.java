@@ -276,8 +276,8 @@ record ServerChecks(
                         + " is absent";
             case CONNECTION_IF_DIRECT ->
                 direct
-                        ? "its scripts get the run id that it reported on each connection, since it sees the same two ends"
-                                + " of the connection as this client"
+                        ? "its scripts get the run id that it reported on each connection, since it sees the same two"
+                                + " ends of the connection as this client"
                         : "it does not see the two ends of the connection that this client sees, so its scripts read"
                                 + " the run id of the server; if no proxy changes servers under an open connection,"
                                 + " proxy=false saves it that command";
