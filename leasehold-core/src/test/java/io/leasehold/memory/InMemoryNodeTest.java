@@ -74,7 +74,7 @@ final class InMemoryNodeTest {
         runtime.close();
     }
 
-    /** A client that is told may wait for another that asks the node. */
+    /** A client that receives a signal may wait for another client that asks the node. */
     @Test
     void clientsAreToldWithoutTheLockOfTheNode() {
         SystemLockRuntime runtime = new SystemLockRuntime();
