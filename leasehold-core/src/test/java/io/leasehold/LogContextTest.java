@@ -62,7 +62,7 @@ final class LogContextTest {
                 LogContext context = LogContext.of(lease)) {
             client.admin().forceRelease("n", null);
             assertThat(lease.isValid()).isFalse();
-            assertThat(context()).as("the section goes on to its end").isEqualTo(of(lease));
+            assertThat(context()).as("the section continues to its end").isEqualTo(of(lease));
         }
         assertThat(context()).isEqualTo("null null");
     }

@@ -201,7 +201,7 @@ class FencedFileTest {
                 .isEqualTo(rights);
         assertThat(Files.readString(path)).isEqualTo("new secret");
         assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(directory.resolve("balance.fence"))))
-                .as("whoever may use the file must be able to use its fence")
+                .as("each user of the file must be able to use its fence")
                 .isEqualTo("rw" + rights.substring(2));
     }
 

@@ -68,7 +68,7 @@ final class InMemoryNodeTest {
         node.admin().forceRelease(NAME, null).join();
 
         assertThat(whileBothAreOpen)
-                .as("the loss, told to both; nobody waits to be woken")
+                .as("the loss, reported to both; no client waits to be woken")
                 .isEqualTo(2);
         assertThat(told).hasValue(1);
         runtime.close();

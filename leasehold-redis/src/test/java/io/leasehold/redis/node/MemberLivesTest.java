@@ -404,7 +404,7 @@ final class MemberLivesTest extends NodeExchanges {
                 .isInstanceOfSatisfying(
                         NodeReply.Held.class,
                         held -> assertThat(held.holder().id()).isEqualTo("host/2/y"));
-        assertThat(answer(all.get(2))).as("asked for alone").isEqualTo(new NodeReply.Stale(9, life(), 123));
+        assertThat(answer(all.get(2))).as("requested alone").isEqualTo(new NodeReply.Stale(9, life(), 123));
         assertThat(ran(LuaScript.MEMBER_ACQUIRE_MANY)).hasSize(1);
         List<String> sent = last(LuaScript.MEMBER_ACQUIRE_MANY);
         assertThat(sent).hasSize(1 + 3 * 2 + 3 + 3 * 4).startsWith(KeyLayout.marker(), LOCK);

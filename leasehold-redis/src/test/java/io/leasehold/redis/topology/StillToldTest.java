@@ -51,7 +51,7 @@ final class StillToldTest {
     private void told(String of) {
         for (Object lock : List.of(connections, subscriptions, members, wakeUps)) {
             assertThat(Thread.holdsLock(lock))
-                    .as("%s is told with the lock of %s", of, lock)
+                    .as("%s is notified with the lock of %s", of, lock)
                     .isFalse();
         }
         told.add(of);

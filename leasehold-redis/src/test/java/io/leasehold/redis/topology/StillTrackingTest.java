@@ -97,7 +97,7 @@ final class StillTrackingTest {
         linkIsMadeAgain();
         assertThat(tries()).isOne();
         StillDriver.Tracked former = driver.tracked().begins();
-        assertThat(former.open).as("asked for before the link").isFalse();
+        assertThat(former.open).as("requested before the link").isFalse();
         runtime.advance(FIRST_RETRY);
         StillDriver.Tracked half = driver.tracked();
         linkIsMadeAgain();
