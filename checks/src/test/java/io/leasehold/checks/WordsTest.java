@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 class WordsTest {
 
     private static final Pattern VAGUE =
-            Pattern.compile("\\b(whoever|somebody|for\\s+(?:(?:\\*|//|--)\\s+)?people)\\b", Pattern.CASE_INSENSITIVE);
+            Pattern.compile("\\b(whoever|somebody|for\\s+(?:(?:\\*|//|--|#)\\s+)?people)\\b", Pattern.CASE_INSENSITIVE);
 
     /**
      * Idioms that have a plain term: release, permanently, forever, is notified, continues, requested, no client, its
@@ -27,7 +27,7 @@ class WordsTest {
     private static final Pattern IDIOM = Pattern.compile(
             ("(?<![\\w-])(given back|gives? (it |them |the lock )?back|for good|for ever|(is|are) told|goes? on"
                             + "|asked for|nobody|one's own|of ours|but for|hears|hear of|beside)(?![\\w-])")
-                    .replace(" ", "\\s+(?:(?:\\*|//|--)\\s+)?"),
+                    .replace(" ", "\\s+(?:(?:\\*|//|--|#)\\s+)?"),
             Pattern.CASE_INSENSITIVE);
 
     private static final String ROLES =
@@ -66,7 +66,9 @@ class WordsTest {
     void scriptsUseTheTermsOfTheField() {
         List<Path> scripts = new ArrayList<>();
         for (Module module : Module.values()) {
-            scripts.addAll(Module.filesBelow(module.folder().resolve("src/main/resources"), ".lua"));
+            for (String kind : List.of(".lua", ".sh", ".pl", ".sql")) {
+                scripts.addAll(Module.filesBelow(module.folder().resolve("src/main/resources"), kind));
+            }
         }
         assertThat(scripts).isNotEmpty();
         assertThat(foundIn(scripts, Module::read, VAGUE)).as(ROLES).isEmpty();
