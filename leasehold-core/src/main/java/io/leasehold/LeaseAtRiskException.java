@@ -29,7 +29,7 @@ public final class LeaseAtRiskException extends IllegalStateException {
             LockName lockName, Duration remaining, Duration wanted, String why, @Nullable Throwable cause) {
         super(
                 "lease on \"" + lockName + "\" is valid for only " + remaining.toMillis() + " ms more; "
-                        + wanted.toMillis() + " ms were asked for (" + why + ")",
+                        + wanted.toMillis() + " ms were requested (" + why + ")",
                 cause);
         this.lockName = lockName;
         this.remaining = remaining;

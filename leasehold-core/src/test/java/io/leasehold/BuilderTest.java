@@ -21,7 +21,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** How a client is asked for, what is refused, and that nothing stays open of one that could not be made. */
+/**
+ * Tests of the builder of clients: what it refuses, and that it leaves nothing open if a client could not be created.
+ */
 @Tag("quick")
 @Timeout(60)
 final class BuilderTest {
@@ -29,7 +31,7 @@ final class BuilderTest {
     private final AtomicInteger closed = new AtomicInteger();
     private Duration most = Duration.ofHours(24);
 
-    /** The store in memory, but for its largest ttl, and for the count of its closes. */
+    /** The in-memory store, with another largest ttl and a count of its closes. */
     private LockStore store(RuntimeException atClose) {
         SystemLockRuntime runtime = new SystemLockRuntime();
         LockStore store = new SingleNodeStore(new InMemoryNode(runtime), runtime);
@@ -57,7 +59,7 @@ final class BuilderTest {
         return store(null);
     }
 
-    /** The builder may be used again, with more: clients that are there stay as they were asked for. */
+    /** A builder may be reused with further settings: existing clients keep theirs. */
     @Test
     void whatIsAddedLaterIsNotForAClientThatIsThere() throws InterruptedException {
         List<String> told = new CopyOnWriteArrayList<>();

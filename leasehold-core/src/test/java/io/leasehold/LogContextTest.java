@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.slf4j.MDC;
 import org.slf4j.RealMdc;
 
-/** What a log says of the lock, in the thread that uses it, and nowhere else and no longer. */
+/** Tests of the log context of a lock: it exists in the thread that uses the lock, in no other, and no longer. */
 @Tag("quick")
 final class LogContextTest {
 
@@ -62,7 +62,7 @@ final class LogContextTest {
                 LogContext context = LogContext.of(lease)) {
             client.admin().forceRelease("n", null);
             assertThat(lease.isValid()).isFalse();
-            assertThat(context()).as("the section goes on to its end").isEqualTo(of(lease));
+            assertThat(context()).as("the section continues to its end").isEqualTo(of(lease));
         }
         assertThat(context()).isEqualTo("null null");
     }
@@ -70,7 +70,7 @@ final class LogContextTest {
     @Test
     void eachThreadHasItsOwn() throws Exception {
         ExecutorService pool = Executors.newSingleThreadExecutor();
-        // A thread that begins inside a context inherits it, where the log output has it so.
+        // A thread that starts inside a context inherits it, if the log output supports that.
         pool.submit(() -> {}).get(30, TimeUnit.SECONDS);
         try (Lease lease = client.named("n").acquire();
                 LogContext context = LogContext.of(lease)) {

@@ -228,7 +228,7 @@ final class RootValuesTest {
                 .hasMessage("lease on \"n\" was lost (EXPIRED): x");
 
         LeaseAtRiskException risk = new LeaseAtRiskException(NAME, Duration.ofMillis(3), Duration.ofMillis(9));
-        assertThat(risk).hasMessageContaining("only 3 ms more; 9 ms were asked for");
+        assertThat(risk).hasMessageContaining("only 3 ms more; 9 ms were requested");
         assertThat(risk.lockName()).isEqualTo(NAME);
         assertThat(risk.remaining()).isEqualTo(Duration.ofMillis(3));
         assertThat(new AmbiguousAcquireException("x", VOTES, null).votes()).isEqualTo(VOTES);

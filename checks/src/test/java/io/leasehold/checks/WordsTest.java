@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -12,58 +13,12 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Sources name the process, client, holder, caller or operator: see "How we write" in {@code CONTRIBUTING.md}. */
+/** The words of sources, scripts and pages for users: see "How we write" in {@code CONTRIBUTING.md}. */
 @Tag("quick")
 class WordsTest {
 
-    /** The modules without these words; the list only grows. */
-    private static final List<Module> CLEAN = List.of(
-            Module.CORE,
-            Module.REDIS,
-            Module.JEDIS,
-            Module.JDBC,
-            Module.ZOOKEEPER,
-            Module.ETCD,
-            Module.MICROMETER,
-            Module.REACTOR,
-            Module.KOTLIN,
-            Module.CDI,
-            Module.SPRING,
-            Module.SPRING_BOOT,
-            Module.SPRING_BOOT_TEST,
-            Module.SHEDLOCK,
-            Module.SPRING_INTEGRATION,
-            Module.SERVERS,
-            Module.TESTKIT,
-            Module.SIMULATOR,
-            Module.CLI,
-            Module.DEMO,
-            Module.VERIFY);
-
-    /** The modules whose sources also use the terms of the field; the list only grows. */
-    private static final List<Module> PLAIN = List.of(
-            Module.JEDIS,
-            Module.JDBC,
-            Module.ZOOKEEPER,
-            Module.ETCD,
-            Module.MICROMETER,
-            Module.REACTOR,
-            Module.KOTLIN,
-            Module.CDI,
-            Module.SPRING,
-            Module.SPRING_BOOT,
-            Module.SPRING_BOOT_TEST,
-            Module.SHEDLOCK,
-            Module.SPRING_INTEGRATION,
-            Module.SERVERS,
-            Module.TESTKIT,
-            Module.SIMULATOR,
-            Module.CLI,
-            Module.DEMO,
-            Module.VERIFY);
-
     private static final Pattern VAGUE =
-            Pattern.compile("\\b(whoever|somebody|for\\s+(?:\\*\\s+|//\\s+)?people)\\b", Pattern.CASE_INSENSITIVE);
+            Pattern.compile("\\b(whoever|somebody|for\\s+(?:(?:\\*|//|--|#)\\s+)?people)\\b", Pattern.CASE_INSENSITIVE);
 
     /**
      * Idioms that have a plain term: release, permanently, forever, is notified, continues, requested, no client, its
@@ -72,8 +27,14 @@ class WordsTest {
     private static final Pattern IDIOM = Pattern.compile(
             ("(?<![\\w-])(given back|gives? (it |them |the lock )?back|for good|for ever|(is|are) told|goes? on"
                             + "|asked for|nobody|one's own|of ours|but for|hears|hear of|beside)(?![\\w-])")
-                    .replace(" ", "\\s+(?:\\*\\s+|//\\s+)?"),
+                    .replace(" ", "\\s+(?:(?:\\*|//|--|#)\\s+)?"),
             Pattern.CASE_INSENSITIVE);
+
+    private static final String ROLES =
+            "say process, client, holder, caller, attempt, thread, waiter or operator; for logs and messages";
+
+    private static final String PLAIN =
+            "say release, permanently, forever, is notified, continues, requested, no client, its own, next to";
 
     /** Comments and literals, the words of a source; identifiers are no prose. */
     private static final Pattern PROSE = Pattern.compile(
@@ -86,35 +47,63 @@ class WordsTest {
 
     @Test
     void sourcesNameTheRoleAndNotSomebody() {
-        assertThat(found(CLEAN, VAGUE))
-                .as("say process, client, holder, caller, attempt, thread, waiter or operator; for logs and messages")
-                .isEmpty();
+        assertThat(found(VAGUE)).as(ROLES).isEmpty();
     }
 
     @Test
     void javadocBeginsWithTheThingOrWhatItDoes() {
-        assertThat(found(CLEAN, FIRST_WORD))
+        assertThat(found(FIRST_WORD))
                 .as("a noun for a type, a value or a field; a verb in the third person for a method that acts")
                 .isEmpty();
     }
 
     @Test
     void sourcesUseTheTermsOfTheField() {
-        assertThat(found(PLAIN, IDIOM))
-                .as("say release, permanently, forever, is notified, continues, requested, no client, its own, next to")
-                .isEmpty();
+        assertThat(found(IDIOM)).as(PLAIN).isEmpty();
     }
 
-    private static List<String> found(List<Module> modules, Pattern words) {
+    @Test
+    void scriptsUseTheTermsOfTheField() {
+        List<Path> scripts = new ArrayList<>();
+        for (Module module : Module.values()) {
+            for (String kind : List.of(".lua", ".sh", ".pl", ".sql")) {
+                scripts.addAll(Module.filesBelow(module.folder().resolve("src/main/resources"), kind));
+            }
+        }
+        assertThat(scripts).isNotEmpty();
+        assertThat(foundIn(scripts, Module::read, VAGUE)).as(ROLES).isEmpty();
+        assertThat(foundIn(scripts, Module::read, IDIOM)).as(PLAIN).isEmpty();
+    }
+
+    /** Pages for users; {@code docs/style.md} quotes these words. */
+    @Test
+    void pagesUseTheTermsOfTheField() {
+        List<Path> pages = new ArrayList<>(List.of(Module.root().resolve("README.md")));
+        for (String folder : List.of("stores", "runbooks", "migration")) {
+            pages.addAll(Module.filesBelow(Module.root().resolve("docs").resolve(folder), ".md"));
+        }
+        pages.add(Module.root().resolve("docs/wire-format.md"));
+        pages.add(Module.root().resolve("docs/demos.md"));
+        assertThat(pages).hasSizeGreaterThan(20);
+        assertThat(foundIn(pages, Module::read, VAGUE)).as(ROLES).isEmpty();
+        assertThat(foundIn(pages, Module::read, IDIOM)).as(PLAIN).isEmpty();
+    }
+
+    private static List<String> found(Pattern words) {
         List<String> found = new ArrayList<>();
-        for (Module module : modules) {
-            List<Path> files = module.sourceFiles();
-            assertThat(files).as("sources of " + module).isNotEmpty();
-            for (Path file : files) {
-                Matcher matcher = words.matcher(prose(file));
-                while (matcher.find()) {
-                    found.add(Module.shown(file) + ": " + matcher.group());
-                }
+        for (Module module : Module.values()) {
+            assertThat(module.sourceFiles()).as("sources of " + module).isNotEmpty();
+            found.addAll(foundIn(module.sourceFiles(), WordsTest::prose, words));
+        }
+        return found;
+    }
+
+    private static List<String> foundIn(List<Path> files, Function<Path, String> text, Pattern words) {
+        List<String> found = new ArrayList<>();
+        for (Path file : files) {
+            Matcher matcher = words.matcher(text.apply(file));
+            while (matcher.find()) {
+                found.add(Module.shown(file) + ": " + matcher.group());
             }
         }
         return found;

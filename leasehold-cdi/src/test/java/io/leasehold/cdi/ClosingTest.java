@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The time that holders are left at the end of an application. */
+/** Tests of the time for holders at the end of an application. */
 @ParameterizedClass
 @MethodSource("io.leasehold.cdi.Container#ofThisRun")
 @Tag("full")
@@ -30,7 +30,7 @@ class ClosingTest {
         System.clearProperty("leasehold.shutdown.await");
     }
 
-    /** Where nothing is said it is two and a half seconds. */
+    /** Without a setting it is two and a half seconds. */
     @Test
     void holdersAreWaitedForForAsLongAsIsSaid() throws Exception {
         System.setProperty("leasehold.uri", "memory:");

@@ -30,9 +30,9 @@ import org.jboss.jandex.Indexer;
 import org.jboss.weld.environment.se.Weld;
 import org.jboss.weld.environment.se.WeldContainer;
 
-/** The containers that the tests run in. */
+/** The containers in which the tests run. */
 enum Container {
-    /** Finds this module by its {@code beans.xml}, and makes proxies when the application starts. */
+    /** Finds this module by its {@code beans.xml}, and creates proxies when the application starts. */
     WELD {
         @Override
         Application start(Class<?>... beans) {
@@ -50,7 +50,7 @@ enum Container {
             };
         }
     },
-    /** That of Quarkus: its classes are made when the application is built. */
+    /** The container of Quarkus: its classes are generated when the application is built. */
     ARC {
         @Override
         Application start(Class<?>... beans) throws Exception {
@@ -58,7 +58,7 @@ enum Container {
         }
     };
 
-    /** All, or Weld alone where an older one is meant: ArC does not run with its CDI. */
+    /** All, or only Weld if this run uses an older one, with whose CDI version ArC does not run. */
     static List<Container> ofThisRun() {
         return System.getProperty("expected.weld") == null ? List.of(values()) : List.of(WELD);
     }
@@ -143,7 +143,7 @@ enum Container {
                     .process();
         }
 
-        /** A bean that the test asks for, and what Quarkus keeps, too. */
+        /** Whether to keep a bean: one that the test requests, or one that Quarkus keeps, too. */
         private static boolean isKept(BeanInfo bean, Class<?>... beans) {
             return bean.getTarget()
                             .filter(one -> one.hasDeclaredAnnotation(Unremovable.class))
@@ -184,7 +184,10 @@ enum Container {
             return indexer.complete();
         }
 
-        /** Beside the classes of the tests, since what is made for a bean has to be in the package of the bean, and of its loader. */
+        /**
+         * Writes next to the classes of the tests, since a class that is generated for a bean must be in the package of
+         * the bean, and of its loader.
+         */
         private static void write(Resource resource, Path services) throws IOException {
             if (resource.getType() == Resource.Type.JAVA_CLASS) {
                 resource.writeTo(Path.of("target", "test-classes").toFile());

@@ -26,7 +26,7 @@ final class Counter {
         physical.close();
     }
 
-    /** Outside of any transaction. */
+    /** Reads the number outside of any transaction. */
     int value() throws SQLException {
         XAConnection physical = database.getXAConnection();
         try (Connection connection = physical.getConnection()) {
@@ -54,7 +54,7 @@ final class Counter {
         }
     }
 
-    /** That of the thread's transaction. */
+    /** The connection of the thread's transaction. */
     private Connection connection() throws Exception {
         Connection known = (Connection) Jta.registry().getResource(CONNECTION);
         if (known != null) {

@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 final class Jta {
 
     static {
-        // Nothing here has to survive the tests; all of its stores would be folders beside the sources.
+        // Nothing must survive the tests; all of its stores would be folders next to the sources.
         for (String store : new String[] {null, "communicationStore", "stateStore"}) {
             BeanPopulator.getNamedInstance(ObjectStoreEnvironmentBean.class, store)
                     .setObjectStoreType(VolatileStore.class.getName());

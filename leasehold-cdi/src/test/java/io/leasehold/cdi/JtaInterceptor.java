@@ -25,8 +25,8 @@ import jakarta.transaction.TransactionSynchronizationRegistry;
 import jakarta.transaction.Transactional;
 
 /**
- * {@code @Transactional} where Narayana's own interceptor, which knows Weld alone, cannot run: at the same priority, and with the event that
- * Quarkus fires when it has begun a transaction.
+ * The interceptor of {@code @Transactional} for containers without Narayana's own interceptor, which knows only Weld.
+ * It has the same priority, and fires the event that Quarkus fires when it has begun a transaction.
  */
 @Transactional
 @Interceptor

@@ -13,7 +13,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** When a lease that a transaction keeps is given back: once, by the last one that uses it. */
+/** Tests that a lease that a transaction keeps is released once, by its last user. */
 @Tag("quick")
 class KeptLeaseTest {
 
@@ -67,7 +67,7 @@ class KeptLeaseTest {
         assertThat(closes).isOne();
     }
 
-    /** The largest of all that the transaction was told counts, and not the last. */
+    /** The largest guard of the transaction counts, not the last one. */
     @Test
     void aGuardIsToldOnceToTheTransaction() {
         KeptLease kept = kept(Duration.ofSeconds(2));

@@ -25,7 +25,7 @@ import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Methods that return a stage. */
+/** Tests of methods that return a stage. */
 @ParameterizedClass
 @MethodSource("io.leasehold.cdi.Container#ofThisRun")
 @Tag("quick")

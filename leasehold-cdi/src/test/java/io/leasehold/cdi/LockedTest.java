@@ -49,7 +49,7 @@ import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Blocking methods. */
+/** Tests of blocking methods. */
 @ParameterizedClass
 @MethodSource("io.leasehold.cdi.Container#ofThisRun")
 @Tag("quick")
@@ -99,7 +99,7 @@ class LockedTest {
     @Retention(RetentionPolicy.RUNTIME)
     @interface Elsewhere {}
 
-    /** Two clients, each with a memory of its own. */
+    /** Two clients, each with its own memory. */
     @ApplicationScoped
     static class OtherClient {
 
@@ -147,7 +147,7 @@ class LockedTest {
         }
     }
 
-    /** A job that one machine of many does. */
+    /** A job that one of many machines performs. */
     @Stereotype
     @Locked(name = "nightly", maxWait = "0", onBusy = OnBusy.SKIP)
     @Target(ElementType.TYPE)
@@ -453,7 +453,10 @@ class LockedTest {
         assertThat(Thread.currentThread().isInterrupted()).isFalse();
     }
 
-    /** The inner exit takes back the interrupt of its own loss; that of the other loss has to arrive at the body around it. */
+    /**
+     * The exit of the inner body clears the interrupt of its own loss; that of the other loss must reach the outer
+     * body.
+     */
     @Test
     void twoLossesAtOnceInterruptBothBodies() {
         List<Boolean> interrupted = new ArrayList<>();
@@ -481,7 +484,7 @@ class LockedTest {
         }
     }
 
-    /** Returns when the loss has been told. */
+    /** Returns when the loss was reported. */
     private void lose(Lease lease) {
         AtomicBoolean told = new AtomicBoolean();
         lease.onLost(cause -> told.set(true));
@@ -559,7 +562,7 @@ class LockedTest {
         assertThat(application.get(Nightly.class).report()).isEqualTo("nightly");
     }
 
-    /** Tests what the document says of a call that does not leave its object. */
+    /** Tests the statement of the document about a call that does not leave its object. */
     @Test
     void aCallOfItsOwnObjectIsLockedInArcOnly() {
         if (container == Container.ARC) {

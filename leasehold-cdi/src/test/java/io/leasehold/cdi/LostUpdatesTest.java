@@ -38,7 +38,10 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.postgresql.xa.PGXADataSource;
 
-/** Threads change one row of PostgreSQL by reading and writing it, with no lock of the row, under a lock of Redis. */
+/**
+ * Tests with threads that change one row of PostgreSQL by reading and writing it, without a lock on the row, under a
+ * lock of Redis.
+ */
 @ParameterizedClass
 @MethodSource("io.leasehold.cdi.Container#ofThisRun")
 @Tag("full")
@@ -146,7 +149,10 @@ class LostUpdatesTest {
         assertThat(counter.value()).isEqualTo(THREADS * TIMES);
     }
 
-    /** The control: were no update lost with the lock inside of the transaction, the test above would prove nothing. */
+    /**
+     * The control test: if no update were lost with the lock inside of the transaction, the test above would prove
+     * nothing.
+     */
     @Test
     void inTheWrongOrderAnUpdateIsLost() throws Exception {
         WrongOrders orders = application.get(WrongOrders.class);

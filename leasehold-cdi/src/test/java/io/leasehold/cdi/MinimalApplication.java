@@ -5,7 +5,7 @@ import jakarta.transaction.Transactional;
 import org.jboss.weld.environment.se.Weld;
 import org.jboss.weld.environment.se.WeldContainer;
 
-/** An application on a class path of its own: {@link MinimalClassPathTest}. */
+/** An application with a separate class path: see {@link MinimalClassPathTest}. */
 final class MinimalApplication {
 
     private MinimalApplication() {}

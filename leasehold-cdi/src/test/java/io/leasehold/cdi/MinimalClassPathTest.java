@@ -12,7 +12,10 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** MicroProfile Config and Jakarta Transactions are absent from a class path of its own, and the application runs, or says what it needs. */
+/**
+ * Tests that an application without MicroProfile Config and Jakarta Transactions on its class path runs, or reports
+ * what it needs.
+ */
 @Tag("full")
 class MinimalClassPathTest {
 

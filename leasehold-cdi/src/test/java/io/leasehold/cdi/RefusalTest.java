@@ -19,11 +19,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Refusals of one method: each message says what to write. */
+/** Tests of refusals of one method: each message says what to write. */
 @Tag("quick")
 class RefusalTest {
 
-    /** Methods that cannot be locked as they say. */
+    /** Methods whose annotations cannot work. */
     @SuppressWarnings("UnusedMethod")
     static class Bad {
 

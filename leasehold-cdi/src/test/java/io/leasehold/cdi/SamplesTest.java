@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The samples of the document: they stand here, too, and run. */
+/** Tests of the samples of the document, which are repeated here and run. */
 @Tag("quick")
 class SamplesTest {
 

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Messages when an application starts, and the sources of its locks. */
+/** Tests of the messages when an application starts, and of the sources of its locks. */
 @ParameterizedClass
 @MethodSource("io.leasehold.cdi.Container#ofThisRun")
 @Tag("quick")
@@ -372,7 +372,7 @@ class StartTest {
         assertThatThrownBy(() -> client.named("any").acquire()).isInstanceOf(IllegalStateException.class);
     }
 
-    /** Each alone, so that none hides another. */
+    /** Each setting alone, so that none hides another. */
     @Test
     void eachDefaultOfTheSettingsArrives() throws Exception {
         Map<String, String> defaults = Map.of(
@@ -393,7 +393,7 @@ class StartTest {
         }
     }
 
-    /** Each is more than a store in memory has, where there is more. */
+    /** Each guarantee is stronger than that of the in-memory store, if a stronger one exists. */
     @Test
     void eachGuaranteeThatIsRequiredIsAskedFor() throws Exception {
         for (String required : List.of("exclusion=by-store", "scope=network")) {

@@ -44,7 +44,7 @@ import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Locks around Jakarta's transactions, those of Narayana, over a database in memory. */
+/** Tests of locks around Jakarta's transactions, with Narayana, over a database in memory. */
 @ParameterizedClass
 @MethodSource("io.leasehold.cdi.Container#ofThisRun")
 @Tag("quick")
@@ -129,7 +129,7 @@ class TransactionTest {
     @Retention(RetentionPolicy.RUNTIME)
     @interface Stepped {}
 
-    /** Locks whose clock stands until a test moves it. */
+    /** Locks whose clock only the test moves. */
     @ApplicationScoped
     static class SteppedLocks {
 
@@ -177,7 +177,7 @@ class TransactionTest {
         return null;
     }
 
-    /** Loses the lease of the calling body, which has noticed it when this returns. */
+    /** Loses the lease of the calling body; returns when the body was notified. */
     private void lose() throws InterruptedException {
         CountDownLatch told = new CountDownLatch(1);
         Locks.current().onLost(cause -> told.countDown());
@@ -352,7 +352,7 @@ class TransactionTest {
         manager.rollback();
     }
 
-    /** The transaction manager completes it by a thread of its own, while the body still writes. */
+    /** The transaction manager completes it on another thread, while the body still writes. */
     @Test
     void aTransactionThatTimesOutDoesNotTakeTheLockFromTheBody() throws Exception {
         manager.setTransactionTimeout(1);

@@ -27,7 +27,10 @@ record FailureLines(Invocation invocation) {
         return failure.code().code();
     }
 
-    /** As if ended by SIGPIPE if the reader has left, which no shell reports as a failure. */
+    /**
+     * Returns the exit code after a failed write. If the reader has left, it is that of an end by SIGPIPE, which no
+     * shell reports as a failure.
+     */
     int outputGone(OutputGoneException gone) {
         if (gone.readerLeft()) {
             return ExitCode.SIGNAL_BASE + SIGPIPE;
@@ -35,7 +38,7 @@ record FailureLines(Invocation invocation) {
         return told(new Failure(ExitCode.INTERNAL, String.valueOf(gone.getMessage())));
     }
 
-    /** The failure of what a command threw; its stack trace is shown where logs are wanted. */
+    /** The failure for the exception of a command; its stack trace is shown if logs are enabled. */
     Failure thrown(Throwable problem) {
         Failure failure = Failure.of(problem);
         if (failure.code() == ExitCode.INTERNAL && invocation.environment().containsKey(Main.LOG_VARIABLE)) {

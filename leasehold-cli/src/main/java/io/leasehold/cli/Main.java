@@ -109,7 +109,10 @@ public final class Main implements Runnable {
         return code;
     }
 
-    /** The command line for these arguments: where they begin with {@code run}, the others are not read, since each costs time at a start. */
+    /**
+     * The command line for these arguments. If they begin with {@code run}, the other commands are not read, since each
+     * costs time at a start.
+     */
     static CommandLine commandLine(String[] arguments, Invocation invocation) {
         if (arguments.length == 0 || !arguments[0].equals("run")) {
             return commandLine(invocation);
@@ -205,7 +208,10 @@ public final class Main implements Runnable {
                     List.of(arguments));
         }
 
-        /** Arguments may hold a store's URI in the wrong place; what is too short to be hidden everywhere is hidden in them. */
+        /**
+         * Arguments may contain a store's URI in the wrong place. A secret that is too short to be hidden everywhere is
+         * hidden in the arguments.
+         */
         private String withoutSecrets(String message, String[] arguments) {
             String safe = message;
             for (String argument : arguments) {
@@ -242,7 +248,7 @@ public final class Main implements Runnable {
     }
 
     /**
-     * Runs the last subcommand, unless one of our arguments is not text.
+     * Runs the last subcommand, unless one of the arguments of Leasehold is not text.
      *
      * @param invocation has the arguments as typed
      */
@@ -268,7 +274,8 @@ public final class Main implements Runnable {
             try {
                 return new CommandLine.RunLast().execute(parsed);
             } catch (Error e) {
-                // Else it would leave the process with a stack trace and 1, which may mean that a lock is free.
+                // Otherwise the process would end with a stack trace and exit code 1, which may mean that a lock is
+                // free.
                 throw new ExecutionException(last.commandSpec().commandLine(), String.valueOf(e.getMessage()), e);
             }
         }

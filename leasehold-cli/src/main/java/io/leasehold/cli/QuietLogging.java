@@ -10,7 +10,7 @@ public final class QuietLogging {
 
     static final String PROPERTY = "java.util.logging.config.class";
 
-    /** For {@link LogManager}. */
+    /** Called by {@link LogManager}. */
     public QuietLogging() throws IOException {
         String configuration = "handlers=java.util.logging.ConsoleHandler\n.level=SEVERE\n";
         LogManager.getLogManager()

@@ -9,7 +9,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
 /** A question about the verb or the option that was probably meant by one that does not exist. */
 final class VerbSuggestion {
 
-    /** The names that other programs have for our verbs. */
+    /** The names that other programs have for the verbs of Leasehold. */
     private static final Map<String, String> OTHER_NAMES = Map.of(
             "list", "ls",
             "locks", "ls",

@@ -3,7 +3,7 @@ package io.leasehold.cli;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
-/** Waits for what another process will do, for as long as {@link StartedCli#PATIENCE}. */
+/** Waits for an action of another process, for at most {@link StartedCli#PATIENCE}. */
 public final class Await {
 
     private static final long POLL_MILLIS = 20;

@@ -6,7 +6,7 @@ import io.leasehold.spi.StoreProvider;
 import io.leasehold.spi.StoreUri;
 import java.util.Set;
 
-/** Fails as a store does of which a part is missing on the class path. */
+/** Fails like a store of which a part is missing on the class path. */
 public final class BreakingStoreProvider implements StoreProvider {
 
     @Override

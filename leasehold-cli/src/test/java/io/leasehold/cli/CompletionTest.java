@@ -17,11 +17,11 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The completion script is one that Bash takes, and it knows the options. */
+/** Tests that Bash accepts the completion script, and that the script knows the options. */
 @Tag("full")
 class CompletionTest {
 
-    /** Completes as Bash would after these words, and prints what it offers. */
+    /** Completes as Bash would after these words, and prints the candidates. */
     private static final String COMPLETE = """
 
             COMP_WORDS=("$@")

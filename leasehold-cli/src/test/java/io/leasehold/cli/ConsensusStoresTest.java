@@ -25,17 +25,20 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Every verb over real ZooKeeper and etcd servers, URIs with several hosts, and what is said of wrong ones. */
+/**
+ * Tests of every verb over real ZooKeeper and etcd servers, of URIs with several hosts, and of the messages about wrong
+ * ones.
+ */
 @Tag("full")
 class ConsensusStoresTest {
 
-    /** The year 2030 in microseconds: above all tokens of a Redis of today. */
+    /** The year 2030 in microseconds: above all present tokens of a Redis. */
     private static final long TOKEN_BASE = 1_900_000_000_000_000L;
 
     @TempDir
     private Path directory;
 
-    /** What the program said, run in this process. */
+    /** The output of the program, run in this process. */
     private record Said(int code, String out, String err) {}
 
     private static Said say(String store, String... arguments) {
@@ -50,7 +53,7 @@ class ConsensusStoresTest {
     @Test
     void allVerbsWorkOverZooKeeper() throws Exception {
         try (TestingServer server = TestServers.zooKeeper()) {
-            // Nobody is at port 1: the other host serves.
+            // No server is at port 1: the other host serves.
             allVerbsWork(
                     "zk://127.0.0.1:1," + server.getConnectString() + "/cli",
                     "while its session lasts",

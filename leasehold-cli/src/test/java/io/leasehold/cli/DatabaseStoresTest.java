@@ -9,7 +9,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Databases as stores of the command line: PostgreSQL as it comes, the others with a driver. */
+/**
+ * Tests of databases as stores of the command line: PostgreSQL with the bundled driver, the others with an added one.
+ */
 @Tag("full")
 class DatabaseStoresTest {
 

@@ -21,7 +21,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a doctor says of real servers whose clocks are wrong or that have hardly a connection left, and of healthy ones. */
+/** Tests of the findings about real servers: with wrong clocks, with hardly a free connection, and healthy ones. */
 @Tag("quick")
 class DoctorTest {
 
@@ -61,7 +61,7 @@ class DoctorTest {
             server.clock().step(Duration.ofHours(1));
             Finding wrong = finding(server.uri(), "clock", "");
             assertThat(wrong.grade()).as(wrong.toString()).isEqualTo(Grade.WARNING);
-            // By its own clock it has been up for an hour.
+            // Its own clock shows an uptime of an hour.
             assertThat(finding(server.uri(), "restart", "").grade()).isEqualTo(Grade.GOOD);
         }
     }

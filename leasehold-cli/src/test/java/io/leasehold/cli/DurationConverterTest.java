@@ -11,7 +11,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine.TypeConversionException;
 
-/** Durations of the command line: a number needs a unit, and nothing is guessed. */
+/** Tests of durations on the command line: a number needs a unit, and nothing is guessed. */
 @Tag("quick")
 class DurationConverterTest {
 
@@ -61,7 +61,7 @@ class DurationConverterTest {
         assertThatThrownBy(() -> converter.convert(text)).hasMessageContaining("the longest duration is 36500d");
     }
 
-    /** No number is so long that reading it costs anything. */
+    /** Even an extremely long number costs no noticeable time. */
     @Test
     void readsNoMoreThanSoManyCharacters() {
         assertThat(converter.convert("0".repeat(30) + "5s")).isEqualTo(Duration.ofSeconds(5));

@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Whatever fails is one line and an exit code that says so; what was meant is suggested; no secret is in it. */
+/** Tests that each failure is one line and an exit code, with a suggestion if possible, and without secrets. */
 @Tag("quick")
 class FailureLinesTest {
 

@@ -16,20 +16,20 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
-/** Help fits one screen and is no error; wrong use is one line on standard error. */
+/** Tests that help fits one screen and is not an error, and that wrong use is one line on standard error. */
 @Tag("quick")
 class HelpTest {
 
     private static final int COLUMNS = 80;
     private static final int LINES = 40;
 
-    /** Where the sentences begin in the list of commands, after the longest of their names. */
+    /** The column of the sentences in the list of commands, after the longest name. */
     private static final int LIST_INDENT = 14;
 
     @TempDir
     Path directory;
 
-    /** In a process of its own, since picocli chooses the stream for help by itself. */
+    /** Starts the program in a separate process, since picocli itself chooses the stream for help. */
     private StartedCli program(String... arguments) {
         return new StartedCli.Setup(directory).run(arguments);
     }
@@ -62,7 +62,7 @@ class HelpTest {
         root.getSubcommands().values().forEach(HelpTest::assertFits);
     }
 
-    /** Each command costs time at a start; {@code run} is the one that starts often. */
+    /** Each command costs time at a start, and {@code run} starts often. */
     @Test
     void aRunReadsNoOtherCommandAndHelpsAsEver() {
         PrintStream nowhere = new PrintStream(new ByteArrayOutputStream(), true, StandardCharsets.UTF_8);

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What {@code ls}, {@code show} and {@code who} say while a run holds a lock, and when nobody does. */
+/** Tests of the output of {@code ls}, {@code show} and {@code who} while a run holds a lock, and without a holder. */
 @Tag("quick")
 class ListShowWhoTest {
 
@@ -25,7 +25,7 @@ class ListShowWhoTest {
         cli = new StartedCli.Setup(directory).with("LEASEHOLD_STORE", store);
     }
 
-    /** Starts a run that holds the lock until the file {@code end} is there; returns once its command runs. */
+    /** Starts a run that holds the lock until the file {@code end} exists; returns once its command runs. */
     private StartedCli hold(String lock) {
         StartedCli run = cli.start(
                 "run",
@@ -86,7 +86,7 @@ class ListShowWhoTest {
         assertNobodyHolds("nightly report");
     }
 
-    /** A hold of more than a second: its client has told of itself. */
+    /** The hold lasts for more than a second, so its client has written a record. */
     private void tellsTheWholeAnswer(String holder, String token) {
         String pid = holder.split("/", -1)[1];
         Await.until(

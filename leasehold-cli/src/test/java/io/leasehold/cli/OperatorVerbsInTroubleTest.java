@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The verbs of an operator while the store goes away, or what they look at changes. */
+/** Tests of the operator's verbs while the store becomes unreachable, or the displayed locks change. */
 @Tag("full")
 class OperatorVerbsInTroubleTest {
 
@@ -43,7 +43,7 @@ class OperatorVerbsInTroubleTest {
         server.call("FLUSHALL");
     }
 
-    /** Between the look and the release, which is compared at the store. */
+    /** The change comes between the reading and the release, which compares the holder at the store. */
     @Test
     void releaseTakesNothingFromTheNextHolder() throws Exception {
         String other = STRANGER.replace("far/77/cafe", "far/78/cafe");
@@ -73,7 +73,7 @@ class OperatorVerbsInTroubleTest {
         return new Program("redis://127.0.0.1:" + proxy.port());
     }
 
-    /** How often a key that is there was read. */
+    /** The number of reads of an existing key. */
     private static long looks() {
         return server.call("INFO", "stats")
                 .lines()
@@ -114,7 +114,7 @@ class OperatorVerbsInTroubleTest {
     void waitThatEndsWhileTheStoreIsGoneSaysSo() throws Exception {
         server.call("SET", "lock:{deploy}", STRANGER, "PX", "600000");
         try (TcpProxy proxy = TcpProxy.to(server.port())) {
-            // On a busy machine the time may be up before anything could be done.
+            // On a busy machine the time limit may pass before the first step.
             for (int seconds = 3; ; seconds *= 3) {
                 Program program = through(proxy);
                 long before = looks();
@@ -131,7 +131,7 @@ class OperatorVerbsInTroubleTest {
         }
     }
 
-    /** The holder is the same, and its lease is another one. */
+    /** The holder is the same, with another lease. */
     @Test
     void watchTellsALeaseThatFollowsOnOneOfTheSameHolder() throws Exception {
         Program program = new Program(server.uri());

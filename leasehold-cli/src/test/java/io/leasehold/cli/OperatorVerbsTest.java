@@ -36,7 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The verbs of an operator at 3 a.m., against a real server: release, wait, watch, leaks, doctor. */
+/** Tests of the operator's verbs against a real server: release, wait, watch, leaks, doctor. */
 @Tag("full")
 class OperatorVerbsTest {
 
@@ -61,7 +61,7 @@ class OperatorVerbsTest {
         server.call("FLUSHALL");
     }
 
-    /** The program in this process, with what it wrote. */
+    /** The program in this process, with its output. */
     static final class Program {
         private final ByteArrayOutputStream out = new ByteArrayOutputStream();
         private final ByteArrayOutputStream err = new ByteArrayOutputStream();

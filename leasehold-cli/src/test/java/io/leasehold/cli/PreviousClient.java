@@ -9,18 +9,20 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
 
-/** The command line as it was before the wire version changed: its classes, kept as a fixture, with today's drivers. */
+/** The command line of the previous wire version: its classes, kept as a fixture, with the current drivers. */
 final class PreviousClient {
 
     private static final Path CLASSES = Path.of("src", "test", "previous", "leasehold-wire-1.jar");
 
-    /** What Maven puts on a class path for a module of ours: its classes while it builds, an archive afterwards. */
+    /**
+     * The entry of a module of Leasehold on Maven's class path: its classes during the build, an archive afterwards.
+     */
     private static final Pattern MODULE_OF_TODAY = Pattern.compile(
             "leasehold-[a-z-]+/target/((test-)?classes|leasehold-[^/]*\\.jar)$|/leasehold-[a-z-]+-[0-9][^/]*\\.jar$");
 
     private PreviousClient() {}
 
-    /** Its class path, on which no class of today stands. */
+    /** Its class path, without any current class. */
     static String classPath() {
         assertThat(CLASSES).isRegularFile();
         List<String> entries = new ArrayList<>(List.of(CLASSES.toAbsolutePath().toString()));

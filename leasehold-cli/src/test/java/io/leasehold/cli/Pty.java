@@ -9,16 +9,19 @@ import java.nio.file.Path;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** A pseudo-terminal with a program in it, made by {@code script(1)}. */
+/** A pseudo-terminal with a program, created by {@code script(1)}. */
 final class Pty implements AutoCloseable {
 
     private final Process process;
     private final Path screen;
 
-    /** Starts a command of the shell, which has these variables beside our own, and none of Leasehold's. */
+    /**
+     * Starts a command of the shell, with these variables in addition to those of this process, and without those of
+     * Leasehold.
+     */
     Pty(Path directory, String command, Map<String, String> environment) throws IOException {
         screen = Files.createTempFile(directory, "screen", ".txt");
-        // A shell that waits for the command would be interrupted, too, and answer for it with 130.
+        // A shell that waits for the command would also be interrupted, and would return 130 in its place.
         ProcessBuilder builder = new ProcessBuilder("script", "-qefc", "exec " + command, "/dev/null")
                 .directory(directory.toFile())
                 .redirectErrorStream(true)
@@ -29,7 +32,7 @@ final class Pty implements AutoCloseable {
         process = builder.start();
     }
 
-    /** Skips the test where there is no {@code script} of this kind. */
+    /** Skips the test if the system has no {@code script} of this kind. */
     static void needsScript() {
         assumeTrue(
                 StartedCli.shell("script --version 2>&1").contains("util-linux"),

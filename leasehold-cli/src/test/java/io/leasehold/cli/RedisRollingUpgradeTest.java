@@ -16,8 +16,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * {@link RollingUpgrade} over each topology of Redis, and over a Redlock set. Where a server keeps a queue, clients of wire formats 1 and 2
- * exclude each other, and do not wait beside each other: a client of format 2 that finds the queue of format 1 is refused with both numbers.
+ * {@link RollingUpgrade} over each topology of Redis, and over a Redlock set. If a server keeps a queue, clients of
+ * wire formats 1 and 2 exclude each other, and cannot wait at the same time: a client of format 2 that finds the queue
+ * of format 1 is refused with both numbers.
  */
 @Tag("full")
 class RedisRollingUpgradeTest extends RollingUpgrade {
@@ -72,7 +73,7 @@ class RedisRollingUpgradeTest extends RollingUpgrade {
             assertThat(busy.exitCode()).as(busy::err).isEqualTo(ExitCode.BUSY.code());
             isLetGo(holder, lock);
             assertThat(waiter.exitCode()).as(waiter::err).isZero();
-            // Its queue has gone with it.
+            // Its queue was removed with it.
             StartedCli next = today(store).run("run", "--no-wait", lock, "--", "true");
             assertThat(next.exitCode()).as(next::err).isZero();
         }
@@ -122,7 +123,7 @@ class RedisRollingUpgradeTest extends RollingUpgrade {
         }
     }
 
-    /** Its nodes keep no queue: both formats are the same there. */
+    /** Its nodes keep no queue, so both formats are the same. */
     @Test
     void redlock() {
         List<RedisServer> servers = new ArrayList<>();

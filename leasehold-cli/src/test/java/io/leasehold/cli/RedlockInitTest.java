@@ -16,7 +16,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code redlock init} over three real servers: refused without a word or a quorum; afterwards they grant at once. */
+/**
+ * Tests of {@code redlock init} over three real servers: it is refused without confirmation or a quorum; afterwards the
+ * servers grant at once.
+ */
 @Tag("full")
 class RedlockInitTest {
 

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code --require-containment} starts nothing that could get lost. */
+/** Tests that {@code --require-containment} starts no process that could escape. */
 @Tag("full")
 class RequireContainmentTest {
 

@@ -14,8 +14,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Clients of the previous wire version and of today's on the same store, as while machines are upgraded one by one: they
- * exclude each other, wait for each other, and their tokens grow.
+ * Tests of clients of the previous and the current wire version on the same store, as during an upgrade machine by
+ * machine: they exclude each other, wait for each other, and their tokens grow.
  */
 abstract class RollingUpgrade {
 
@@ -61,18 +61,21 @@ abstract class RollingUpgrade {
         }
     }
 
-    /** Whether today's program shows that this client waits. Where waiters poll, or ask a quorum, nobody knows of them. */
+    /**
+     * Whether the current program shows that this client waits. Stores whose waiters poll, or ask a quorum, do not know
+     * their waiters.
+     */
     boolean isSeenWaiting(String store, String lock, StartedCli waiter) {
         boolean isUnknown = store.startsWith("sqlite:") || store.startsWith("jdbc:") || store.startsWith("redlock:");
         return isUnknown || seenByToday(store, "show", lock).contains("/" + waiter.pid() + "/");
     }
 
-    /** Whether a client ended since it cannot wait beside the others, and may ask again. */
+    /** Whether a client ended because it cannot wait together with the others; it may retry. */
     boolean isTurnedAway(String store, StartedCli ended) {
         return false;
     }
 
-    /** What today's program prints, run in this process. */
+    /** The output of the current program, run in this process. */
     static String seenByToday(String store, String... arguments) {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         PrintStream both = new PrintStream(out, true, StandardCharsets.UTF_8);
@@ -85,7 +88,7 @@ abstract class RollingUpgrade {
                 + "'; until [ -e '" + end + "' ]; do sleep 0.05; done";
     }
 
-    /** A counter that loses a turn when two run at once, and the tokens in the order of the turns. */
+    /** Checks a counter that loses a turn if two run at once, and the tokens in the order of the turns. */
     private void turnsOfBothAreOneAtATime(String store) {
         Path count = directory.resolve("count");
         Path tokens = directory.resolve("tokens");

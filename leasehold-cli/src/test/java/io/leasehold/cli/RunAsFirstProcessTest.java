@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** In a container whose process 1 is Leasehold, or another application that collects no orphans. */
+/** Tests in a container whose process 1 is Leasehold, or another application that collects no orphans. */
 @Tag("full")
 @Timeout(600)
 class RunAsFirstProcessTest {
@@ -50,7 +50,7 @@ class RunAsFirstProcessTest {
         Await.until(() -> name + "; stderr: " + run.err(), () -> Files.exists(directory.resolve(name)));
     }
 
-    /** With what it leaves behind: an orphan that ends by itself and that nobody collects, and one that ignores TERM. */
+    /** The command leaves two orphans: one ends by itself and is not collected, the other ignores TERM. */
     @ParameterizedTest
     @ValueSource(strings = {"cgroup", "reaper", "remembered"})
     void aCommandEndsAndTheLockIsFree(String way) {
@@ -98,7 +98,7 @@ class RunAsFirstProcessTest {
         assertFree();
     }
 
-    /** The command is process 1's child then, and a zombie for ever. */
+    /** The command is then a child of process 1, and a permanent zombie. */
     @Test
     void aCommandWhoseAdopterIsKilledIsNotWaitedForAsAZombie() {
         cli.by(Zombies.belowOneThatCollectsNoOrphans()).with("LEASEHOLD_CONTAINMENT", "reaper");

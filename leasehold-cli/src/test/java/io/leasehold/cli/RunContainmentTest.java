@@ -25,10 +25,10 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Nothing that a command started runs beside the next holder, also what has left its session, its group and its environment,
- * or runs as another user. Each of them ignores TERM and writes beats to a file; the last must come before the next holder's
- * first. After a forced release another may hold at once, which is what that is for: there it must come before the lease would have
- * ended.
+ * Tests that no process of a command runs at the same time as the next holder, even if it has left its session, its
+ * group and its environment, or runs as another user. Each of them ignores TERM and writes beats to a file; its last
+ * beat must come before the first one of the next holder. After a forced release another client may hold the lock at
+ * once, which is the purpose: in that case the last beat must come before the lease would have ended.
  */
 @Tag("full")
 class RunContainmentTest {
@@ -45,7 +45,7 @@ class RunContainmentTest {
 
     private String store;
 
-    /** What happens to a run that is at work. */
+    /** An event during a run. */
     private enum Event {
         KILLED,
         STOPPED,
@@ -65,7 +65,9 @@ class RunContainmentTest {
         }
     }
 
-    /** A process that is stopped within a transaction of SQLite keeps the file locked, and then there is no next holder. */
+    /**
+     * A process that is stopped inside a transaction of SQLite keeps the file locked, so that there is no next holder.
+     */
     private static void stopOutsideOfATransaction(StartedCli run, String store) {
         run.signal("STOP");
         while (!canBeWritten(store)) {
@@ -156,7 +158,7 @@ class RunContainmentTest {
         }
     }
 
-    /** The last one within a second: what lives writes one every 20 ms. */
+    /** The last beat within a second: a living process writes one every 20 ms. */
     private long lastBeat(String name) {
         StartedCli.shell("sleep 0.5");
         long[] all = beats(name);

@@ -12,13 +12,13 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Names and arguments are the bytes that were typed, whatever the locale; the words are spelled by {@code printf(1)}, so that
- * the locale of these tests does not matter either.
+ * Tests that names and arguments are the typed bytes in every locale. The shell's {@code printf(1)} writes the words,
+ * so that the locale of these tests does not matter either.
  */
 @Tag("full")
 class RunLocaleTest {
 
-    /** In Latin-1 there is no such UTF-8. */
+    /** A word in Latin-1 that is not valid UTF-8. */
     private static final String LATIN = "$(printf 't\\374r')";
 
     private static final String UE = "$(printf 't\\303\\274r')";
@@ -38,7 +38,7 @@ class RunLocaleTest {
         cli = new StartedCli.Setup(directory).with("LEASEHOLD_STORE", "sqlite:" + directory.resolve("locks.db"));
     }
 
-    /** The program with these words, which a shell reads, as a command. */
+    /** The program with these words as a shell command. */
     private String program(String locale, String words) {
         scripts++;
         return StartedCli.script(
@@ -76,7 +76,7 @@ class RunLocaleTest {
         }
     }
 
-    /** With and without Perl, with and without the process that adopts orphans. */
+    /** Each way: with and without Perl, with and without the process that adopts orphans. */
     @ParameterizedTest
     @ValueSource(strings = {"cgroup", "reaper", "no perl"})
     void theCommandGetsTheBytesThatWereTyped(String way) {
@@ -136,7 +136,7 @@ class RunLocaleTest {
         assertThat(directory.resolve("ran")).doesNotExist();
     }
 
-    /** Else {@code t??r} would be made beside it, and a run in another locale would use another file. */
+    /** Otherwise {@code t??r} would be created next to it, and a run in another locale would use another file. */
     @Test
     void aStoreThatTheLocaleCannotSpellIsRefused() {
         StartedCli whole = run(PLAIN, "--store \"sqlite:" + directory + "/" + UE + ".db\" run job -- touch ran");

@@ -22,10 +22,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Nothing that a run started survives its lease, whatever happens to the lease, the store or the program itself.
+ * Tests that no process of a run survives its lease, whatever happens to the lease, the store or the program itself.
  *
- * <p>The command and a grandchild that has left its session write beats to files and ignore TERM; another run that waits
- * for the same lock writes a beat when it has it. The last beat of the first must come before the first of the second.
+ * <p>The command and a grandchild that has left its session write beats to files and ignore TERM. Another run that
+ * waits for the same lock writes a beat when it has it. The last beat of the first run must come before the first one
+ * of the second.
  */
 @Tag("full")
 class RunLossTest {
@@ -62,7 +63,10 @@ class RunLossTest {
         }
     }
 
-    /** Lets something happen to a run of the command while another one waits; nothing of the first may overlap it. */
+    /**
+     * Triggers an event in a run of the command while another one waits; no process of the first may overlap with the
+     * second.
+     */
     private StartedCli overtake(List<String> options, Consumer<StartedCli> event) {
         String[] arguments = new String[options.size() + 4];
         arguments[0] = "run";
@@ -95,8 +99,9 @@ class RunLossTest {
     }
 
     /**
-     * Killed, the program leaves the command its grace, here three seconds: SQLite knows at once that the program is dead, and
-     * gives the lock to whoever waits only when nothing of the command is left, and then long before the ttl.
+     * If the program is killed, the command still has its grace, here three seconds. SQLite detects at once that the
+     * program is dead. It gives the lock to a waiter only when no process of the command is left, and then long before
+     * the ttl.
      */
     @Test
     void aCommandThatOutlivesTheProgramByItsGraceKeepsTheLock() {
@@ -119,7 +124,7 @@ class RunLossTest {
         }
     }
 
-    /** A command that lived would write a beat every 20 ms. */
+    /** A living command would write a beat every 20 ms. */
     private void assertNothingBeats(long[] before) {
         for (int i = 0; i < 50; i++) {
             StartedCli.shell("sleep 0.02");
@@ -136,7 +141,9 @@ class RunLossTest {
         assertThat(run.errLines()).singleElement().asString().contains("\"job\"", "while the command ran");
     }
 
-    /** The store tells of it at the next renewal, so this is the one loss that can come late: tokens cover it. */
+    /**
+     * The store reports it at the next renewal, so this is the only loss that can be detected late: tokens cover it.
+     */
     @Test
     void aForcedReleaseEndsTheCommandAtOnceWhenItIsHeardOf() {
         try (StartedCli run = cli.start("run", "--ttl=3s", "--json", "job", "--", command)) {
@@ -156,14 +163,14 @@ class RunLossTest {
         }
     }
 
-    /** An operator took the lock away, and the fence stands: the command may end in good order. */
+    /** An operator has removed the lock and raised the fence, so the command may end in an orderly way. */
     @Test
     void aForcedReleaseAsksTheCommandToEnd() {
         String tidy = StartedCli.script(
                 directory, "tidy", "trap 'touch tidied; exit 5' TERM\ntouch ready\nwhile :; do sleep 0.05; done");
         try (StartedCli run = cli.start("run", "--ttl=10m", "--json", "job", "--", tidy)) {
             Await.until(run::err, () -> Files.exists(directory.resolve("ready")));
-            // Within the first second it would hear of it at its next renewal, from the store alone.
+            // Within the first second it would be notified only by the store, at its next renewal.
             Await.until(run::err, () -> cli.run("who", "job").out().contains("renewals"));
             assertThat(cli.run("release", "job", "--force", "--yes").exitCode()).isZero();
 

@@ -12,7 +12,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Signals reach the command, and end a wait without leaving anything held. */
+/** Tests that signals reach the command, and end a wait without leaving a lock held. */
 @Tag("full")
 class RunSignalTest {
 
@@ -42,12 +42,12 @@ class RunSignalTest {
             run.signal(signal);
 
             assertThat(run.exitCode()).isEqualTo(code);
-            // A shell may say that its own child, which had the signal, too, was terminated.
+            // A shell may report that its own child, which also received the signal, was terminated.
             assertThat(run.err()).doesNotContain("leasehold:");
         }
     }
 
-    /** As by {@code nohup}. */
+    /** The signal is ignored as by {@code nohup}. */
     @ParameterizedTest
     @ValueSource(strings = {"INT", "TERM", "HUP", "USR1"})
     void whatWasIgnoredStaysSoForTheCommandToo(String signal) {

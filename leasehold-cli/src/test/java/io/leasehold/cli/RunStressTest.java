@@ -14,7 +14,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The short form of the script {@code leasehold-cli/stress}, and the proof that it would find a lock that does not hold. */
+/**
+ * Tests of the short form of the script {@code leasehold-cli/stress}, with the proof that it would detect a broken
+ * lock.
+ */
 @Tag("full")
 class RunStressTest {
 
@@ -35,7 +38,7 @@ class RunStressTest {
         assumeTrue(Files.isExecutable(stress), "the tests do not run in the module's directory: no " + stress);
     }
 
-    /** Runs the script with this in place of the launcher; returns its exit code. */
+    /** Runs the script with this program in place of the launcher; returns its exit code. */
     private int stress(String minutes, String program) throws IOException, InterruptedException {
         Path output = directory.resolve("said");
         ProcessBuilder builder = new ProcessBuilder(

@@ -13,7 +13,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** At a real pseudo-terminal, made by {@code script(1)}: the keyboard reaches the command once, and jobs can be stopped. */
+/**
+ * Tests at a real pseudo-terminal, created by {@code script(1)}: the keyboard reaches the command once, and jobs can be
+ * stopped.
+ */
 @Tag("full")
 class RunTerminalTest {
 
@@ -48,7 +51,7 @@ class RunTerminalTest {
         return new Pty(directory, command, Map.of("LEASEHOLD_STORE", "sqlite:" + directory.resolve("locks.db")));
     }
 
-    /** By a script, since a terminal takes no line of more than 4095 characters, and a class path is long. */
+    /** Uses a script, since a terminal accepts no line of more than 4095 characters, and a class path is long. */
     private String run(String... rest) {
         String starts = "exec " + String.join(" ", StartedCli.javaCommand()) + " run \"$@\"";
         return StartedCli.script(directory, "leasehold", starts) + " " + String.join(" ", rest);
@@ -97,7 +100,7 @@ class RunTerminalTest {
         }
     }
 
-    /** Once, and only where somebody reads it. */
+    /** The line is written once, and only to a terminal. */
     @Test
     void saysThatAProcessCouldGetLost() throws Exception {
         String run = StartedCli.script(
@@ -172,7 +175,7 @@ class RunTerminalTest {
         }
     }
 
-    /** As the command of a remote shell: nobody could let it go on, and the system stops nothing. */
+    /** The command of a remote shell: no process could continue it, so the system does not stop it. */
     @Test
     void whatNobodyCouldLetGoOnIsNotStopped() throws Exception {
         String command = StartedCli.script(directory, "works", WAITS_TO_GO + "exit 5");

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What {@code run} promises to scripts: exit codes, streams, environment, one line for each reason. */
+/** Tests of the promises of {@code run} to scripts: exit codes, streams, environment, one line for each reason. */
 @Tag("quick")
 class RunTest {
 

@@ -14,7 +14,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Wrong use is refused with exit code 64 and one line that names the value and the rule; nothing is connected to. */
+/**
+ * Tests that wrong use is refused with exit code 64 and one line that names the value and the rule, without a
+ * connection.
+ */
 @Tag("quick")
 class RunUsageTest {
 
@@ -72,7 +75,7 @@ class RunUsageTest {
         assertThat(out.size()).isZero();
     }
 
-    /** A script that asked for JSON need not parse sentences, whatever is wrong with the rest. */
+    /** A script that requested JSON need not parse sentences, even if other options are wrong. */
     @Test
     void refusesInJsonIfThatWasAskedFor() {
         for (String line : new String[] {"run --json --ttl=soon job -- true", "run --wait=-1s --json job -- true"}) {

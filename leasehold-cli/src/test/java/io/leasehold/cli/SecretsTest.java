@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A password in the store's URI is seen by nobody: not on the streams, not in the report, not by the command. */
+/** Tests that a password in the store's URI stays hidden: in the streams, in the report, and from the command. */
 @Tag("full")
 class SecretsTest {
 

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a script would stumble over. */
+/** Tests of small faults that would break a script. */
 @Tag("full")
 class SmallFaultsTest {
 
@@ -91,7 +91,7 @@ class SmallFaultsTest {
         }
     }
 
-    /** Nobody else knows it. */
+    /** No other output contains it. */
     @Test
     void tellsThePortThatWasNotChosen() {
         StartedCli run = cli.run("run", "--quiet", "--metrics", "0", "job", "--", "true");
@@ -103,7 +103,7 @@ class SmallFaultsTest {
                 .matches("leasehold: metrics at http://127\\.0\\.0\\.1:[1-9][0-9]+/metrics");
     }
 
-    /** A mistyped path makes no second store in which every lock is free. */
+    /** A mistyped path must not create a second store in which every lock is free. */
     @ParameterizedTest
     @ValueSource(strings = {"ls", "show job", "who job", "watch --count 1", "wait job", "leaks"})
     void aLookMakesNoStore(String words) throws IOException {
@@ -142,7 +142,7 @@ class SmallFaultsTest {
         assertThat(StartedCli.read(directory.resolve("got"))).isEqualTo("-x --\n");
     }
 
-    /** {@code HOME} is the test's directory. */
+    /** The variable {@code HOME} names the test's directory. */
     @Test
     void findsTheHomeThatTheEnvironmentNames() {
         StartedCli run = new StartedCli.Setup(directory).run("run", "job", "--", "true");

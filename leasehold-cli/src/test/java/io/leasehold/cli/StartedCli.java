@@ -14,10 +14,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** The program as a process of its own, with what it wrote. */
+/** The program as a separate process, with its output. */
 public final class StartedCli implements AutoCloseable {
 
-    /** Far beyond what any start takes, however busy the machine. */
+    /** Far longer than any start takes on a busy machine. */
     public static final Duration PATIENCE = Duration.ofMinutes(3);
 
     private static final List<String> SIGNALS_AS_USUAL =
@@ -35,7 +35,7 @@ public final class StartedCli implements AutoCloseable {
         this.err = err;
     }
 
-    /** What a test starts the program with. */
+    /** The settings with which a test starts the program. */
     public static final class Setup {
         private final Path directory;
         private final Map<String, String> environment = new HashMap<>();
@@ -57,13 +57,13 @@ public final class StartedCli implements AutoCloseable {
             return this;
         }
 
-        /** Starts it by these words, which run the words after them as a command. */
+        /** Starts the program by these words, which run the following words as a command. */
         Setup by(List<String> words) {
             before = words;
             return this;
         }
 
-        /** Starts the program of this class path, in place of today's. */
+        /** Starts the program of this class path instead of the current one. */
         Setup of(String otherClassPath) {
             classPath = otherClassPath;
             return this;
@@ -108,8 +108,9 @@ public final class StartedCli implements AutoCloseable {
     }
 
     /**
-     * The command that starts the program; without a shell, so that the pid is the JVM's. Signals that these tests were
-     * started to ignore, as in the background of a script, would stay ignored in it: {@code env} ends that, where it can.
+     * The command that starts the program, without a shell, so that the pid is the JVM's. If these tests were started
+     * with ignored signals, as in the background of a script, the program would ignore them, too: {@code env} resets
+     * that, if it can.
      */
     static List<String> javaCommand() {
         return javaCommand(System.getProperty("java.class.path"));
@@ -160,7 +161,7 @@ public final class StartedCli implements AutoCloseable {
         return err().lines().toList();
     }
 
-    /** The processes below the one that was started that have this word among their arguments, or as their title. */
+    /** The descendants of the started process with this word among their arguments, or as their title. */
     List<ProcessHandle> below(String word) {
         return process.descendants()
                 .filter(below -> readAll("/proc/" + below.pid() + "/cmdline").contains(word))
@@ -225,7 +226,7 @@ public final class StartedCli implements AutoCloseable {
         }
     }
 
-    /** A search path that has everything that is in ours, but not this command. */
+    /** A search path with all commands of that of this process, except this one. */
     public static String pathWithout(String command) {
         Path commands = Path.of(
                         "target",

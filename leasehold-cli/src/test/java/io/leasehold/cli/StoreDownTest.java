@@ -9,7 +9,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A store that is down is one line, whatever its driver would log, and exit code 69. */
+/** Tests that a store that is down is reported in one line, whatever its driver would log, with exit code 69. */
 @Tag("full")
 class StoreDownTest {
 

@@ -11,7 +11,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
-/** Which store is meant, and what of its URI must never be shown. */
+/** Tests of the selected store, and of the parts of its URI that must never be shown. */
 @Tag("quick")
 class StoreOptionTest {
 

@@ -13,7 +13,7 @@ import java.util.Map;
 import org.apache.curator.test.InstanceSpec;
 import org.apache.curator.test.TestingServer;
 
-/** Real servers of the stores; a test is skipped, with the reason, where one cannot be had. */
+/** Real servers of the stores; without one, a test is skipped with the reason. */
 final class TestServers {
 
     private TestServers() {}
@@ -39,7 +39,7 @@ final class TestServers {
         }
     }
 
-    /** With the limits of a member as it comes (a tick of 2 s, sessions of up to 40 s): the default ttl fits. */
+    /** A member with the default limits (a tick of 2 s, sessions of up to 40 s), which fit the default ttl. */
     static TestingServer zooKeeper() throws Exception {
         return new TestingServer(
                 new InstanceSpec(null, 0, 0, 0, true, -1, 2_000, -1, Map.of("maxSessionTimeout", "40000")), true);

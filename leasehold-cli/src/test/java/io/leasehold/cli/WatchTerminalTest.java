@@ -16,7 +16,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** {@code watch} and other tables at a real pseudo-terminal: what they leave of it, keys and colours. */
+/**
+ * Tests of {@code watch} and other tables at a real pseudo-terminal: the state in which they leave it, keys and
+ * colours.
+ */
 @Tag("full")
 class WatchTerminalTest {
 
@@ -46,7 +49,10 @@ class WatchTerminalTest {
         return new Pty(directory, command, environment);
     }
 
-    /** Looks how the terminal is set before and after the program, which a Ctrl-C alone ends, and tells the exit code. */
+    /**
+     * Reads the settings of the terminal before and after the program, which only Ctrl-C ends, and prints the exit
+     * code.
+     */
     private String around(String arguments) {
         return StartedCli.script(
                 directory,
@@ -66,7 +72,7 @@ class WatchTerminalTest {
                 .isGreaterThan(screen.lastIndexOf("\033[H"));
     }
 
-    /** By q, Q and Ctrl-C. */
+    /** The keys are q, Q and Ctrl-C. */
     @ParameterizedTest
     @CsvSource({"113,0", "81,0", "3,130"})
     void leavesTheTerminalAsItWas(int key, int code) throws Exception {
@@ -113,7 +119,7 @@ class WatchTerminalTest {
             pty.type("fg\r");
             Await.until(pty::screen, () -> pty.screen().lastIndexOf(TAKES_THE_SCREEN) > stopped.length());
             pty.type("q");
-            // What is typed before the shell prompts may be taken from it.
+            // Input that is typed before the shell's prompt may be lost.
             Await.until(
                     pty::screen,
                     () -> pty.screen()
@@ -127,7 +133,7 @@ class WatchTerminalTest {
         }
     }
 
-    /** What it said last is there to be read. */
+    /** Its last output stays readable. */
     @Test
     void leavesItsLastTableIfItEndsByItself() throws Exception {
         try (Pty pty = pty(around("watch --count 2 --interval 100ms"), Map.of())) {

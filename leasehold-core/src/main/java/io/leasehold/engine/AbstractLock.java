@@ -72,7 +72,7 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
 
     private Attempt<H> await(long maxWaitNanos) throws InterruptedException {
         if (Thread.interrupted()) {
-            throw new InterruptedException("interrupted before " + what() + " was asked for");
+            throw new InterruptedException("interrupted before " + what() + " was requested");
         }
         PendingAttempt<H> pending = enter(maxWaitNanos);
         try {

@@ -341,7 +341,7 @@ final class AcquireMachine {
             return List.of(new Finish(new Acquired(grant, highestBallot)));
         }
         String message = what + " was granted too slowly: " + leftNanos / 1_000_000 + " ms of validity were left, "
-                + timings.minimumValidityNanos() / 1_000_000 + " ms are needed; it was given back";
+                + timings.minimumValidityNanos() / 1_000_000 + " ms are needed; it was released";
         return withFreshOwner(new StoreUnavailableException(message, null), random, nowNanos);
     }
 

@@ -18,8 +18,8 @@ final class ElectionMessages {
                 .setCause(error)
                 .log(
                         forGood
-                                ? "a candidate of election \"{}\" stands no more: the store never accepts it"
-                                : "a candidate of election \"{}\" cannot stand at the moment; it goes on asking",
+                                ? "a candidate of election \"{}\" no longer stands: the store never accepts it"
+                                : "a candidate of election \"{}\" cannot stand at the moment; it keeps retrying",
                         election);
     }
 
@@ -29,7 +29,7 @@ final class ElectionMessages {
                 .addKeyValue("fencingToken", term.fencingToken())
                 .setCause(error)
                 .log(
-                        "the leader of election \"{}\" has failed; it gives term {} back, pauses and stands again",
+                        "the leader of election \"{}\" has failed; it releases term {}, pauses and stands again",
                         term.election(),
                         term.fencingToken());
     }
@@ -49,6 +49,6 @@ final class ElectionMessages {
         LOG.atWarn()
                 .addKeyValue("election", election)
                 .setCause(error)
-                .log("the leader of election \"{}\" cannot be seen at the moment; it is asked for again", election);
+                .log("the leader of election \"{}\" is unknown at the moment; the client keeps asking", election);
     }
 }

@@ -86,7 +86,7 @@ public final class LazyStore implements LockStore {
             } catch (StoreUnavailableException e) {
                 failure = e;
                 if (!told) {
-                    LOG.warn("the store {} is not reached; the client goes on trying: {}", shown, e.getMessage());
+                    LOG.warn("the store {} is not reached yet; the client keeps trying: {}", shown, e.getMessage());
                     told = true;
                 }
             } catch (RuntimeException | Error e) {

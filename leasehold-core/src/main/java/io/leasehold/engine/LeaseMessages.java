@@ -70,7 +70,7 @@ final class LeaseMessages {
             why = store + " has not answered its renewal within " + limit.toMillis() + " ms";
             cause = new StoreUnavailableException("lock \"" + risk.lockName() + "\": " + why, null);
         } else if (verdict instanceof WaitingChecks.GivenBack) {
-            why = "it is being given back";
+            why = "it is being released";
         } else {
             why = "after the answer of the store to its renewal";
         }

@@ -83,7 +83,7 @@ record MultiMachine(String what, Timings timings, long maxWaitNanos, long startA
         } else if (asksOnce && reply instanceof AcquireReply.Granted granted) {
             return new Fail(new StoreUnavailableException(
                     what + " were granted too slowly: less than " + timings.minimumValidityNanos() / 1_000_000
-                            + " ms of validity were left; they were given back",
+                            + " ms of validity were left; they were released",
                     granted.votes(),
                     null));
         }

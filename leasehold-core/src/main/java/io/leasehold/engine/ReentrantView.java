@@ -62,7 +62,7 @@ final class ReentrantView implements ReentrantLockView {
 
     private boolean reenteredUnlessInterrupted() throws InterruptedException {
         if (Thread.interrupted()) {
-            throw new InterruptedException("interrupted before lock \"" + name + "\" was asked for");
+            throw new InterruptedException("interrupted before lock \"" + name + "\" was requested");
         }
         return reentered();
     }

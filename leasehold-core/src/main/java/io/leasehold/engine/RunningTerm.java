@@ -112,7 +112,7 @@ final class RunningTerm implements Term {
     private synchronized void refuseIfGivenBack() {
         if (over || end instanceof End.Resigned) {
             throw new IllegalStateException("cannot check the term " + fencingToken() + " of election \"" + election()
-                    + "\": it was given back");
+                    + "\": it was released");
         }
     }
 

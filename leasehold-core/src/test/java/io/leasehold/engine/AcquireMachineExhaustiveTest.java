@@ -243,7 +243,7 @@ final class AcquireMachineExhaustiveTest {
                 take(Step.GRANTED);
             }
             assertThat(mayBeRemembered)
-                    .as("a late grant is given back: %s", taken)
+                    .as("a late grant is released: %s", taken)
                     .isFalse();
             assertThat(machine.isOver()).as("over: %s", taken).isTrue();
         }

@@ -364,7 +364,7 @@ final class AcquireMachineTest {
         List<Action> end = on(new AcquireMachine.TimerFired(), DEADLINE);
         assertThat(errorOf(end))
                 .hasMessage("lock \"x\" at the store was granted too slowly: 99 ms of validity were left, 100 ms are"
-                        + " needed; it was given back");
+                        + " needed; it was released");
     }
 
     @Test

@@ -182,7 +182,7 @@ final class CandidacyEdgesTest {
             elect();
             work.completeExceptionally(new IllegalStateException("broken"));
         });
-        assertThat(times(log, "has failed; it gives term")).isEqualTo(1);
+        assertThat(times(log, "has failed; it releases term")).isEqualTo(1);
         assertThat(log).contains("broken").doesNotContain("stopped");
     }
 

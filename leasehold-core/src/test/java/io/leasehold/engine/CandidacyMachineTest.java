@@ -109,7 +109,7 @@ final class CandidacyMachineTest {
                 case STAND -> {
                     assertThat(callback).as("stands while its callback runs").isFalse();
                     assertThat(hasLease || releasing)
-                            .as("stands before its term was given back")
+                            .as("stands before its term was released")
                             .isFalse();
                     assertThat(attempt || pause || machine.closing())
                             .as("stands twice")
@@ -126,7 +126,7 @@ final class CandidacyMachineTest {
                     return new World(machine, true, true, callback, hasLease, releasing, grace, pause, toldOfEnd);
                 }
                 case TELL_END -> {
-                    assertThat(callback).as("is told only while it runs").isTrue();
+                    assertThat(callback).as("is notified only while it runs").isTrue();
                     return new World(machine, attempt, withdrawal, true, hasLease, releasing, grace, pause, true);
                 }
                 case ARM_GRACE -> {
@@ -134,21 +134,21 @@ final class CandidacyMachineTest {
                 }
                 case WARN -> {
                     assertThat(callback && toldOfEnd)
-                            .as("it goes on although it was told")
+                            .as("it continues although it was notified")
                             .isTrue();
                     return this;
                 }
                 case RELEASE -> {
-                    assertThat(releasing).as("gives back twice").isFalse();
+                    assertThat(releasing).as("releases twice").isFalse();
                     assertThat(!callback || toldOfEnd)
-                            .as("gives back beside a callback that knows nothing")
+                            .as("releases next to a callback that was not notified")
                             .isTrue();
                     // The shell cancels the timer.
                     return new World(machine, attempt, withdrawal, callback, false, true, false, pause, toldOfEnd);
                 }
                 case PAUSE -> {
                     assertThat(callback || hasLease || releasing || attempt)
-                            .as("pauses beside something")
+                            .as("pauses next to something")
                             .isFalse();
                     return new World(machine, false, false, false, false, false, false, true, false);
                 }
@@ -198,7 +198,7 @@ final class CandidacyMachineTest {
                 assertThat(world.pause()).as("its pause ends: %s", world).isTrue();
             } else if (world.toldOfEnd() && world.callback() && world.hasLease()) {
                 assertThat(world.grace())
-                        .as("a term that is not given back has a bound: %s", world)
+                        .as("a term that is not released has a bound: %s", world)
                         .isTrue();
             }
         }

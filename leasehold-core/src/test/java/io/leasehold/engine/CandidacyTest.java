@@ -139,7 +139,7 @@ final class CandidacyTest {
         assertThat(resigned.remainingValidity()).isZero();
         assertThatThrownBy(() -> resigned.ensureValidFor(Duration.ofSeconds(1)))
                 .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("given back");
+                .hasMessageContaining("it was released");
         assertThat(ends).containsExactly(new Term.End.Resigned());
         assertThat(candidacy.term()).isEmpty();
         assertThat(store.releases()).as("its callback still runs").isEmpty();
@@ -181,7 +181,7 @@ final class CandidacyTest {
         assertThatThrownBy(() -> term().ensureValidFor(Duration.ofSeconds(1))).isInstanceOf(LeaseLostException.class);
         List<Term.End> late = new ArrayList<>();
         term().onEnd(late::add);
-        assertThat(late).as("a late listener hears it, too").containsExactlyElementsOf(ends);
+        assertThat(late).as("a late listener is notified, too").containsExactlyElementsOf(ends);
         runtime.pass(Duration.ofMinutes(5));
         assertThat(asked()).isEqualTo(1);
         work.complete(null);

@@ -193,7 +193,7 @@ final class ClaimedLeaseTest {
         answers(new RenewReply.Renewed(runtime.nanoTime()));
         assertThat(lease.remainingValidity()).isGreaterThan(Duration.ofSeconds(29));
         assertThat(news)
-                .as("whoever was told of the failure")
+                .as("the thread that was notified of the failure")
                 .containsExactly("ACQUIRED after 700 ms", "at risk", "renewal FAILED", "renewal RENEWED");
     }
 

@@ -80,7 +80,7 @@ final class ClientEndTest {
         long before = runtime.nanoTime();
         runtime.exit();
         assertThat(Duration.ofNanos(runtime.nanoTime() - before))
-                .as("until it was given back")
+                .as("until it was released")
                 .isBetween(Duration.ofSeconds(3), Duration.ofMillis(3_100));
         assertThat(store.isClosed()).isTrue();
         client.close();

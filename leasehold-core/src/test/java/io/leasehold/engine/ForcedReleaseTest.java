@@ -164,7 +164,7 @@ final class ForcedReleaseTest {
             answerTheLast(failed());
             runtime.pass(Duration.ofSeconds(5));
         }
-        assertThat(fixed.isValid()).as("nobody has said no").isTrue();
+        assertThat(fixed.isValid()).as("the store has not denied it").isTrue();
         answerTheLast(new RenewReply.NotOurs());
         assertThat(told).containsExactly(LossCause.FORCE_RELEASED);
         assertThat(fixed.isValid()).isFalse();

@@ -92,7 +92,7 @@ final class GrantMachineScheduleTest {
         assertThat(machine.validUntilAtNanos()).isEqualTo(ACQUIRED + 10 * MS + VALIDITY);
         dueByHand(30 * MS);
         assertThat(renewalFails(40 * MS))
-                .as("without an interval every renewal that failed is told")
+                .as("without an interval every failed renewal is reported")
                 .containsExactly(new TellAtRisk(970 * MS));
     }
 
@@ -109,7 +109,7 @@ final class GrantMachineScheduleTest {
         assertThat(renewalFails(VALIDITY - RISK)).containsExactly(again(VALIDITY - RISK + RETRY));
         due(VALIDITY - RISK);
         assertThat(renewalFails(VALIDITY - RISK + 1))
-                .as("armed before user code is told")
+                .as("armed before user code is notified")
                 .containsExactly(again(VALIDITY - RISK + 1 + RETRY), new TellAtRisk(RISK - 1));
         dueByHand(500 * MS);
         assertThat(renewalFails(600 * MS)).as("told once, and armed").isEmpty();
@@ -123,7 +123,7 @@ final class GrantMachineScheduleTest {
         renewalFails(4);
         assertThat(due(5)).containsExactly(new TellAtRisk(VALIDITY - 5));
         assertThat(due(6)).as("told once, and not tried again").isEmpty();
-        assertThat(dueByHand(7)).as("whoever asks for it may").containsExactly(new Renew(true));
+        assertThat(dueByHand(7)).as("every requester may").containsExactly(new Renew(true));
         renewed(7, 8);
         assertThat(due(9)).as("a success starts the count anew").containsExactly(new Renew(false));
     }

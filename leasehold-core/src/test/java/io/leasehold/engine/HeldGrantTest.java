@@ -72,7 +72,7 @@ final class HeldGrantTest {
         opener.start();
         opener.join();
         lease.state().openedBy(opener);
-        assertThat(lease.state().isToBeReleased()).as("nobody else has it").isFalse();
+        assertThat(lease.state().isToBeReleased()).as("no other client has it").isFalse();
 
         assertThat(lease.isValid()).isTrue();
 

@@ -140,7 +140,7 @@ final class LazyStoreTest {
 
     private void isAway(int times) {
         for (int i = 0; i < times; i++) {
-            tries.add(() -> fail(new StoreUnavailableException("nobody there", null)));
+            tries.add(() -> fail(new StoreUnavailableException("no server there", null)));
         }
     }
 
@@ -251,7 +251,7 @@ final class LazyStoreTest {
                         "listen",
                         "reconnected");
         assertThat(log)
-                .containsOnlyOnce("the store there is not reached; the client goes on trying: nobody there")
+                .containsOnlyOnce("the store there is not reached yet; the client keeps trying: no server there")
                 .containsOnlyOnce("the store there is reached now");
     }
 
@@ -260,7 +260,7 @@ final class LazyStoreTest {
         isAway(1);
         whilePausing = () -> {
             assertThat(refusal().kind()).isEqualTo(FailureKind.NO_EFFECT);
-            assertThat(refusal().error()).hasMessage("nobody there");
+            assertThat(refusal().error()).hasMessage("no server there");
             lazy.close();
         };
         lazy.listen(signals);

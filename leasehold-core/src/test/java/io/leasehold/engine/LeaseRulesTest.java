@@ -127,7 +127,7 @@ final class LeaseRulesTest {
         runtime.pass(Duration.ofNanos(1));
         LeaseAtRiskException tooLittle =
                 catchThrowableOfType(LeaseAtRiskException.class, () -> lease.ensureValidFor(wanted));
-        assertThat(tooLittle).hasMessageContaining(wanted.toMillis() + " ms were asked for");
+        assertThat(tooLittle).hasMessageContaining(wanted.toMillis() + " ms were requested");
         assertThatThrownBy(() -> lease.ensureValidFor(most.plusNanos(1)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("set a ttl of at least");

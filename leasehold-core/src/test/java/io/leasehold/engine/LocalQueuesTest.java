@@ -85,7 +85,7 @@ final class LocalQueuesTest {
         store.acquires().get(0).answer().complete(new AcquireReply.Busy(null, 0, List.of()));
         second.cancel(false);
         assertThat(store.acquires())
-                .as("it asked nobody, and nobody waited for it")
+                .as("it sent no request, and no attempt waited for it")
                 .hasSize(1);
         first.cancel(false);
         assertThat(store.acquires()).hasSize(2);

@@ -141,7 +141,7 @@ final class LostReentrantHoldTest {
         view.onLost(heard::complete);
         view.renew();
         assertThat(view.remainingValidity()).isPositive();
-        assertThat(view.release()).as("the outer level goes on").isEmpty();
+        assertThat(view.release()).as("the outer level continues").isEmpty();
         lose();
         assertThat(heard.get(30, TimeUnit.SECONDS)).isEqualTo(LossCause.FORCE_RELEASED);
         assertThatThrownBy(view::renew).isInstanceOf(LeaseLostException.class);

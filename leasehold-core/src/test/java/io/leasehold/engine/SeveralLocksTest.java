@@ -150,7 +150,7 @@ final class SeveralLocksTest {
         Attempt.Busy<MultiLease> over = (Attempt.Busy<MultiLease>) wanted.join();
         assertThat(over.lockName()).isEqualTo(B);
         assertThat(over.waited()).isEqualTo(Duration.ofSeconds(10));
-        assertThat(store.releases()).as("the part is given back").hasSize(1);
+        assertThat(store.releases()).as("the part is released").hasSize(1);
         assertThat(store.releases().get(0).names()).containsExactly(A);
         assertThat(store.releases().get(0).kind()).isEqualTo(ReleaseRequest.Kind.RELEASE);
     }
@@ -203,7 +203,7 @@ final class SeveralLocksTest {
                 .hasMessageContainingAll("[a, b]", "made by the test");
         assertUndone(2, 0);
 
-        assertThat(store.acquires()).as("each is asked for once").hasSize(3);
+        assertThat(store.acquires()).as("each is requested once").hasSize(3);
         assertThat(news)
                 .containsExactly(
                         "began a",
@@ -361,7 +361,7 @@ final class SeveralLocksTest {
         runtime.pass(Duration.ofSeconds(31));
         grant(6);
         assertThat(wanted).isNotDone();
-        assertThat(store.releases()).as("both are given back").hasSize(2);
+        assertThat(store.releases()).as("both are released").hasSize(2);
         assertThat(names()).containsExactly(A);
         grant(7);
         assertThat(names()).containsExactly(B);

@@ -143,7 +143,7 @@ final class StillRuntime implements LockRuntime {
             return false;
         }
         if (entries.isEmpty()) {
-            throw new IllegalStateException("it waits for ever: no timer is armed");
+            throw new IllegalStateException("it waits forever: no timer is armed");
         }
         return true;
     }

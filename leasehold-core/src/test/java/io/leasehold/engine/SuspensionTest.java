@@ -323,7 +323,7 @@ final class SuspensionTest {
         answer(1);
         assertThat(byHand).isCompleted();
         runtime.pass(Duration.ofMinutes(1));
-        assertThat(store.renewals()).as("nobody asked for a third").hasSize(2);
+        assertThat(store.renewals()).as("no third was requested").hasSize(2);
         assertThat(atRisk).isEmpty();
         assertThat(lease.isValid()).isTrue();
     }

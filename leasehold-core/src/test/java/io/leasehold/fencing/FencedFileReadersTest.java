@@ -28,7 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A file that is used by readers, by writers, and by an earlier version that keeps one number. */
+/** Tests of a file that readers, writers, and an earlier version with one number use. */
 @Tag("quick")
 class FencedFileReadersTest {
 
@@ -65,7 +65,7 @@ class FencedFileReadersTest {
         }
     }
 
-    /** As an earlier version does, which takes the tab for a blank and writes the number only if it rises. */
+    /** Writes as an earlier version does, which takes the tab for a blank and writes the number only if it rises. */
     private boolean olderWrites(long token) throws IOException {
         String text = Files.exists(fence) ? Files.readString(fence) : "0\n";
         long newest = Long.parseLong(text.strip());
@@ -95,7 +95,7 @@ class FencedFileReadersTest {
         assertThatNullPointerException().isThrownBy(() -> file.read(11, null));
     }
 
-    /** The exclusive use is as it was: one file, and its format. */
+    /** Exclusive use has not changed: one file, in the former format. */
     @Test
     void writersUseOneFileAndTheFormerFormat() throws IOException {
         assertThat(writes(5)).isTrue();
@@ -130,7 +130,7 @@ class FencedFileReadersTest {
                 .isZero();
     }
 
-    /** A crash, or an operator, may leave any of these beside the mark: the newest token counts as a writer's. */
+    /** A crash or an operator may leave any of these next to the mark: the newest token counts as a writer's. */
     @ParameterizedTest
     @ValueSource(
             strings = {
@@ -159,7 +159,7 @@ class FencedFileReadersTest {
         assertThat(Files.readString(writer)).isEqualTo("0000000000000011\n");
     }
 
-    /** The second file is written first: alone, it says nothing. */
+    /** The second file is written first, and has no meaning alone. */
     @Test
     void aReaderThatStopsBetweenTheFilesHasNotBeenHere() throws IOException {
         writes(5);
@@ -171,7 +171,7 @@ class FencedFileReadersTest {
         assertThat(writes(10)).isTrue();
     }
 
-    /** What a person wrote there is a number without a mark, however it ends. */
+    /** A text that an operator wrote is a number without a mark, whatever its end. */
     @ParameterizedTest
     @ValueSource(strings = {"42", "42\n", "42\t", "0000000000000042\n", "0000000000000042 "})
     void aNumberByHandCountsAsAWriters(String text) throws IOException {
@@ -184,7 +184,7 @@ class FencedFileReadersTest {
         assertThat(reads(41, Access.READ)).isFalse();
     }
 
-    /** What stops a reader of the second file must not stop a writer, who does not need it. */
+    /** A problem that stops a reader of the second file must not stop a writer, which does not need that file. */
     @Test
     void aWriterPassesWithoutTheSecondFile() throws IOException {
         writes(5);
@@ -199,7 +199,7 @@ class FencedFileReadersTest {
         assertThat(Files.readString(fence)).isEqualTo("0000000000000010\n");
     }
 
-    /** A reader that cannot write whose the file was counts as a writer itself. */
+    /** A reader that cannot write the second file counts as a writer itself. */
     @Test
     void aReaderCountsAsAWriterIfTheSecondFileCannotBeWritten() throws IOException {
         writes(5);
@@ -229,10 +229,10 @@ class FencedFileReadersTest {
         assertThat(writes(10)).isTrue();
     }
 
-    /** After a crash the mark must not stand beside the number of an earlier writer. */
+    /** After a crash the mark must not stand next to the number of an earlier writer. */
     @Test
     void theSecondFileIsWrittenBeforeTheMark() throws IOException {
-        // Where the clock of the file system is coarse, one round may see both files at one time.
+        // If the clock of the file system is coarse, one round may see the same time for both files.
         long end = System.nanoTime() + 1_000_000_000L;
         for (long token = 1; token < 600 && end - System.nanoTime() > 0; token += 2) {
             writes(token);
@@ -260,7 +260,7 @@ class FencedFileReadersTest {
         boolean mixed = seed % 2 == 0;
         for (int step = 0; step < 400; step++) {
             long token = 1L + step / 20 + random.nextInt(8);
-            // Beside an earlier version a token has one kind, as a lease has.
+            // Together with an earlier version, a token has one kind, as a lease has.
             Access access = (mixed ? token % 2 == 0 : random.nextBoolean()) ? Access.READ : Access.WRITE;
             boolean older = mixed && access == Access.WRITE && random.nextBoolean();
             boolean admitted = older

@@ -51,7 +51,7 @@ class FencedFileTest {
         return file.read(token).map(content -> new String(content, UTF_8)).orElse("nothing");
     }
 
-    /** The holder that was stopped between its reading and its writing: the case that tokens are for. */
+    /** The holder was stopped between its read and its write: the case for which tokens exist. */
     @Test
     void refusesTheWriteOfAHolderThatWasStopped() throws IOException {
         file.write(1, "10".getBytes(UTF_8));
@@ -70,7 +70,7 @@ class FencedFileTest {
                 .satisfies(answer -> assertThat(answer.token()).isEqualTo(2));
     }
 
-    /** It is called without the locks: nobody waits for what the user does there, and it may use the file itself. */
+    /** The observer is called without the locks: no thread waits for the user's code, which may use the file itself. */
     @Test
     void anObserverMayUseTheFile() throws IOException {
         List<String> seen = new ArrayList<>();
@@ -117,7 +117,7 @@ class FencedFileTest {
         assertThat(Files.readString(path)).isEqualTo("x");
     }
 
-    /** An emptied fence has lost its token; a negative one, and one beyond what a lease can have, never was one. */
+    /** An emptied fence has lost its token. A negative number, or one that no lease can have, never was a token. */
     @ParameterizedTest
     @ValueSource(strings = {"", "\n", "-5", "+5", "5 6", "0x5", "9007199254740992", "\u0665"})
     void letsNobodyInIfTheFenceHoldsNoToken(String text) throws IOException {
@@ -139,7 +139,7 @@ class FencedFileTest {
         assertThatThrownBy(() -> file.read(42)).isInstanceOf(StaleTokenException.class);
     }
 
-    /** Arabic, Persian, Bengali, Burmese and Marathi write numbers in digits of their own. */
+    /** Arabic, Persian, Bengali, Burmese and Marathi have their own digits. */
     @ParameterizedTest
     @ValueSource(strings = {"ar-EG-u-nu-arab", "fa-IR", "bn-BD", "my-MM", "mr-IN"})
     void theFenceIsReadInEveryLocale(String tag) throws IOException {
@@ -192,7 +192,7 @@ class FencedFileTest {
         assumeTrue(Files.getFileStore(directory).supportsFileAttributeView("posix"), "needs POSIX permissions");
         Files.writeString(path, "secret");
         Files.setPosixFilePermissions(path, PosixFilePermissions.fromString(rights));
-        // A crash may have left one that everybody reads.
+        // A crash may have left a file that every user can read.
         Path next = Files.writeString(directory.resolve("balance.next"), "left");
         Files.setPosixFilePermissions(next, PosixFilePermissions.fromString("rw-rw-rw-"));
         file.write(8, "new secret".getBytes(UTF_8));
@@ -201,7 +201,7 @@ class FencedFileTest {
                 .isEqualTo(rights);
         assertThat(Files.readString(path)).isEqualTo("new secret");
         assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(directory.resolve("balance.fence"))))
-                .as("whoever may use the file must be able to use its fence")
+                .as("each user of the file must be able to use its fence")
                 .isEqualTo("rw" + rights.substring(2));
     }
 
@@ -224,7 +224,7 @@ class FencedFileTest {
         }
     }
 
-    /** Whoever finds no fence makes one; the tokens of all end up in the same. */
+    /** Each process that finds no fence creates one; all tokens end up in the same fence. */
     @Test
     void manyWhoComeFirstShareOneFence() throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(4);
@@ -261,7 +261,7 @@ class FencedFileTest {
                 .isInstanceOf(IOException.class);
     }
 
-    /** Each round is a holder with a token of its own that reads, adds one, and writes; every admitted addition counts. */
+    /** Each round is a holder with its own token that reads, adds one, and writes; every admitted addition counts. */
     @Test
     void losesNoAcknowledgedUpdateWhateverTheOrder() throws Exception {
         AtomicLong tokens = new AtomicLong();
@@ -281,7 +281,7 @@ class FencedFileTest {
                             mine.write(token, Long.toString(value + 1).getBytes(UTF_8));
                             acknowledged.incrementAndGet();
                         } catch (StaleTokenException stopped) {
-                            // Somebody newer was there.
+                            // A newer holder has used the file.
                         }
                     }
                     return null;
@@ -297,7 +297,7 @@ class FencedFileTest {
         assertThat(read(tokens.incrementAndGet())).isEqualTo(Long.toString(acknowledged.get()));
     }
 
-    /** From the number that a new fence begins with to the largest that a lease can have; and no more text than a number needs. */
+    /** From the first number of a new fence to the largest token of a lease, with no more text than a number needs. */
     @Test
     void aFenceHoldsAnyTokenOfALease() throws IOException {
         file.write(8, "x".getBytes(UTF_8));
@@ -332,7 +332,9 @@ class FencedFileTest {
         assertThatThrownBy(() -> FencedFile.at(circle)).isInstanceOf(FileSystemLoopException.class);
     }
 
-    /** An archive is one: neither hard links nor permissions, and a directory that cannot be opened. */
+    /**
+     * An archive is such a file system: it has neither hard links nor permissions, and its directory cannot be opened.
+     */
     @Test
     void aFileSystemWithoutLinksAndPermissionsKeepsTheFenceToo() throws IOException {
         URI archive = URI.create("jar:" + directory.resolve("disk.zip").toUri());

@@ -26,7 +26,10 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A service that keeps one number and takes tokens by the header: it refuses stale holders, whoever sends for them. */
+/**
+ * Tests of a service that keeps one number and receives tokens in the header: it refuses stale holders, whatever client
+ * sends their requests.
+ */
 @Tag("full")
 class FencedHttpTest {
 
@@ -72,7 +75,7 @@ class FencedHttpTest {
 
     private record Answer(int status, String body) {}
 
-    /** Admission and what it allows are one step. */
+    /** The admission and the admitted operation are one step. */
     private synchronized Answer answer(long token, Access access, String method, String body) {
         if (access == Access.READ && !method.equals("GET")) {
             return new Answer(FencingHeader.MALFORMED, "");
@@ -153,7 +156,7 @@ class FencedHttpTest {
         AtomicLong tokens = new AtomicLong();
         AtomicLong acknowledged = new AtomicLong();
         AtomicLong refused = new AtomicLong();
-        // At least one holder is surely stopped between its reading and its writing.
+        // At least one holder is certainly stopped between its read and its write.
         String seen = get(tokens.incrementAndGet()).body();
         List<Future<?>> runs = new ArrayList<>();
         for (int holder = 0; holder < HOLDERS; holder++) {

@@ -9,13 +9,13 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * The forms in which resources keep the pair beside clients that know one number and raise it alone: a search over all
- * histories of six uses, by clients of both kinds.
+ * Tests of the forms in which resources keep the pair, together with clients that know one number and raise it alone: a
+ * search over all histories of six uses, by clients of both kinds.
  */
 @Tag("quick")
 class OlderClientsTest {
 
-    /** A form. {@code any} is the number that both kinds of clients know. */
+    /** A form. Both kinds of clients know the number {@code any}. */
     private abstract static class Form {
         long any;
 
@@ -29,7 +29,7 @@ class OlderClientsTest {
             return before.decide("r", use.token(), use.access()).isAdmitted();
         }
 
-        /** As a client does that knows one number. */
+        /** Decides as a client that knows one number. */
         boolean admitsByTheNumberAlone(long token) {
             if (token < any) {
                 return false;
@@ -43,11 +43,14 @@ class OlderClientsTest {
             any = token;
         }
 
-        /** What a reader writes before the number itself, if it stops there. */
+        /** Writes as a reader that stops before it writes the number itself. */
         void stopBetween(TokenPair before) {}
     }
 
-    /** That of {@code SqlFencingGuard}: the writer's token counts while the newest is the one beside which it was written. */
+    /**
+     * The form of {@code SqlFencingGuard}: the writer's token counts while the newest token is the one that was newest
+     * when it was written.
+     */
     private static final class Columns extends Form {
         private long writer = -1;
         private long writerAt;
@@ -65,7 +68,10 @@ class OlderClientsTest {
         }
     }
 
-    /** That of {@code FencedFile} and {@code fenced.lua}: the writer's token counts while the newest has a mark. */
+    /**
+     * The form of {@code FencedFile} and {@code fenced.lua}: the writer's token counts while the newest token has a
+     * mark.
+     */
     private static final class Marked extends Form {
         private long writer = -1;
         private boolean marked;
@@ -101,7 +107,7 @@ class OlderClientsTest {
         }
     }
 
-    /** A second number without a sign that the first was raised alone. */
+    /** A second number, without a sign that the first one was raised alone. */
     private static final class TwoNumbers extends Form {
         private long writer;
 
@@ -121,7 +127,8 @@ class OlderClientsTest {
     private static String search(Supplier<Form> form) {
         String[] found = {""};
         for (List<Use> leases : Uses.leases()) {
-            // The second four: a writer's use by an older client, or a reader that stops between its two writes.
+            // The second four are uses of a writer by an older client, and of a reader that stops between its two
+            // writes.
             Uses.sequences(8, 6, sequence -> {
                 if (found[0].isEmpty()) {
                     found[0] = wrong(form.get(), leases, sequence);
@@ -157,7 +164,7 @@ class OlderClientsTest {
         assertThat(search(Marked::new)).isEmpty();
     }
 
-    /** A late reader would read what the older client's holder has not finished. */
+    /** A late reader would read while the older client's holder has not finished. */
     @Test
     void aSecondNumberAloneIsNotEnough() {
         assertThat(search(TwoNumbers::new))

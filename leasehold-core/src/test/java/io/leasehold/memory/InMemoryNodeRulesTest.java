@@ -239,7 +239,7 @@ final class InMemoryNodeRulesTest {
     @Test
     void aRenewalOrAGrantOfItsOwnMakesAHoldLongerAndNeverShorter() {
         assertThat(node.admin().describe(OTHER).join())
-                .as("a name that nobody ever used")
+                .as("a name that was never used")
                 .isEmpty();
         OwnerToken owner = owner();
         ask(owner, micros());
@@ -383,8 +383,8 @@ final class InMemoryNodeRulesTest {
         assertThat(passing)
                 .isInstanceOfSatisfying(
                         NodeReply.Held.class,
-                        held -> assertThat(held.holder()).as("nobody holds it").isNull());
-        assertThat(heard).as("and the first is told again").containsExactly("wake n", "wake n");
+                        held -> assertThat(held.holder()).as("no client holds it").isNull());
+        assertThat(heard).as("and the first is notified again").containsExactly("wake n", "wake n");
         assertThat(waits(first, "host/1/a", 0)).isInstanceOf(NodeReply.Yes.class);
         assertThat(node.admin().waiters(NAME, 10).join()).isEmpty();
         assertThat(release(first))

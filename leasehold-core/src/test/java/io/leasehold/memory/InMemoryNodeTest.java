@@ -68,13 +68,13 @@ final class InMemoryNodeTest {
         node.admin().forceRelease(NAME, null).join();
 
         assertThat(whileBothAreOpen)
-                .as("the loss, told to both; nobody waits to be woken")
+                .as("the loss, reported to both; no client waits to be woken")
                 .isEqualTo(2);
         assertThat(told).hasValue(1);
         runtime.close();
     }
 
-    /** A client that is told may wait for another that asks the node. */
+    /** A client that receives a signal may wait for another client that asks the node. */
     @Test
     void clientsAreToldWithoutTheLockOfTheNode() {
         SystemLockRuntime runtime = new SystemLockRuntime();

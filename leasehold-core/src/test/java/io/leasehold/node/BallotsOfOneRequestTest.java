@@ -21,7 +21,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** How ballots follow each other until a node says yes. */
+/** Tests of the sequence of ballots until a node says yes. */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class BallotsOfOneRequestTest {
@@ -37,7 +37,7 @@ final class BallotsOfOneRequestTest {
     private int probes;
     private int closes;
 
-    /** Answers ballots from the list, the last answer for ever. */
+    /** Answers ballots from the list, and repeats the last answer. */
     private final LockNode node = (LockNode) Proxy.newProxyInstance(
             getClass().getClassLoader(), new Class<?>[] {LockNode.class}, (proxy, method, arguments) -> {
                 if (method.getName().equals("acquire")) {
@@ -109,7 +109,7 @@ final class BallotsOfOneRequestTest {
         assertThat(ballots.get(0).candidate()).isEqualTo(3_000_001L);
     }
 
-    /** An undo could not stop it; if the floor really is there, the node says so. */
+    /** An undo could not stop such a ballot. If the floor really is that far ahead, the node reports it. */
     @Test
     void aTokenSeenFarAheadOfTheClockIsNotProposed() {
         answers.add(new NodeReply.Yes(LIFE, 2_000));
@@ -177,7 +177,7 @@ final class BallotsOfOneRequestTest {
         assertThat(((AcquireReply.Failed) ask(request)).kind()).isEqualTo(FailureKind.PERMANENT);
     }
 
-    /** As after a restart of a node whose clock was set. */
+    /** The clock of the node was set before its restart. */
     @Test
     void everyAnswerToABallotTellsTheClock() {
         answers.add(new NodeReply.Yes(LIFE, 2_000));

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a store over one node passes on to that node as it is. */
+/** Tests of the operations that a store over one node passes on to that node unchanged. */
 @Tag("quick")
 final class PassedOnTest {
 
@@ -98,7 +98,7 @@ final class PassedOnTest {
         }
     }
 
-    /** A value of this type that is like no other, where the type allows it. */
+    /** A value of this type, different from all others if the type allows that. */
     private @Nullable Object answer(Class<?> type) {
         if (type == void.class) {
             return null;

@@ -56,7 +56,7 @@ final class BirthMarkersTest {
             nodes.get(node).answers("acquire", unborn(node, "nonce-" + node));
         }
         vote(0);
-        assertThat(nodes.get(0).births).as("nobody else has answered yet").isEmpty();
+        assertThat(nodes.get(0).births).as("no other node has answered yet").isEmpty();
         vote(1);
         clock.pass(java.time.Duration.ofMillis(100));
         long born = 1_800_000_005_000L * 1_000 + 1_000;

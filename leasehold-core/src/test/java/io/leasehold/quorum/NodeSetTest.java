@@ -229,7 +229,7 @@ final class NodeSetTest {
         nodes.get(1).answersItself("probe");
         clock.answer(set.probe(1, SECOND));
         assertThat(set.silent(50 * MILLI).stream())
-                .as("what a node answers counts, not what is told in its place")
+                .as("what a node answers counts, not what another node reports in its place")
                 .containsExactly(2);
         nodes.get(2).answers("probe", ScriptedSet.failed(FailureKind.NO_EFFECT));
         clock.answer(set.probe(2, SECOND));

@@ -121,7 +121,7 @@ final class QuorumAttemptTest {
         assertThat(attempt.undo()).as("it keeps its place").isEqualTo(ReleaseRequest.Kind.SUPERSEDED);
     }
 
-    /** Else a node that refuses beside one stale key would keep the distant nodes from being heard. */
+    /** Otherwise a node that refuses and has one stale key would keep the distant nodes from being heard. */
     @Test
     void theTimeForDistantNodesGrowsUntilARoundNeedsNoneOfThem() {
         attempt.asked(request().waiting(SECOND), 0, 0);

@@ -274,7 +274,7 @@ final class QuorumRoundExhaustiveTest {
             assertThat(observed.confirmed).as("the votes: %s", history).containsAll(observed.yesToLast);
         } else if (isLost(observed, yes, pending) && answersLast) {
             assertThat(observed.verdict != null || another)
-                    .as("goes on though it is impossible: %s", history)
+                    .as("continues though it is impossible: %s", history)
                     .isTrue();
             assertThat(observed.verdict instanceof RoundVerdict.Won)
                     .as("lost: %s", history)

@@ -365,7 +365,7 @@ final class QuorumSessionKeepingTest {
         set.released(grant);
         long before = beforeTheNextBallot();
         Grant again = set.granted();
-        assertThat(firstBallotSince(before)).as("nobody waited for it").isZero();
+        assertThat(firstBallotSince(before)).as("no thread waited for it").isZero();
         set.nodes.forEach(node -> node.answers("release", new ReleaseReply.Released(List.of(), true)));
         set.released(again);
         set.nodes.forEach(node -> node.answersItself("release"));

@@ -269,7 +269,7 @@ final class QuorumSessionTest {
         AcquireReply again = set.ask(set.request(owner).waiting(SECOND));
         assertThat(again.ballot()).as("the round's own highest").isEqualTo(clock + 2_000_002);
         assertThat(set.nodes.get(0).memberships.get(0).estimateMicros())
-                .as("nodes are told the clock of the set, not the ballot")
+                .as("nodes receive the clock of the set, not the ballot")
                 .isEqualTo(clock);
     }
 
@@ -332,7 +332,7 @@ final class QuorumSessionTest {
         set.ask(set.request(waiter).waiting(3 * SECOND));
         set.pass(30);
         assertThat(set.store.remembered())
-                .as("it goes on under another owner token")
+                .as("it continues under another owner token")
                 .isEqualTo(1);
         set.releasing(waiter, 0, ReleaseRequest.Kind.UNDO);
         set.pass(30);

@@ -374,7 +374,7 @@ final class QuorumStoreTest {
         assertThat(set.nodes).allSatisfy(node -> assertThat(node.closed).isTrue());
         set.nodes.get(0).ear.wake(NAME);
         set.pass(1_000);
-        assertThat(set.woken).as("nothing is told after the close").isEmpty();
+        assertThat(set.woken).as("nothing is reported after the close").isEmpty();
     }
 
     @Test

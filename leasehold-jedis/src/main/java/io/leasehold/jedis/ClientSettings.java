@@ -88,7 +88,7 @@ final class ClientSettings implements JedisDriver.Ways {
                 forMasters(made);
             }
         } catch (RuntimeException | Error e) {
-            // Also if the client has a socket factory of its own: Jedis cannot tell where that leads.
+            // Even if the client has its own socket factory: Jedis cannot know where that leads.
             JedisWire.disconnect(made);
             throw e;
         }

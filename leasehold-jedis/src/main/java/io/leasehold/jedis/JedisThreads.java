@@ -87,8 +87,8 @@ final class JedisThreads {
     }
 
     /**
-     * Waits until the connections that were told to end have ended. An interrupt does not end the wait; the thread
-     * stays interrupted.
+     * Waits until the connections that were closed have ended. An interrupt does not end the wait; the thread stays
+     * interrupted.
      */
     void close() {
         connecting.shutdown();

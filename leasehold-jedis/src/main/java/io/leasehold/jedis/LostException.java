@@ -7,7 +7,7 @@ final class LostException extends RuntimeException {
 
     private static final long serialVersionUID = 1L;
 
-    /** Has no stack trace: the place where the end was noticed says nothing. */
+    /** Creates the exception without a stack trace, which would not help. */
     LostException(@Nullable RuntimeException why) {
         super("the connection ended" + (why == null ? "" : ": " + why.getMessage()), why, false, false);
     }

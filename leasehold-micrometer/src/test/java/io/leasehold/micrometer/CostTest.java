@@ -12,14 +12,17 @@ import java.util.Arrays;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What an acquire and release costs in memory without a listener, with one that does nothing, and with meters. */
+/**
+ * Tests of the memory that an acquire and release allocate without a listener, with one that does nothing, and with
+ * meters.
+ */
 @Tag("full")
 class CostTest {
 
     private static final int CYCLES = 250;
     private static final int ROUNDS = 15;
 
-    /** So much is noise: the compiler, timers. */
+    /** The tolerated noise: the compiler, timers. */
     private static final long NOISE_BYTES = 64;
 
     private static long allocatedByAll() {
@@ -38,7 +41,7 @@ class CostTest {
         return (allocatedByAll() - before) / CYCLES;
     }
 
-    /** The least of many rounds, in turns: whatever else happens in the process adds to some of them. */
+    /** Compares the least of many alternating rounds: other work of the process adds to some of them. */
     @Test
     void withoutMetersNothingIsMadeForThem() throws InterruptedException {
         long without = Long.MAX_VALUE;

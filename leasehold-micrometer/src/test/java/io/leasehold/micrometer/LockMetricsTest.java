@@ -26,7 +26,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What a real client's life looks like in a real registry. */
+/** Tests of the meters of a real client in a real registry. */
 @Tag("quick")
 class LockMetricsTest {
 
@@ -189,7 +189,7 @@ class LockMetricsTest {
                 .isEqualTo(1);
     }
 
-    /** What a process can add to a monitoring system is bounded, whatever the names of its locks are. */
+    /** The number of series per process is bounded, whatever the names of its locks are. */
     @Test
     void theSeriesOfAProcessAreBounded() throws Exception {
         PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The shipped rules and the dashboard, against promtool and against what a real registry exposes. */
+/** Tests of the shipped rules and the dashboard with promtool, and against the metrics of a real registry. */
 @Tag("full")
 class OperationsTest {
 
@@ -42,7 +42,7 @@ class OperationsTest {
     private static final Pattern SERIES =
             Pattern.compile("^(distributed_lock_[a-z_]+)(?:\\{(.*)})? [-0-9.eE+NaIf]+$", Pattern.MULTILINE);
 
-    /** The labels of each metric that is exposed. */
+    /** The labels of each exposed metric. */
     private static final Map<String, Set<String>> EXPOSED = new TreeMap<>();
 
     @BeforeAll
@@ -159,7 +159,7 @@ class OperationsTest {
         }
     }
 
-    /** What the values that begin with a line below stand for is said where they are seen. */
+    /** The dashboard explains the values that begin with an underscore. */
     @Test
     void theDashboardExplainsTheValuesThatAreNoTemplates() throws IOException {
         JsonNode dashboard = new ObjectMapper()

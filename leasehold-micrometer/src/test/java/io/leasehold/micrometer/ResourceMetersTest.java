@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What each event adds to which meter, the second time as the first time. */
+/** Tests of the meters that each event changes, the second time as the first time. */
 @Tag("quick")
 class ResourceMetersTest {
 
@@ -109,7 +109,7 @@ class ResourceMetersTest {
         assertThat(counted("abandoned", "cause", LossCause.THREAD_DIED)).isEqualTo(2);
     }
 
-    /** The last that is told apart, the first that is not, and what was there before. */
+    /** The last template with its own series, the first without, and one from before. */
     @Test
     void asManyTemplatesAreToldApartAsIsSaid() {
         ResourceTag tag = new ResourceTag(Set.of("named", "exact-name"), false, 2);

@@ -9,7 +9,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
-/** A lock at which something happens between the grant and its caller. */
+/** A lock with a step between the grant and its delivery to the caller. */
 record AnsweredLater<H extends Hold>(Acquirable<H> lock, Consumer<H> between) implements Acquirable<H> {
 
     @Override

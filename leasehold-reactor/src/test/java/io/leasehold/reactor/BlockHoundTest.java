@@ -20,7 +20,7 @@ import reactor.blockhound.BlockingOperationError;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
-/** Whatever a subscriber asks of a lock on a thread that must not block does not block. */
+/** Tests that no operation of a subscriber on a lock blocks a thread that must not block. */
 @Tag("full")
 class BlockHoundTest {
 

@@ -40,7 +40,7 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Hooks;
 import reactor.core.publisher.Mono;
 
-/** What comes when a run is over already, comes twice, or is thrown where an answer was meant. */
+/** Tests of signals that arrive after the end of a run, arrive twice, or are replaced by an exception. */
 @SuppressWarnings("FutureReturnValueIgnored") // what they answer is asked elsewhere
 @Tag("quick")
 class LateSignalsTest {
@@ -67,7 +67,7 @@ class LateSignalsTest {
         assertThat(locks.admin().forceRelease(name, null)).isTrue();
     }
 
-    /** Notes whatever it is told, also after it has left. */
+    /** Records every signal, even after it has cancelled. */
     private static final class Told implements CoreSubscriber<Object> {
         private final List<Object> signals = new CopyOnWriteArrayList<>();
         private final CountDownLatch ended = new CountDownLatch(1);
@@ -97,7 +97,7 @@ class LateSignalsTest {
         }
     }
 
-    /** A source that obeys nobody: it goes on after it was cancelled. */
+    /** A source that ignores its subscriber: it continues after it was cancelled. */
     private static final class Deaf implements Publisher<Object> {
         private final CompletableFuture<org.reactivestreams.Subscriber<? super Object>> downstream =
                 new CompletableFuture<>();
@@ -115,7 +115,7 @@ class LateSignalsTest {
         }
     }
 
-    /** A front of a hold, at which one call is another than that of the hold behind. */
+    /** A front of a hold, which replaces one call of the hold behind it. */
     private static <H extends Hold> H front(Class<H> kind, H behind, String call, Function<H, ?> answer) {
         return kind.cast(Proxy.newProxyInstance(
                 kind.getClassLoader(), new Class<?>[] {kind}, (proxy, method, arguments) -> {
@@ -164,7 +164,7 @@ class LateSignalsTest {
         assertThat(droppedErrors).containsExactly(late);
     }
 
-    /** It is not valid any more, and the reason is not known yet. */
+    /** It is no longer valid, and the reason is not known yet. */
     @Test
     void workWhoseLossIsBeingToldDoesNotBegin() {
         AtomicBoolean ran = new AtomicBoolean();
@@ -241,7 +241,7 @@ class LateSignalsTest {
         }
     }
 
-    /** The work has ended, and its lock is being given back. */
+    /** The work has ended, and its lock is being released. */
     @Test
     void aSubscriberThatLeavesDuringTheReleaseHearsNothingMore() throws Exception {
         CompletableFuture<ReleaseOutcome> answered = new CompletableFuture<>();
@@ -263,7 +263,7 @@ class LateSignalsTest {
         assertThat(isHeld()).isFalse();
     }
 
-    /** There is no memory for the request, say. */
+    /** For example, no memory is left for the request. */
     @Test
     void aReleaseThatCannotBeSentEndsTheRunAllTheSame() throws Exception {
         for (Throwable thrown : List.of(new IllegalStateException("made"), new StackOverflowError("made"))) {
@@ -356,7 +356,7 @@ class LateSignalsTest {
         }
     }
 
-    /** Each request enters the run and leaves it again: the second and third leave nothing behind. */
+    /** Each request enters and leaves the run; the second and third have no lasting effect. */
     @Test
     void aRunThatWasAskedForMoreAgainAndAgainIsGivenBackWhenItIsCancelled() throws Exception {
         BlockingQueue<Object> seen = new LinkedBlockingQueue<>();

@@ -35,7 +35,7 @@ import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 import reactor.core.scheduler.Schedulers;
 
-/** When publishers under a lock acquire, release and end. */
+/** Tests of the times at which publishers under a lock acquire, release and end. */
 @Tag("quick")
 class ReactiveLocksTest {
 

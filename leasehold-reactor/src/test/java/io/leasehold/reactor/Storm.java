@@ -36,7 +36,7 @@ final class Storm {
 
     private Storm() {}
 
-    /** Cancels so many subscriptions, and finds nothing left behind. */
+    /** Cancels this number of subscriptions, and checks that nothing is left behind. */
     static void run(String uri, int cancellations, long seed) throws InterruptedException {
         new Storm().blow(uri, cancellations, new Random(seed));
     }
@@ -81,7 +81,7 @@ final class Storm {
         }
     }
 
-    /** Mostly about when it is granted, in some rounds before and in others after it has ended. */
+    /** Mostly near the moment of the grant; in some rounds before it, in others after the end. */
     private static long moment(int i, Random random) {
         return switch (i / ROUND % 4) {
             case 0 -> 0;
@@ -91,7 +91,7 @@ final class Storm {
         };
     }
 
-    /** Of each kind of work; on one of the locks it shows whether two run at once. */
+    /** A publisher of this kind of work; on one of the locks it detects whether two run at once. */
     private Flux<Integer> publisher(DistributedLock lock, int kind, boolean watched) {
         return switch (kind) {
             case 0 ->
@@ -110,7 +110,7 @@ final class Storm {
         };
     }
 
-    /** Work that runs inside subscribe is alone, also if it is cancelled meanwhile. */
+    /** Work that runs inside subscribe is alone, even if it is cancelled meanwhile. */
     private int entered(boolean watched) {
         if (watched) {
             if (inside.incrementAndGet() > 1) {

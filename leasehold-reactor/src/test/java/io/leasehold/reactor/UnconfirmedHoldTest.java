@@ -20,7 +20,10 @@ import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.SignalType;
 
-/** A hold that is not valid when it is granted, since the machine has slept: a renewal confirms it, or nothing runs. */
+/**
+ * Tests of a hold that is not valid when it is granted, since the machine has slept: a renewal confirms it, or no work
+ * runs.
+ */
 @Tag("quick")
 final class UnconfirmedHoldTest {
 

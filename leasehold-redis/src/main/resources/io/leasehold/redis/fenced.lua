@@ -1,30 +1,30 @@
 -- fenced.lua
--- A value that refuses older holders: checks a fencing token, registers it, and reads or writes the value, in one step.
+-- Guards a value against older holders: checks a fencing token, registers it, and reads or writes the value, in one step.
 --
--- A token of a writer is admitted if none larger was seen; one of a reader, if no larger one of a writer was seen.
+-- A token of a writer is admitted if no larger token was seen; a token of a reader, if no larger token of a writer was seen.
 --
 -- KEYS (all in one slot)
 --   1  value
---   2  the largest fencing token seen, a decimal string; never expires here. A zero before it says that a reader
---      brought it; a version of this script that knows no readers leaves such a zero out when it raises the number
+--   2  the largest fencing token seen, a decimal string; the script sets no expiry. A leading zero says that a reader
+--      brought it; a version of this script that knows no readers drops the zero when it raises the number
 --   3  for a reader only: the largest token of a writer, a decimal string. It counts while the second key has the zero
 -- ARGV
 --   1  token, a decimal string below 2^53
---   2  what is to be done: "admit" nothing more, "read", "write", or "delete"
+--   2  the operation: "admit" for none, "read", "write", or "delete"
 --   3  the new value, for "write"
 --   4  the kind of the lease: "read"; absent or anything else for an exclusive one. A reader only admits and reads
 -- Replies
 --   {"admitted"}         and, for "read", the value if there is one
---   {"rejected", token}  a newer holder has been here, with this token; nothing was changed
+--   {"rejected", token}  a newer holder has used the value, with this token; nothing was changed
 -- Errors
---   Redis' own; ERR if the second key holds no token: then no holder is let in; ERR if a reader wants more than to read.
---   Value and tokens are as they were.
+--   Those of Redis; ERR if the second key is not a token: no holder is admitted then; ERR if a reader wants to write or
+--   delete. The value and the tokens are then unchanged.
 
 local VALUE, FENCE, WRITER = KEYS[1], KEYS[2], KEYS[3]
 local token = tonumber(ARGV[1])
 local reader = ARGV[4] == 'read'
 
--- Readers do not exclude each other: of two that write, one would write over the other.
+-- Readers do not exclude each other: of two that write, one would overwrite the other.
 if reader and ARGV[2] ~= 'admit' and ARGV[2] ~= 'read' then
   return redis.error_reply('ERR a reader only admits and reads')
 end
@@ -52,7 +52,7 @@ end
 if token < floor then
   return {'rejected', string.format('%.0f', floor)}
 end
--- Before anything is written: the value may be of another type.
+-- Read before any write: the value may be of another type.
 local value = ARGV[2] == 'read' and redis.call('GET', VALUE)
 if reader then
   if token > newest then
@@ -73,7 +73,7 @@ elseif ARGV[2] == 'delete' then
 end
 if type(done) == 'table' and done.err then
   if registers then
-    -- Nothing was done under this token: it goes back, by the one command that is known to be allowed.
+    -- Nothing was done under this token: restore the old one, with SET, which is the one command that is known to be permitted.
     if seen then
       redis.call('SET', FENCE, seen)
     else

@@ -28,7 +28,7 @@ final class ClusterCharsetTest {
             assertThat(child.lines()).contains("charset ISO-8859-1");
             for (RedisServer node : cluster.nodes()) {
                 assertThat(node.call("INFO", "errorstats"))
-                        .as("nobody was asked for what another one serves")
+                        .as("no master was asked for a key of another one")
                         .doesNotContain("MOVED");
             }
         }

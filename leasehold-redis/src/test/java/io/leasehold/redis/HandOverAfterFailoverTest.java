@@ -23,8 +23,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * A hand-over by a new primary reaches the waiters of the former one: a replica passes on what its primary publishes, and
- * {@code FAILOVER} ends no connection.
+ * A hand-over by a new primary reaches the waiters of the former one: a replica delivers the messages of its primary,
+ * and {@code FAILOVER} ends no connection.
  */
 @Timeout(120)
 @Tag("full")
@@ -90,7 +90,7 @@ final class HandOverAfterFailoverTest {
         }
     }
 
-    /** What a server tells to the channels of waiters. */
+    /** The messages of a server to the channels of waiters. */
     private static final class MessagesOf implements AutoCloseable {
         private final RedisClient client = RedisClient.create();
         private final BlockingQueue<String> messages = new LinkedBlockingQueue<>();

@@ -29,7 +29,7 @@ final class HandOverCommandsTest {
     private static final String KEY = "lock:{hot}";
 
     /**
-     * A client that holds a lock for a second writes a record, which is not part of this test: here it has no right to.
+     * A client that holds a lock for a second writes a record, which is not part of this test: here it lacks the right.
      */
     @RegisterExtension
     static final RedisUnderTest SERVER =
@@ -56,7 +56,7 @@ final class HandOverCommandsTest {
                 .sum();
     }
 
-    /** What a round costs, in which the next client gets the lock and then does this with it. */
+    /** The cost of a round, in which the next client gets the lock and then performs this step. */
     private static CommandCounts round(Hold hold) throws Exception {
         try (LockClient one = client();
                 LockClient other = client()) {
@@ -103,7 +103,7 @@ final class HandOverCommandsTest {
         assertThat(ofScripts(plain)).as("%s", plain).isLessThanOrEqualTo(16);
     }
 
-    /** The waiter's requests do not reach the server any more: it can only receive. */
+    /** The requests of the waiter no longer reach the server: it can only receive. */
     @Test
     void theWaiterHoldsBeforeItSendsAnything() {
         try (LockClient one = client();

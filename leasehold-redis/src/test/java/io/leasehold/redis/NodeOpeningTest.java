@@ -127,7 +127,7 @@ final class NodeOpeningTest {
             NodeOpening opening = new NodeOpening(where, LettuceDriver.of(where, new DriverThreads()), runtime);
             opening.outcome().get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS);
             server.close();
-            ScriptedRedis.until("that is told", () -> {
+            ScriptedRedis.until("that is reported", () -> {
                 Throwable thrown =
                         opening.look().handle((found, error) -> error).join();
                 return thrown instanceof StoreUnavailableException

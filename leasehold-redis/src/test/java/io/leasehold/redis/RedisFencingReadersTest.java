@@ -31,7 +31,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Readers of a Redis value, on a real server, also beside the script that knew none. */
+/** Tests of readers of a Redis value on a real server, also together with the former script, which knew no readers. */
 @Timeout(120)
 @Tag("quick")
 class RedisFencingReadersTest implements FencingGuardTck {
@@ -85,7 +85,7 @@ class RedisFencingReadersTest implements FencingGuardTck {
         assertThatNullPointerException().isThrownBy(() -> guard.read("x", 11, (Access) null));
     }
 
-    /** A former client reads the number with its mark, and leaves the mark out when it raises it. */
+    /** A former client reads the number with its mark, and drops the mark when it raises the number. */
     @Test
     void theMarkIsAZeroThatFormerScriptsReadAsPartOfTheNumber() {
         guard.admit("x", 5).orElseThrow();
@@ -102,7 +102,7 @@ class RedisFencingReadersTest implements FencingGuardTck {
         assertThat(REDIS.redis().get(WRITER)).isEqualTo("11");
     }
 
-    /** The exclusive use sends what it sent, and the script runs no command more. */
+    /** Exclusive use sends the same as before, and the script runs no further command. */
     @Test
     void writersRunTheCommandsOfTheFormerScript() {
         List<Map<String, Long>> counts = new ArrayList<>();
@@ -173,7 +173,7 @@ class RedisFencingReadersTest implements FencingGuardTck {
         }
     }
 
-    /** What fails leaves both tokens as they were, with the mark. */
+    /** A failed use leaves both tokens and the mark unchanged. */
     @Test
     void whatFailsChangesNothing() {
         REDIS.redis().rpush("x", "item");
@@ -186,7 +186,7 @@ class RedisFencingReadersTest implements FencingGuardTck {
         guard.admit("x", 6, Access.READ).orElseThrow();
     }
 
-    /** A writer whose command is refused puts the mark back, also if it brought the newest reader's token. */
+    /** A writer whose command is refused restores the mark, even if it brought the newest reader's token. */
     @Test
     void aWriterThatMayNotWriteLeavesTheMark() {
         guard.write("x", 5, "five");

@@ -62,7 +62,7 @@ class RedisHandOverInterruptsTest {
                 threads.get(random.nextInt(threads.size())).interrupt();
                 threads.get(random.nextInt(threads.size())).interrupt();
                 int before = taken.get();
-                until("a thread goes on", () -> taken.get() > before + 5 || failure.get() != null);
+                until("a thread continues", () -> taken.get() > before + 5 || failure.get() != null);
             }
             over = true;
             for (Thread thread : threads) {

@@ -355,7 +355,7 @@ class RedisHandOverTest {
         }
         assertThat(calls("publish")).isZero();
         until(
-                "nobody has subscribed",
+                "no client has subscribed",
                 () -> SERVER.redis().pubsubChannels("lock:wake:*").isEmpty());
     }
 

@@ -72,7 +72,7 @@ class RedisInterruptsTest {
                 + " cancelled, " + timedOut + " timed out, " + closed + " ended by a closing client");
 
         NodeBench.until("no lock is left", () -> count("lock:*}") == 0);
-        NodeBench.until("nobody waits", () -> count("lock:*:queued") == 0);
+        NodeBench.until("no client waits", () -> count("lock:*:queued") == 0);
         // Only fences and the records of clients with long holds are left, which expire; no client renews anything.
         assertThat(SERVER.redis().dbsize()).isEqualTo(count("lock:*:fence") + count("lock:client:*"));
         assertThat(SERVER.redis().pubsubChannels("lock:wake:*")).hasSizeLessThanOrEqualTo(clients.length);

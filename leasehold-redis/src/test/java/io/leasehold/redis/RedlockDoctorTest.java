@@ -51,7 +51,7 @@ class RedlockDoctorTest {
                     .isEqualTo(Grade.GOOD);
             assertThat(of(findings, "restart", "quarantine").grade()).isEqualTo(Grade.WARNING);
             assertThat(of(findings, "persistence", "quarantine").grade()).isEqualTo(Grade.GOOD);
-            assertThat(of(findings, "life", "the run id that each connection was told")
+            assertThat(of(findings, "life", "the run id that it reported on each connection")
                             .grade())
                     .isEqualTo(Grade.GOOD);
         }

@@ -186,7 +186,7 @@ final class RedlockFaultTest {
             assertThat(after.fencingToken()).isGreaterThan(lease.fencingToken());
         }
         until(
-                "and that is told, too",
+                "and that is reported, too",
                 () -> changes.stream()
                         .anyMatch(event -> event.node().equals("node-1")
                                 && event.before() == NodeStanding.QUARANTINED
@@ -201,7 +201,7 @@ final class RedlockFaultTest {
         List<LockListener.NodeChanged> changes = new CopyOnWriteArrayList<>();
         LockClient locks = client(servers.uriOverProxies(), changes::add);
         assertThat(changes)
-                .as("which are missing is told at the start")
+                .as("the missing nodes are reported at the start")
                 .extracting(LockListener.NodeChanged::node, LockListener.NodeChanged::now)
                 .containsExactlyInAnyOrder(
                         tuple("node-1", NodeStanding.UNREACHABLE), tuple("node-5", NodeStanding.UNREACHABLE));
@@ -305,7 +305,7 @@ final class RedlockFaultTest {
                 .hasMessageContaining("maxTtl 8000 ms")
                 .hasMessageContaining("maxTtl 20000 ms");
         until(
-                "its listener is told",
+                "its listener is notified",
                 () -> changes.stream()
                         .anyMatch(event -> event.now() == NodeStanding.OTHER_CONFIGURATION
                                 && event.detail().contains("maxTtl 8000 ms")));

@@ -156,7 +156,7 @@ final class RedlockTopologiesTest {
         RedisServer former = groups.get(1).primary();
         former.kill();
         groups.get(1).awaitPrimaryOtherThan(former);
-        until("the new primary is quarantined, and nobody else is let in", () -> {
+        until("the new primary is quarantined, and no other client gets the lock", () -> {
             assertThat(busy(rival)).as("two hold").isTrue();
             lease.renew();
             return changes.stream()

@@ -55,7 +55,7 @@ final class ToldAtOnceTest {
 
     private static LockClient client() {
         LockClient client = Leasehold.connect(told(server()));
-        until("it is told", () -> trackers(server()).size() == 1);
+        until("it is notified", () -> trackers(server()).size() == 1);
         return client;
     }
 
@@ -247,7 +247,7 @@ final class ToldAtOnceTest {
             for (int i = 0; i < 3; i++) {
                 String id = trackers(server()).get(0);
                 server().call("CLIENT", "KILL", "ID", id);
-                until("it is told again", () -> {
+                until("it is notified again", () -> {
                     List<String> now = trackers(server());
                     return now.size() == 1 && !now.contains(id);
                 });
@@ -256,7 +256,7 @@ final class ToldAtOnceTest {
             server().call("DEL", "lock:{lost meanwhile}");
             assertThat(lossOf(lost)).isEqualTo(LossCause.NOT_OURS);
             assertThat(kept.isValid()).isTrue();
-            until("it is told again", () -> trackers(server()).size() == 1);
+            until("it is notified again", () -> trackers(server()).size() == 1);
             server().call("DEL", "lock:{kept}");
             assertThat(lossOf(kept)).isEqualTo(LossCause.NOT_OURS);
         }
@@ -288,7 +288,7 @@ final class ToldAtOnceTest {
                         RedisUnderTest.start(builder -> builder.user("app", USER + Deployment.RIGHTS_TO_BE_TOLD));
                 LockClient locks = Leasehold.connect(as("app", guarded));
                 Lease lease = locks.named("guarded").acquire()) {
-            until("it is told", () -> trackers(guarded).size() == 1);
+            until("it is notified", () -> trackers(guarded).size() == 1);
             guarded.call("DEL", "lock:{guarded}");
             assertThat(lossOf(lease)).isEqualTo(LossCause.NOT_OURS);
         }

@@ -47,7 +47,7 @@ final class ToldAtOnceTopologiesTest {
                         builder.binary(BundledBinaries.oldestServer()).user("app", rules));
                 LockClient locks =
                         Leasehold.connect(oldest.uri().replace("//", "//app:secret@") + "?toldAtOnce=true")) {
-            until("it is told", () -> isTracked(oldest));
+            until("it is notified", () -> isTracked(oldest));
             isToldBy(oldest, locks, "oldest");
         }
     }
@@ -56,7 +56,7 @@ final class ToldAtOnceTopologiesTest {
     void ofAReplicatedGroup() throws Exception {
         try (RedisReplicated group = Groups.replicated(1);
                 LockClient locks = Leasehold.connect(group.uri() + "?toldAtOnce=true")) {
-            until("it is told", () -> isTracked(group.primary()));
+            until("it is notified", () -> isTracked(group.primary()));
             isToldBy(group.primary(), locks, "replicated");
         }
     }
@@ -66,11 +66,11 @@ final class ToldAtOnceTopologiesTest {
         try (RedisSentinelGroup group = Groups.sentinel(1, member -> member);
                 LockClient locks = Leasehold.connect(group.uri() + "?toldAtOnce=true")) {
             RedisServer former = group.primary();
-            until("it is told", () -> isTracked(former));
+            until("it is notified", () -> isTracked(former));
             isToldBy(former, locks, "before");
             former.kill();
             RedisServer successor = group.awaitPrimaryOtherThan(former);
-            until("it is told by the new master", () -> isTracked(successor));
+            until("it is notified by the new master", () -> isTracked(successor));
             isToldBy(successor, locks, "after");
         }
     }

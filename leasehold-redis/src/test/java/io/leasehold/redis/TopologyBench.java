@@ -103,7 +103,7 @@ final class TopologyBench implements AutoCloseable {
     /** Checks that every lock was released: after a ttl at the latest, no master has a lock without a holder. */
     static void nothingIsHeld(List<RedisServer> masters) {
         until(
-                "nothing is held by nobody",
+                "no lock is held",
                 () -> masters.stream()
                         .filter(RedisServer::isRunning)
                         .allMatch(master -> master.call("KEYS", "lock:{*}").isBlank()));

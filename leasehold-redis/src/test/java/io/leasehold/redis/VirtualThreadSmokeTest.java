@@ -215,7 +215,7 @@ class VirtualThreadSmokeTest {
         assertThat(errors).isEmpty();
         held.release();
         NodeBench.until(
-                "nobody waits and nobody holds",
+                "no client waits or holds",
                 () -> SERVER.redis().keys("lock:*:queued").isEmpty()
                         && SERVER.redis().keys("lock:*}").isEmpty());
     }

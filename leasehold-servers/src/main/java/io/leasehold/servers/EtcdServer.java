@@ -222,7 +222,7 @@ public final class EtcdServer implements AutoCloseable {
         return sumOf("grpc_server_msg_received_total");
     }
 
-    /** How often this server has had its log written to disk since its start, and waited for that. */
+    /** The number of times that this server has forced its log to disk since its start, and waited for it. */
     public long fsyncs() {
         return sumOf("etcd_disk_wal_fsync_duration_seconds_count");
     }

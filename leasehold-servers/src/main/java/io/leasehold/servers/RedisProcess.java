@@ -25,8 +25,8 @@ final class RedisProcess {
 
     private static final Duration START_PATIENCE = Duration.ofSeconds(60);
     private static final Duration CALL_PATIENCE = Duration.ofSeconds(10);
-    // Short, because a stranger on our port may accept and never answer, while the end of our own process tells the
-    // truth.
+    // Short, because another program on the port may accept and never answer; the end of the started process is
+    // reliable.
     private static final Duration PROBE_PATIENCE = Duration.ofMillis(500);
     // The C libraries word it differently.
     private static final Pattern PORT_IN_USE = Pattern.compile("bind: Address (already )?in use");

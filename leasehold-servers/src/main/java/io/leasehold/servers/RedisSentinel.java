@@ -72,7 +72,7 @@ public final class RedisSentinel implements AutoCloseable {
         process.kill();
     }
 
-    /** Starts the Sentinel again with what it had written to its configuration. */
+    /** Starts the Sentinel again with the configuration that it had written. */
     public synchronized void restart() {
         process.kill();
         if (closed || process.start() != RedisProcess.StartOutcome.READY) {

@@ -103,12 +103,12 @@ public final class RedisServer implements AutoCloseable {
         }
     }
 
-    /** Ends the server in order, without a snapshot ({@code SHUTDOWN NOSAVE}); what the AOF holds stays. */
+    /** Ends the server in order, without a snapshot ({@code SHUTDOWN NOSAVE}); the content of the AOF stays. */
     public synchronized void stop() {
         process.shutdown();
     }
 
-    /** Ends the server by SIGKILL. The kernel keeps what it had written, also without fsync. */
+    /** Ends the server by SIGKILL. The kernel keeps the data that the server had written, even without fsync. */
     public synchronized void kill() {
         process.kill();
     }
@@ -143,7 +143,7 @@ public final class RedisServer implements AutoCloseable {
         launch();
     }
 
-    /** Copies what the server has on disk now; see {@link #restartFrom(DataCopy)}. */
+    /** Copies the present files of the server; see {@link #restartFrom(DataCopy)}. */
     public synchronized DataCopy copyData() {
         return new DataCopy(directory.copyData());
     }

@@ -56,7 +56,10 @@ public final class ServerClock {
         write();
     }
 
-    /** How many µs a second the clock gains, or, if negative, loses, from now on: 50,000 is 5 %. 0 is as exact as the real one. */
+    /**
+     * Sets how many µs a second the clock gains or, if negative, loses from now on: 50,000 is 5 %. With 0 it is as
+     * exact as the real clock.
+     */
     public synchronized void rate(long newPartsPerMillion) {
         settle();
         partsPerMillion = newPartsPerMillion;
@@ -71,7 +74,7 @@ public final class ServerClock {
         write();
     }
 
-    /** How far it is ahead of the real time now. */
+    /** The time by which it is ahead of the real time now. */
     public synchronized Duration offset() {
         settle();
         return Duration.ofNanos(offsetNanos);

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The wall clock of a real server is moved, and only that. */
+/** Tests that the wall clock of a real server moves, and no other clock. */
 @Timeout(120)
 @Tag("quick")
 final class ClockShimTest {
@@ -45,7 +45,7 @@ final class ClockShimTest {
         }
     }
 
-    /** How far the server's TIME is ahead of ours, in seconds; whatever the machine's load, good to a minute. */
+    /** The time by which the server's TIME is ahead of this process, in seconds; exact to a minute at any load. */
     private static double aheadSeconds() {
         String[] time = server.call("TIME").split("\\s+", -1);
         return Long.parseLong(time[0]) + Long.parseLong(time[1]) / 1e6 - System.currentTimeMillis() / 1e3;

@@ -8,7 +8,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Servers that newer-servers has fetched start like any other, clock and all. */
+/** Tests that the servers that newer-servers has fetched start like any other, with a movable clock. */
 @Tag("full")
 class FetchedServersTest {
 

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What ShedLock's own tests do not ask. */
+/** Tests of the behaviour that ShedLock's own tests do not cover. */
 @Tag("quick")
 class LeaseholdLockProviderTest {
 
@@ -49,7 +49,7 @@ class LeaseholdLockProviderTest {
         return new LockConfiguration(Instant.now(), "job", atMost, Duration.ZERO);
     }
 
-    /** As it is at the store when its process has died: nothing renews it any more. */
+    /** The state at the store after the death of the process: the lock is no longer renewed. */
     @Test
     void anUnrenewedLockLastsForLockAtMostForAndIsRenewedOnceItIsExtended() throws InterruptedException {
         LeaseholdLockProvider provider = getLockProvider().unrenewed();
@@ -99,7 +99,7 @@ class LeaseholdLockProviderTest {
                 .isEmpty();
     }
 
-    /** The change is asked each time, in whatever order the provider was made. */
+    /** The function for the options is called each time, in whatever order the provider was configured. */
     @Test
     void theOptionsThatAreSaidAreThoseOfEachLock() {
         AtomicInteger asked = new AtomicInteger();

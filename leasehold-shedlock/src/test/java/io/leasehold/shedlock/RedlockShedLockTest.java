@@ -16,7 +16,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
-/** Over a quorum of three servers. */
+/** Tests over a quorum of three servers. */
 @Tag("full")
 class RedlockShedLockTest extends StoreShedLockTest {
 

@@ -15,7 +15,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/** A MariaDB or MySQL server of this machine; where there is none the tests are skipped, and say so. */
+/** A MariaDB or MySQL server of this machine; without one, the tests are skipped with a message. */
 final class SqlServer implements AutoCloseable {
 
     private static final long PATIENCE_NANOS = TimeUnit.MINUTES.toNanos(2);
@@ -125,7 +125,7 @@ final class SqlServer implements AutoCloseable {
         }
     }
 
-    /** As its superuser, without a password. */
+    /** The URL for its superuser, without a password. */
     String url() {
         return url;
     }

@@ -44,7 +44,7 @@ abstract class StoreShedLockTest {
 
     abstract class Suite extends AbstractExtensibleLockProviderIntegrationTest {
 
-        /** The lock's own end is told to the store, which takes its time on a busy machine. */
+        /** The release reaches the store late on a busy machine. */
         @Override
         public void assertUnlocked(String name) {
             long began = System.nanoTime();
@@ -83,7 +83,10 @@ abstract class StoreShedLockTest {
             untilTheMachineIsFastEnough(super::shouldNotBeAbleToExtendExpiredLock);
         }
 
-        /** Its threads ask with no patience at all: a request that is not answered in time ends it, and only that is tried again. */
+        /**
+         * Its threads have no patience: a request that is not answered in time ends the test, and only that case is
+         * retried.
+         */
         @Override
         @Test
         public void fuzzTestShouldPass() throws InterruptedException, ExecutionException {

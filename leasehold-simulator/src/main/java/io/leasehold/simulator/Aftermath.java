@@ -41,7 +41,7 @@ final class Aftermath {
                         + " futures that never completed");
             }
         }
-        // A clock that was set back may keep the key of a killed client for longer; a renewed key stays all the same.
+        // A clock that was set back may keep the key of a killed client for longer. A renewed key stays in any case.
         if (simulation.nodes.stream().anyMatch(node -> !left(node).isEmpty())) {
             world.runFor(ClientOptions.TTL.multipliedBy(2));
         }

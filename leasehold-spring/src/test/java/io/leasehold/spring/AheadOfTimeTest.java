@@ -15,7 +15,7 @@ import org.springframework.core.test.tools.CompileWithForkedClassLoader;
 import org.springframework.core.test.tools.TestCompiler;
 import org.springframework.javapoet.ClassName;
 
-/** An application that was processed ahead of time runs from what was generated. */
+/** Tests that an application that was processed ahead of time runs from the generated code. */
 @Tag("quick")
 class AheadOfTimeTest {
 
@@ -40,7 +40,7 @@ class AheadOfTimeTest {
         }
     }
 
-    /** Or a native image could not read them. */
+    /** Otherwise a native image could not read them. */
     @Test
     void whatKeysReadAndFallbacksAreKept() {
         AnnotationConfigApplicationContext application = new AnnotationConfigApplicationContext();

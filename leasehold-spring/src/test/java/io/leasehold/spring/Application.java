@@ -2,7 +2,7 @@ package io.leasehold.spring;
 
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 
-/** An application with locks, made of configuration classes and beans. */
+/** An application with locks, from configuration classes and beans. */
 final class Application {
 
     private Application() {}

@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import reactor.core.publisher.Mono;
 
-/** Bodies whose own errors look like those of their lock, bodies inside bodies, and releases that fail. */
+/** Tests of bodies whose own errors look like those of their lock, of bodies inside bodies, and of failed releases. */
 @SuppressWarnings("FutureReturnValueIgnored") // what they answer is asked elsewhere
 @Tag("quick")
 class BodiesInTroubleTest {
@@ -118,7 +118,7 @@ class BodiesInTroubleTest {
         assertThatThrownBy(Locks::current).isInstanceOf(IllegalStateException.class);
     }
 
-    /** What one that has thrown leaves on its thread would be found by whatever runs there next. */
+    /** The next task on the thread would find the remains of a body that has thrown. */
     @Test
     void aStageThatThrowsLeavesNothingOnTheThread() throws Exception {
         for (int i = 0; i < 100; i++) {
@@ -206,7 +206,7 @@ class BodiesInTroubleTest {
         }
     }
 
-    /** In whatever order: interrupts nobody, is observed, and has the ttl. */
+    /** In any order: it interrupts no thread, is observed, and has the ttl. */
     @Test
     void eachSettingOfATemplateStaysWhenAnotherIsChanged() throws Exception {
         for (int order = 0; order < 3; order++) {
@@ -224,7 +224,7 @@ class BodiesInTroubleTest {
             LeaseholdTemplate made = template;
             assertThatThrownBy(() -> made.call(LockName.exactly("x"), Duration.ZERO, lease -> {
                         assertThat(lease.remainingValidity()).isGreaterThan(Duration.ofSeconds(31));
-                        // Told after what would interrupt.
+                        // Notified after the callback that would interrupt.
                         CompletableFuture<LossCause> told = new CompletableFuture<>();
                         lease.onLost(told::complete);
                         locks.admin().forceRelease("x", null);
@@ -239,7 +239,7 @@ class BodiesInTroubleTest {
 
     // ---- releases that fail
 
-    /** A front of a lock: the release of its holds fails, after they were given back, with this. */
+    /** A front of a lock: after the release of its holds, the answer fails with this error. */
     @SuppressWarnings("unchecked")
     private Acquirable<Hold> released(Throwable failure) {
         Function<Lease, Hold> front = held -> (Hold) Proxy.newProxyInstance(
@@ -280,7 +280,7 @@ class BodiesInTroubleTest {
                 interrupt -> interrupt);
     }
 
-    /** The work is done: its caller would do it again. */
+    /** The work is done; an exception would make its caller repeat it. */
     @Test
     void aReleaseThatFailsIsNoFailureOfTheBody() throws Throwable {
         StoreUnavailableException away = new StoreUnavailableException("away", null);
@@ -307,7 +307,7 @@ class BodiesInTroubleTest {
                 .hasMessageContaining("FORCE_RELEASED");
     }
 
-    /** Else its span would be open for ever. */
+    /** Otherwise its span would stay open permanently. */
     @Test
     void aWaitThatAnErrorEndsIsObservedToItsEnd() {
         StackOverflowError error = new StackOverflowError("made by the test");

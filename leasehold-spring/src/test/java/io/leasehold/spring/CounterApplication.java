@@ -42,7 +42,7 @@ import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.interceptor.BeanFactoryTransactionAttributeSourceAdvisor;
 
-/** An application that changes one row by reading and writing it, with no lock of the row. */
+/** An application that changes one row by reading and writing it, without a lock on the row. */
 final class CounterApplication {
 
     private static final Logger LOG = LoggerFactory.getLogger(CounterApplication.class);
@@ -52,7 +52,10 @@ final class CounterApplication {
     static final Duration TTL = Duration.ofMillis(200);
     static final Duration PAUSE = Duration.ofMillis(260);
 
-    /** As in the annotation below. A commit that takes longer than this may come after the lease: the guard cannot know. */
+    /**
+     * The value of the annotation below. A commit that takes longer may come after the end of the lease: the guard
+     * cannot know.
+     */
     static final Duration COMMIT_GUARD = Duration.ofMillis(120);
 
     private CounterApplication() {}
@@ -77,7 +80,7 @@ final class CounterApplication {
                     .connect();
         }
 
-        /** Its leases end by themselves, as those of a process that is paused do. */
+        /** Its leases expire, like those of a paused process. */
         @Bean(autowireCandidate = false)
         LockClient unrenewed(DataSource database) {
             return Leasehold.builder()
@@ -235,7 +238,7 @@ final class CounterApplication {
         }
     }
 
-    /** Stands still between the guard, which is asked first, and the commit, each fifth time. */
+    /** Pauses each fifth time between the check of the guard and the commit. */
     static final class PauseBeforeCommit implements TransactionExecutionListener {
 
         private final AtomicInteger commits = new AtomicInteger();
@@ -252,7 +255,7 @@ final class CounterApplication {
         }
     }
 
-    /** The update, again if no answer of the store came in time, on a slow machine: then it has not begun. */
+    /** Runs the update, and repeats it if the store did not answer in time on a slow machine: then it has not begun. */
     static void untilAnswered(Update update) throws Exception {
         while (true) {
             try {
@@ -268,7 +271,7 @@ final class CounterApplication {
         void run() throws Exception;
     }
 
-    /** Whether it went well; a lease that was over, or a token that was too old, is an answer here. */
+    /** Whether the update succeeded; a lost lease or a stale token counts as an answer. */
     static boolean committed(Update update) throws Exception {
         try {
             untilAnswered(update);
@@ -306,7 +309,7 @@ final class CounterApplication {
         }
     }
 
-    /** Runs the work so often in each of the threads of both, and counts how often it succeeded. */
+    /** Runs the work this often in each thread of both, and counts the successes. */
     static int inAllThreads(int times, List<Callable<Boolean>> works) throws Exception {
         ExecutorService threads = Executors.newCachedThreadPool();
         try {

@@ -30,12 +30,12 @@ import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 
 /**
- * One of the processes of {@link LostUpdatesOfTwoProcessesTest}. All ways go on at once, since a pause is a time in which nothing else happens to
- * its row: in each of them eight threads change a row of its own, and the process says how that went.
+ * One of the processes of {@link LostUpdatesOfTwoProcessesTest}. All ways run at the same time, since nothing else
+ * happens to a row during a pause. In each way eight threads change its own row, and the process reports the result.
  */
 final class CounterProcess {
 
-    /** How a row is changed. */
+    /** The way in which a row is changed. */
     enum Way {
         LOCKED(1),
         PAUSED_INSIDE(2),
@@ -54,7 +54,7 @@ final class CounterProcess {
             return row;
         }
 
-        /** Before what a process says of it at its end. */
+        /** The label before its result in the output of a process. */
         String label() {
             return "result of " + name() + ": ";
         }
@@ -168,7 +168,7 @@ final class CounterProcess {
         }
     }
 
-    /** Each fifth holder stands still beyond the ttl. */
+    /** Each fifth holder pauses beyond the ttl. */
     private Callable<Boolean> pausedInside(Counter counter, Commits commits) {
         return () -> {
             boolean pauses = turns.incrementAndGet() % 5 == 0;

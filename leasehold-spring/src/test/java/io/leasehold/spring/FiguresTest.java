@@ -39,7 +39,10 @@ import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
 import org.springframework.context.annotation.Role;
 import org.springframework.core.type.AnnotationMetadata;
 
-/** The figures in docs/spring.md that are no guarantee: printed where they are asked for, with {@code -Dleasehold.figures=true}. */
+/**
+ * Measures the figures in docs/spring.md that are not a guarantee, and prints them with {@code
+ * -Dleasehold.figures=true}.
+ */
 @Tag("full")
 class FiguresTest {
 
@@ -122,7 +125,9 @@ class FiguresTest {
         }
     }
 
-    /** Beside beans without any proxy, and beside beans with proxies for something else, as transactional ones have. */
+    /**
+     * Compared with beans without a proxy, and with beans that have proxies for another purpose, such as transactions.
+     */
     @Test
     void startWithManyBeans() throws Exception {
         List<String> names = compiledBeans();
@@ -169,7 +174,7 @@ class FiguresTest {
         return names;
     }
 
-    /** With classes that no start before has seen. */
+    /** The classes are new to each start. */
     private long startMillis(List<String> names, Class<?>... configurations) throws Exception {
         try (URLClassLoader loader = new URLClassLoader(
                         new URL[] {scratch.toUri().toURL()}, getClass().getClassLoader());

@@ -33,7 +33,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 
-/** The token column of an entity: the mapping that keeps it, and the one that writes an old token back. */
+/** Tests of the token column of an entity: the mapping that keeps it, and the one that writes an old token back. */
 @Tag("quick")
 class JpaRecipeTest {
 
@@ -183,7 +183,7 @@ class JpaRecipeTest {
         assertThat(items()).isEqualTo(2);
     }
 
-    /** The control: why the mapping matters. */
+    /** The control test, which shows why the mapping matters. */
     @Test
     void aMappingThatUpdatesTheTokenWritesTheOldOneBack() {
         assertThat(orders.wronglyMapped(1, 0)).isPositive();

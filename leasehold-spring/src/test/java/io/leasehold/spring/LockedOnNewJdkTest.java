@@ -20,7 +20,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 
-/** Tests of scoped values, which a JDK from 25 on adds. By reflection, since this is compiled for an older one. */
+/**
+ * Tests of scoped values, which JDK 25 and newer have. Uses reflection, since this class is compiled for an older JDK.
+ */
 @Tag("quick")
 class LockedOnNewJdkTest {
 
@@ -96,7 +98,7 @@ class LockedOnNewJdkTest {
         Orders orders = application.getBean(Orders.class);
         Method start = Thread.class.getMethod("startVirtualThread", Runnable.class);
         Path file = scratch.resolve("pinned.jfr");
-        // In the first recording the classes of events are made ready, and others wait for that with their carriers.
+        // The first recording prepares the classes of events; other threads wait for that and block their carriers.
         try (Recording first = new Recording()) {
             first.start();
             orders.pay(() -> null);

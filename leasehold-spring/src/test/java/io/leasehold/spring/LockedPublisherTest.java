@@ -28,7 +28,7 @@ import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 import reactor.util.function.Tuples;
 
-/** Methods that return a publisher. */
+/** Tests of methods that return a publisher. */
 @Tag("quick")
 class LockedPublisherTest {
 
@@ -209,7 +209,7 @@ class LockedPublisherTest {
         }
     }
 
-    /** Runs in the call that subscribes or asks for values, and does not hear of a cancellation. */
+    /** Runs in the call that subscribes or requests values, and does not notice a cancellation. */
     private void cancelledWhileItRuns(Publisher<Boolean> locked, CountDownLatch begun, CountDownLatch goOn)
             throws InterruptedException {
         Disposable running = Flux.from(locked).subscribe();

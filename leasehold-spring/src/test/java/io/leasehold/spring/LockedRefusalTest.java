@@ -27,7 +27,7 @@ import org.springframework.context.annotation.Scope;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
 
-/** Refusals and findings at start, with their messages. */
+/** Tests of refusals and findings at the start, with their messages. */
 @Tag("quick")
 class LockedRefusalTest {
 

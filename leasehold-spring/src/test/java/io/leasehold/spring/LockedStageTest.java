@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 
-/** Methods that return a stage. */
+/** Tests of methods that return a stage. */
 @Tag("quick")
 class LockedStageTest {
 
@@ -122,7 +122,7 @@ class LockedStageTest {
         assertThat(payment).isCancelled();
     }
 
-    /** The body would wait for a lock that is not free before it has ended. */
+    /** The body would wait for a lock that becomes free only after its own end. */
     @Test
     void aBodyThatAsksForTheLockItRunsUnderIsToldSoAtOnce() {
         assertThatThrownBy(() -> orders.blocking(

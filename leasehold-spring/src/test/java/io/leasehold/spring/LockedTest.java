@@ -29,7 +29,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.SpringVersion;
 
-/** Blocking methods. */
+/** Tests of blocking methods. */
 @Tag("quick")
 class LockedTest {
 
@@ -348,7 +348,7 @@ class LockedTest {
         }
     }
 
-    /** As Kotlin and other languages without checked exceptions throw it. */
+    /** Throws the exception as Kotlin and other languages without checked exceptions do. */
     private static <X extends Exception> void interruptedBody() throws X {
         @SuppressWarnings("unchecked")
         X undeclared = (X) new InterruptedException("of the body");
@@ -400,7 +400,7 @@ class LockedTest {
                 .isInstanceOf(IOException.class);
     }
 
-    /** Two clients, each with a memory of its own. */
+    /** Two clients, each with its own memory. */
     @Configuration(proxyBeanMethods = false)
     static class OtherClient {
         @Bean(autowireCandidate = false)

@@ -33,7 +33,7 @@ import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-/** Blocking transactions inside and outside of locked methods. */
+/** Tests of blocking transactions inside and outside of locked methods. */
 @Tag("quick")
 class LockedTransactionTest {
 
@@ -59,7 +59,7 @@ class LockedTransactionTest {
             return Leasehold.connect("memory:");
         }
 
-        /** Its leases end 200 ms after they were asked for. */
+        /** A client whose leases end 200 ms after the request. */
         @Bean(autowireCandidate = false)
         LockClient short_() {
             return Leasehold.builder()
@@ -68,7 +68,7 @@ class LockedTransactionTest {
                     .connect();
         }
 
-        /** Its leases are long, and are renewed by nothing but the guard. */
+        /** A client with long leases that only the guard renews. */
         @Bean(autowireCandidate = false)
         LockClient long_() {
             return Leasehold.builder()
@@ -154,7 +154,7 @@ class LockedTransactionTest {
             sleep(1000); // of 59.398 s, so much is left that a renewal is needed, and helps
         }
 
-        /** More validity than the lease can have that an earlier call has asked for. */
+        /** Requires more validity than the lease of an earlier call can have. */
         @Locked(name = "account", maxWait = "0", ttl = "2h", commitGuard = "1h")
         public void payWithLargeGuard() {
             write("guarded");
@@ -291,7 +291,10 @@ class LockedTransactionTest {
         assertThat(written("guarded")).isOne();
     }
 
-    /** As a @TransactionalEventListener does: Spring calls it when the transaction has completed, and still names it active. */
+    /**
+     * Like a @TransactionalEventListener, which Spring calls after the transaction has completed, but while it still
+     * counts as active.
+     */
     @Test
     void whatHearsOfTheCompletionCanTakeTheLock() {
         List<String> heard = new ArrayList<>();
@@ -309,7 +312,7 @@ class LockedTransactionTest {
         assertThat(written("paid")).isEqualTo(2);
     }
 
-    /** The lease is looked at last, in whatever order they were registered. */
+    /** The lease is checked last, in whatever order the synchronizations were registered. */
     @Test
     void aLeaseThatIsLostWhileOthersWriteBeforeTheCommitRollsItBack() {
         TransactionSynchronization slow = new TransactionSynchronization() {
@@ -386,7 +389,9 @@ class LockedTransactionTest {
     @Configuration(proxyBeanMethods = false)
     static class Ending {
 
-        /** While it asks for a lock, the transaction of the asking thread forgets who is to hear of its end. */
+        /**
+         * During its request for a lock, the transaction of the calling thread loses its registered synchronizations.
+         */
         @Bean(autowireCandidate = false)
         LockClient ending() {
             return Leasehold.builder()

@@ -25,8 +25,8 @@ import org.slf4j.LoggerFactory;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /**
- * The figures in docs/spring.md: two processes with eight threads each change one row, in several ways at once, each with a row and a lock of its
- * own.
+ * Measures the figures in docs/spring.md: two processes with eight threads each change one row, in several ways at the
+ * same time, each with its own row and lock.
  */
 @Tag("full")
 class LostUpdatesOfTwoProcessesTest {
@@ -147,7 +147,10 @@ class LostUpdatesOfTwoProcessesTest {
         assertThat(lost(Way.PAUSED_INSIDE)).isBetween(0, result.slow());
     }
 
-    /** Beside it: the lock of another library around the same transaction, in the right order, as its users write the annotation. */
+    /**
+     * For comparison: the lock of another library around the same transaction, in the right order, as its users write
+     * the annotation.
+     */
     @Test
     void aLockThatNothingChecksBeforeTheCommitLosesUpdates() {
         Result result = RESULTS.get(Way.PAUSED_INSIDE_OVER_REDISSON);
@@ -159,7 +162,9 @@ class LostUpdatesOfTwoProcessesTest {
         assertThat(lost(Way.PAUSED_INSIDE_OVER_REDISSON)).isPositive();
     }
 
-    /** The case that the guard cannot see: how many are lost is a matter of chance, so that only the token is held to a number. */
+    /**
+     * The case that the guard cannot see. The number of lost updates is random, so only the token is held to a number.
+     */
     @Test
     void pausesAfterTheGuardLoseNothingWithTheToken() {
         LOG.info(

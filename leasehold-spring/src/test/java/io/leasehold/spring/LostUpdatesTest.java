@@ -56,8 +56,8 @@ import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.interceptor.BeanFactoryTransactionAttributeSourceAdvisor;
 
 /**
- * Two clients with eight threads each change one row by reading and writing it, with no lock of the row: what the lock is for, and what
- * it cannot do in the wrong order.
+ * Tests with two clients of eight threads each that change one row by reading and writing it, without a lock on the
+ * row: the purpose of the lock, and its limits in the wrong order.
  */
 @Tag("full")
 class LostUpdatesTest {
@@ -168,7 +168,10 @@ class LostUpdatesTest {
         assertThat(written - value()).isBetween(0, slow);
     }
 
-    /** Beside it: the lock of another library around the same transaction, in the right order, as its users write the annotation. */
+    /**
+     * For comparison: the lock of another library around the same transaction, in the right order, as its users write
+     * the annotation.
+     */
     @Test
     void aLockThatNothingChecksBeforeTheCommitLosesUpdates() throws Exception {
         try (RedisServer redis = RedisServer.builder().start()) {
@@ -250,7 +253,7 @@ class LostUpdatesTest {
         return value();
     }
 
-    /** The control: were this green with the lock inside of the transaction, the tests above would prove nothing. */
+    /** The control test: if it passed with the lock inside of the transaction, the tests above would prove nothing. */
     @Test
     void inTheWrongOrderUpdatesAreLost() throws Exception {
         int written = inAllThreads(TIMES, List.of(incrementing(wrongly(first), 1), incrementing(wrongly(second), 1)));
@@ -259,8 +262,8 @@ class LostUpdatesTest {
     }
 
     /**
-     * As an annotation does it that is applied inside of the transaction: a release before the commit. Ours would keep the lease until
-     * the transaction has completed, so a lease by hand stands for it.
+     * Acts like an annotation inside of the transaction: it releases before the commit. Leasehold's annotation would
+     * keep the lease until the transaction has completed, so a lease by hand replaces it.
      */
     private static Counter wrongly(AnnotationConfigApplicationContext application) {
         ProxyFactory proxy = new ProxyFactory(new Counter(application.getBean(JdbcTemplate.class)));

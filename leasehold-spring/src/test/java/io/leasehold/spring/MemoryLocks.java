@@ -25,7 +25,7 @@ class MemoryLocks {
         return Leasehold.builder().store("memory:").listener(counting).connect();
     }
 
-    /** How many leases the client holds, and renews. */
+    /** Counts the leases that the client holds and renews. */
     static class Counting implements LockListener {
 
         private static final Duration PATIENCE = Duration.ofMinutes(1);
@@ -33,7 +33,7 @@ class MemoryLocks {
         private int held;
         private int givenUp;
 
-        /** No lease is held any more, or soon: an event may come later than the answer to the caller. */
+        /** Waits until no lease is held: an event may come later than the answer to the caller. */
         synchronized void assertNoneHeld() throws InterruptedException {
             long end = System.nanoTime() + PATIENCE.toNanos();
             while (held != 0 && end - System.nanoTime() > 0) {
@@ -42,7 +42,7 @@ class MemoryLocks {
             assertThat(held).isZero();
         }
 
-        /** So many attempts have been given up by who had asked for them, or soon will have been. */
+        /** Waits until callers have given up this number of attempts. */
         synchronized void awaitGivenUp(int attempts) throws InterruptedException {
             long end = System.nanoTime() + PATIENCE.toNanos();
             while (givenUp < attempts && end - System.nanoTime() > 0) {

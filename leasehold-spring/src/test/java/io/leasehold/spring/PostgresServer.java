@@ -7,7 +7,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/** A real PostgreSQL server for the tests; where its binaries do not run, the tests are skipped and say so. */
+/** A real PostgreSQL server for the tests; if its binaries do not run, the tests are skipped with a message. */
 final class PostgresServer implements AutoCloseable {
 
     private final EmbeddedPostgres postgres;
@@ -32,7 +32,7 @@ final class PostgresServer implements AutoCloseable {
                 .start());
     }
 
-    /** As its superuser, without a password. */
+    /** The URL for its superuser, without a password. */
     String url() {
         return postgres.getJdbcUrl("postgres", "postgres");
     }

@@ -30,7 +30,7 @@ import reactor.core.Disposable;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 
-/** Reactive transactions inside and outside of locked methods, over a manager that writes down what it does. */
+/** Tests of reactive transactions inside and outside of locked methods, with a manager that records its steps. */
 @Tag("quick")
 class ReactiveTransactionTest {
 
@@ -64,12 +64,12 @@ class ReactiveTransactionTest {
         }
     }
 
-    /** The steps of the manager, and the signal it waits for before it ends a transaction. */
+    /** The steps of the manager, and the signal for which it waits before it ends a transaction. */
     static class Done {
         final List<String> list = new CopyOnWriteArrayList<>();
         volatile Mono<Void> beforeEnds = Mono.empty();
 
-        /** It waits, as for a database that has not answered yet, and says when it has begun to. */
+        /** Lets it wait, like a database that has not answered yet, and reports the start of the wait. */
         Sinks.Empty<Void> waits(CountDownLatch ending) {
             Sinks.Empty<Void> answer = Sinks.empty();
             beforeEnds = answer.asMono().doOnSubscribe(subscription -> ending.countDown());
@@ -128,7 +128,7 @@ class ReactiveTransactionTest {
             return body;
         }
 
-        /** More validity than the lease can have that an earlier call has asked for. */
+        /** Requires more validity than the lease of an earlier call can have. */
         @Locked(name = "account", maxWait = "0", ttl = "2h", commitGuard = "1h")
         public <T> Mono<T> runWithLargeGuard(Mono<T> body) {
             return body;
@@ -256,7 +256,7 @@ class ReactiveTransactionTest {
         assertThat(done).containsExactly("begin", "commit");
     }
 
-    /** Unlike that of an operator or an annotation, such a commit is part of what is cancelled. */
+    /** Unlike the commit of an operator or an annotation, such a commit is part of the cancelled work. */
     @Test
     void aCancellationDuringACommitByHandKeepsTheLockUntilThatIsAnswered() throws InterruptedException {
         ReactiveTransactionManager transactions = application.getBean(ReactiveTransactionManager.class);

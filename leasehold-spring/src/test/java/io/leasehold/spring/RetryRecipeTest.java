@@ -17,7 +17,7 @@ import org.springframework.retry.annotation.Backoff;
 import org.springframework.retry.annotation.EnableRetry;
 import org.springframework.retry.annotation.Retryable;
 
-/** Retries of Spring Retry: outside of the lock if they are told to, inside of it otherwise. */
+/** Tests of Spring Retry: its retries run outside of the lock if configured so, otherwise inside. */
 @Tag("quick")
 class RetryRecipeTest {
 

@@ -19,7 +19,7 @@ import org.springframework.scheduling.annotation.EnableScheduling;
 import org.springframework.scheduling.annotation.Scheduled;
 import reactor.core.publisher.Mono;
 
-/** Together with {@code @Scheduled} and {@code @Async}. */
+/** Tests of locks together with {@code @Scheduled} and {@code @Async}. */
 @Tag("quick")
 class ScheduledLockTest {
 

@@ -17,7 +17,7 @@ import org.reactivestreams.Subscription;
 import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Flux;
 
-/** When the hold of a subscription is given back: once, however it ends, and whatever is thrown. */
+/** Tests that the hold of a subscription is released once, however the subscription ends, and whatever is thrown. */
 @SuppressWarnings("FutureReturnValueIgnored") // what they answer is asked elsewhere
 @Tag("quick")
 class SubscriptionHoldTest {
@@ -95,7 +95,7 @@ class SubscriptionHoldTest {
         assertThat(held.released()).isCompletedExceptionally();
     }
 
-    /** It is not inside any more: else no cancellation would give the hold back. */
+    /** The body has left; otherwise no cancellation would release the hold. */
     @Test
     void aBodyThatThrowsHasLeft() {
         held.take(released());

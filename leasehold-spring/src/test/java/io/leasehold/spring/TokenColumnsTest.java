@@ -23,7 +23,7 @@ import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
 import org.springframework.orm.jpa.persistenceunit.PersistenceManagedTypes;
 import org.springframework.orm.jpa.vendor.HibernateJpaVendorAdapter;
 
-/** Entities that write the token column of a guard are found when the application starts. */
+/** Tests that entities that write the token column of a guard are detected at the start of the application. */
 @Tag("quick")
 @SuppressWarnings("UnusedVariable") // read by Hibernate, or by the lint
 class TokenColumnsTest {
@@ -38,7 +38,7 @@ class TokenColumnsTest {
         private Long token;
     }
 
-    /** As the usual naming strategies name it: {@code fencing_token} of {@code line_item}. */
+    /** An entity with the usual naming strategy: {@code fencing_token} of {@code line_item}. */
     @Entity
     static class LineItem {
         @Id
@@ -47,7 +47,7 @@ class TokenColumnsTest {
         private Long fencingToken;
     }
 
-    /** Of a guard with readers; the other column is only read. */
+    /** An entity for a guard with readers; the other column is only read. */
     @Entity
     @Table(name = "shipment")
     static class WritesForReaders {
@@ -60,7 +60,7 @@ class TokenColumnsTest {
         private Long at;
     }
 
-    /** As above, for the other column. */
+    /** The same for the other column. */
     @Entity
     @Table(name = "parcel")
     static class WritesWhereItCounts {

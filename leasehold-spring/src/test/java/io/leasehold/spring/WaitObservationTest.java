@@ -26,7 +26,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import reactor.core.publisher.Mono;
 
-/** Waits for locks as observations, from which spans are made. */
+/** Tests of waits for locks as observations, which become spans. */
 @Tag("quick")
 class WaitObservationTest {
 
@@ -121,7 +121,7 @@ class WaitObservationTest {
         }
     }
 
-    /** Also where the client refuses before it has asked the store: what has begun would be under way for ever. */
+    /** Even if the client refuses before it has asked the store: the observation would never end. */
     @Test
     void aWaitThatIsRefusedAtOnceEnds() {
         try (AnnotationConfigApplicationContext application =
@@ -158,7 +158,7 @@ class WaitObservationTest {
         }
     }
 
-    /** A handler that fails before. */
+    /** A handler that fails at the start. */
     static final class FailsAtTheStart extends FailsAtTheEnd {
         @Override
         public void onStart(Observation.Context context) {
@@ -166,7 +166,7 @@ class WaitObservationTest {
         }
     }
 
-    /** A handler whose class path does not fit together. */
+    /** A handler with an inconsistent class path. */
     static final class FailsWithAnError extends FailsAtTheEnd {
         @Override
         public void onStart(Observation.Context context) {
@@ -184,7 +184,7 @@ class WaitObservationTest {
         }
     }
 
-    /** A handler whose class path is found not to fit together when the lock is held. */
+    /** A handler whose inconsistent class path is detected while the lock is held. */
     static final class FailsAtTheEndWithAnError extends FailsAtTheEnd {
         @Override
         public void onError(Observation.Context context) {
@@ -207,7 +207,7 @@ class WaitObservationTest {
         }
     }
 
-    /** Neither a lock that was acquired nor a subscriber that waits hangs on what a handler of the application does. */
+    /** Neither an acquired lock nor a waiting subscriber depends on the success of a handler of the application. */
     @ParameterizedTest
     @ValueSource(
             classes = {

@@ -1,6 +1,6 @@
--- acquire.lua of wire format 1, whose queue was a sorted set and a hash: to compare with.
--- Proposes a ballot: takes the lock if the ballot beats the floor and the lock is free or already the caller's;
--- else the caller may join the queue of waiters.
+-- acquire.lua of wire format 1, whose queue was a sorted set and a hash; only for comparison.
+-- Proposes a ballot. The caller gets the lock if the ballot exceeds the floor and the lock is free or already the
+-- caller's; otherwise it may join the queue of waiters.
 --
 -- KEYS (all in one slot)
 --   1  lock
@@ -13,27 +13,27 @@
 --   2  ttl in ms
 --   3  candidate: the fencing token proposed
 --   4  last: candidate + reserve - 1; without it, the candidate
---   5  place in ms: how long a place in the queue is kept without being asked for again; without it, or 0: the caller does not wait
---   6  channel on which the caller is told
---   7  claim in ms: for how long the lock is the caller's once it is handed over; 0: the caller is only to be woken
+--   5  place in ms: how long a place in the queue is kept without a new request; absent or 0: the caller does not wait
+--   6  channel on which the caller is notified
+--   7  claim in ms: how long the caller keeps the lock after a hand-over; 0: the caller is only woken
 -- Replies (numbers are decimal strings; now is TIME in us)
---   {s, us}                                     the lock is the caller's, fence = last; TIME as it is, its microseconds apart
---   {"yes", now}                                the same, where others wait, or it was the caller's already
---   {"stale", now, floor}                       the candidate does not beat the floor
+--   {s, us}                                     the lock is the caller's, fence = last; s and us are the two parts of TIME
+--   {"yes", now}                                the same, if others wait or the lock was already the caller's
+--   {"stale", now, floor}                       the candidate does not exceed the floor
 --   {"refused", now, limit}                     last is beyond the limit max(fence, TIME) + bound
---   {"held", now, state, text, pttl}            not the caller's, and the caller is not in the queue
---   {"queued", now, state, text, pttl}          not the caller's; the caller is in the queue
---       state "lock": text is "<token>:<holder id>" of the holder; "foreign": text is the type of the key, written by
---       something else; "ahead": the lock is free, but others wait before the caller. pttl in ms, -1 without end.
---       A free lock is handed to the first waiter on the way: then that one is the holder.
---   {"broken", now, key, type}                  a side key holds something else
---   Those of a lock that others wait for may end with "besides", error: what was refused while they were served
+--   {"held", now, state, text, pttl}            the lock is not the caller's, and the caller is not in the queue
+--   {"queued", now, state, text, pttl}          the lock is not the caller's; the caller is in the queue
+--       state "lock": text is "<token>:<holder id>" of the holder; "foreign": another program wrote the key, and text is
+--       its type; "ahead": the lock is free, but others wait before the caller. pttl in ms, -1 if the key does not expire.
+--       The script first hands a free lock to its first waiter, which is then the holder.
+--   {"broken", now, key, type}                  a side key has a foreign value
+--   If others wait for the lock, the reply may end with "besides", error: the command that was refused while they were served
 -- Errors
---   Redis' own (OOM, READONLY, NOPERM ...). The first write decides; after an error the lock is as it was.
---   Where +pttl, +hset or +pexpire is missing, a place in the queue may stay after it, in WAITERS without end; the next waiter
---   that joins drops it, once it counts as dead.
+--   Those of Redis (OOM, READONLY, NOPERM ...). The first write decides; after an error the lock is unchanged.
+--   If the right +pttl, +hset or +pexpire is missing, a place in the queue may remain after the error, in WAITERS without a
+--   ttl; the next waiter that joins drops it, once it counts as dead.
 
-local RETENTION = 60000000 -- us: the floor is never below TIME - this, and the fence stays until max(fence, TIME) + this
+local RETENTION = 60000000 -- us: the floor is never below TIME - RETENTION, and the fence stays until max(fence, TIME) + RETENTION
 local BOUND = 7500000 -- us: how far ahead of max(fence, TIME) a ballot may be
 
 local LOCK, FENCE, QUEUED, WAITERS, ASKED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -42,11 +42,11 @@ local candidate, last = tonumber(ARGV[3]), tonumber(last_text)
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
--- MGET is silent about keys of other types: what it does not find is only ever written with NX.
+-- MGET returns nothing for a key of another type: a key that it does not find is only written with NX.
 local value, fence_text, queued = unpack(redis.call('MGET', LOCK, FENCE, QUEUED))
 
--- The common case, written out before any function is made, which would take the server as long again: the lock is free,
--- nobody waits, and the ballot is good.
+-- The common case: the lock is free, no client waits, and the ballot is acceptable. It precedes all functions, since
+-- creating them takes the server as long again.
 if not value and not queued then
   local fence = 0
   if fence_text then
@@ -65,12 +65,12 @@ if not value and not queued then
   end
 end
 
--- Lua prints large numbers as 1.7e+15; the wire wants all their digits.
+-- Lua prints large numbers as 1.7e+15; the wire format needs all digits.
 local function digits(number)
   return string.format('%.0f', number)
 end
 
--- A decimal number, 0 for nothing, nil for any other text.
+-- Reads a decimal number: 0 if the text is absent, nil if it is not a number.
 local function number_in(text)
   if not text then
     return 0
@@ -95,7 +95,7 @@ if last > limit then
   return {'refused', digits(now), digits(limit)}
 end
 
--- Whether the fence could be written.
+-- Writes the fence; returns whether that was possible.
 local function raise_fence()
   local ms = digits(math.ceil((math.max(last, now) + RETENTION - now) / 1000))
   if fence_text then
@@ -104,7 +104,7 @@ local function raise_fence()
   return redis.call('SET', FENCE, last_text, 'PX', ms, 'NX')
 end
 
--- Whether the lock was there for the taking.
+-- Acquires a free lock. Returns the reply, or false if the key exists.
 local function take()
   if not redis.call('SET', LOCK, ARGV[1], 'PX', ARGV[2], 'NX') then
     return false
@@ -119,10 +119,10 @@ end
 local owner = ARGV[1]:sub(1, 40)
 local place = tonumber(ARGV[5] or 0)
 
--- A key of another type, that another program wrote, is as good as none. The first other error of these commands (writes are
--- refused, a right is missing) is kept, with the command that met it: a script must not pass it over in silence.
+-- A key of another type, which another program wrote, counts as absent. The first other error of these commands (Redis refuses
+-- writes, a right is missing) is kept with its command, since a script must not hide it.
 local refusal
--- The first error with which telling a waiter was refused: nothing that is written depends on it.
+-- The first error of a message to a waiter. No write depends on such a message.
 local untold
 
 local function at_command(err, command)
@@ -140,7 +140,7 @@ local function try(command, ...)
   return nil
 end
 
--- An answer, and beside it what was refused on the way: a client warns of a right that is missing.
+-- Adds the refused command, if any, to a reply: the client then warns of the missing right.
 local function with_refusal(reply)
   local met = refusal and refusal.err or untold
   if met then
@@ -150,10 +150,10 @@ local function with_refusal(reply)
   return reply
 end
 
--- Whether a subscriber received it; where that cannot be told, yes; where PUBLISH was refused, no. On a Cluster the
--- channel is one of the lock's slot, and has its tag in braces; or it ends with ~, and is broadcast: the count of that says
--- nothing. PUBLISH also counts those that subscribe to patterns, who are not the waiter: so where it counts anybody, the
--- subscribers of the channel itself are counted.
+-- Publishes a message. Returns whether a subscriber received it: true if that is unknown, false if PUBLISH was refused. On a
+-- Cluster the channel either belongs to the lock's slot and has the slot's tag in braces, or it ends with ~ and is broadcast;
+-- the count of a broadcast says nothing. PUBLISH also counts clients that subscribe to patterns and are not the waiter: if its
+-- count is not zero, the script counts the subscribers of the channel itself.
 local function tell(channel, message)
   local sharded, broadcast = channel:find('{', 1, true), channel:sub(-1) == '~'
   local command = sharded and 'SPUBLISH' or 'PUBLISH'
@@ -171,13 +171,13 @@ local function tell(channel, message)
   return heard ~= 0 or broadcast
 end
 
--- The queue is one sorted set with two members for each waiter, who is known by its owner token:
+-- The queue is one sorted set with two members for each waiter, identified by its owner token:
 --   "q<owner token>"  score: its place, in the order of arrival (us, always > 0)
 --   "a<owner token>"  score: minus the time (us) until which it counts as alive
--- ASKED is a hash: owner token -> "<channel> <claim ms> <reserve> <holder id>", what its waiter asked for.
+-- ASKED is a hash: owner token -> "<channel> <claim ms> <reserve> <holder id>", the request of its waiter.
 -- QUEUED exists whenever the queue is not empty, and is read in the same command as the lock.
 
-local WINDOW = 3000000 -- us: how long a waiter that is woken may take before its place is lost
+local WINDOW = 3000000 -- us: how long a woken waiter may take before it loses its place
 
 local function forget(waiter)
   try('ZREM', WAITERS, 'q' .. waiter, 'a' .. waiter)
@@ -196,8 +196,8 @@ local function first_waiter()
   return found and found[1] and found[1]:sub(2)
 end
 
--- A waiter that asked for no hand-over is told that the lock is free. It has the window to come, and then counts as dead:
--- a client that vanished without a word must not keep a free lock from the others.
+-- Notifies a waiter that has requested no hand-over that the lock is free. If it does not request the lock within the window,
+-- it counts as dead: a client that has silently gone must not block a free lock.
 local function wake(waiter, attempt, channel)
   if not tell(channel, 'wake ' .. attempt .. ' ' .. digits(now) .. ' ' .. LOCK) then
     return false
@@ -209,15 +209,15 @@ local function wake(waiter, attempt, channel)
   return true
 end
 
--- The lock becomes the waiter's, for its claim ttl, with tokens above the fence. Whether it could be told; nil if that could
--- not even be written.
+-- Gives the lock to the waiter for its claim ttl, with tokens above the fence. Returns whether the waiter could be notified; nil
+-- if the lock could not even be written.
 local function hand_over(waiter, attempt, channel, claim, reserve, holder, fence)
   local first = math.max(fence + 1, now)
   local last = first + reserve - 1
   if first > 9007199254740992 - reserve then
     return nil
   end
-  -- Before anything is set: from a script that has written, memory is not refused any more.
+  -- This must be the first write: after it, Redis no longer refuses the script for lack of memory.
   forget(waiter)
   if refusal or not try('SET', LOCK, waiter .. ':' .. digits(first) .. ':' .. holder, 'PX', claim) then
     return nil
@@ -231,8 +231,9 @@ local function hand_over(waiter, attempt, channel, claim, reserve, holder, fence
   return true
 end
 
--- The lock is free: it goes to the first waiter that can be reached, unless that is the caller; those that nobody listens
--- for are dropped. Whether the caller is left before all others; says nothing once there is a refusal.
+-- Gives a free lock to the first waiter that can be reached, unless that is the caller. Drops the waiters before it, whose
+-- channels have no subscriber. Returns whether the caller comes before all other waiters; after a refusal, the result has no
+-- meaning.
 local function serve_first(caller, fence)
   drop_dead()
   for _ = 1, 64 do
@@ -274,7 +275,7 @@ local function serve_first(caller, fence)
   return false
 end
 
--- What may be told of the key of a hold: never an owner token, never a stranger's text.
+-- The public part of the value of a lock key: never an owner token, never the text of another program.
 local function public(value)
   if not value then
     return 'foreign', redis.call('TYPE', LOCK).ok
@@ -285,7 +286,7 @@ local function public(value)
   return 'foreign', 'string'
 end
 
--- The lock is the caller's now: it waits no more.
+-- Removes the caller, which has the lock now, from the queue.
 local function leave_queue()
   if queued then
     forget(owner)
@@ -295,7 +296,7 @@ local function leave_queue()
   end
 end
 
--- Joins the queue, or shows that its waiter is still there. Whether it could.
+-- Joins the queue, or records that the waiter is still alive. Returns whether that was possible.
 local function join()
   drop_dead()
   local alive = digits(-(now + place * 1000))
@@ -326,8 +327,8 @@ if value and value:sub(1, 41) == owner .. ':' then
     return broken(FENCE)
   end
   local ttl = digits(math.max(tonumber(ARGV[2]), redis.call('PTTL', LOCK)))
-  -- Before anything is set: from a script that has written, memory is not refused any more, and what a full server has handed
-  -- over has to be confirmed.
+  -- This must be the first write: after it, Redis no longer refuses the script for lack of memory, and a hand-over by a full
+  -- server must be confirmed.
   redis.call('PEXPIRE', LOCK, ttl)
   raise_fence()
   redis.call('SET', LOCK, ARGV[1], 'PX', ttl)
@@ -340,7 +341,7 @@ if queued and not value and redis.call('EXISTS', LOCK) == 0 then
   if not fence_text and redis.call('EXISTS', FENCE) == 1 then
     return broken(FENCE)
   end
-  -- Only a waiter that can still hear of it keeps the lock from the caller.
+  -- Only a waiter that can still be notified gets the lock before the caller.
   local first = serve_first(owner, fence)
   if refusal then
     return refusal

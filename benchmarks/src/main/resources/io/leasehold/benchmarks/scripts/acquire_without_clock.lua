@@ -1,4 +1,4 @@
--- Not ours: what acquire_free.lua would be if it did not look at the clock where a fence is there. See docs/performance.md.
+-- Not Leasehold's script: acquire_free.lua without a look at the clock if a fence exists. See docs/performance.md.
 local call = redis.call
 local found = call('MGET', KEYS[1], KEYS[2], KEYS[3])
 if found[1] or found[3] then

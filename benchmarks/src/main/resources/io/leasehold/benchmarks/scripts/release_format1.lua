@@ -1,7 +1,7 @@
--- release.lua of wire format 1, whose queue was a sorted set and a hash: to compare with.
--- Ends an owner token: forgets its place in the queue, deletes the lock if it holds it, and raises the fence to its
--- highest ballot, so that no late copy of its requests is granted. If the lock is free then, hands it to the first waiter.
--- Release, undo and withdrawal are this one script; repeating it is harmless.
+-- release.lua of wire format 1, whose queue was a sorted set and a hash; only for comparison.
+-- Ends an owner token: removes its place in the queue, deletes the lock if the token holds it, and raises the fence to its
+-- highest ballot, so that no late copy of its requests can be granted. If the lock is free then, hands it to the first waiter.
+-- Release, undo and withdrawal all run this script; repeating it is harmless.
 --
 -- KEYS (all in one slot)
 --   1  lock
@@ -13,16 +13,16 @@
 --   1  owner token, 40 lower-case hexadecimal digits
 --   2  ballot: the highest fencing token proposed or granted under it, 0 for none
 -- Replies
---   {"released"}      the lock was held by this owner token and is not any more
---   {"not-ours"}      it was not
---   Each may end with "besides", error: what was refused while the first waiter was served
+--   {"released"}      this owner token held the lock, and no longer does
+--   {"not-ours"}      this owner token did not hold the lock
+--   Each may end with "besides", error: the command that was refused while the first waiter was served
 -- Errors
---   Redis' own (NOREPLICAS, MISCONF, NOPERM ...); then the lock is as it was, and the owner token is not ended: to be
---   repeated. A deletion is not refused for lack of memory, nor is anything after it.
---   Where +exists is missing the lock may be gone already, and the next waiter is not served.
+--   Those of Redis (NOREPLICAS, MISCONF, NOPERM ...). The lock is then unchanged and the owner token not ended: the client
+--   must repeat the release. Redis refuses neither a deletion nor any later command for lack of memory.
+--   If the right +exists is missing, the lock may be gone already, and the next waiter is not served.
 
 local RETENTION = 60000000 -- us: as in acquire.lua
-local BOUND = 7500000 -- us: the fence is raised to at most max(fence, TIME) + this
+local BOUND = 7500000 -- us: the fence is raised to at most max(fence, TIME) + BOUND
 
 local LOCK, FENCE, QUEUED, WAITERS, ASKED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local owner = ARGV[1]
@@ -31,7 +31,7 @@ local value, queued = unpack(redis.call('MGET', LOCK, QUEUED))
 local released = value and value:sub(1, 41) == owner .. ':'
 if released then
   redis.call('DEL', LOCK)
-  -- The grant of the token in the value has raised the fence to it; only a higher ballot needs more.
+  -- The grant has raised the fence to the token in the value; only a higher ballot needs a further write.
   if not queued and value:sub(42, 42 + #ARGV[2]) == ARGV[2] .. ':' then
     return {'released'}
   end
@@ -41,12 +41,12 @@ local ballot = tonumber(ARGV[2])
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
--- Lua prints large numbers as 1.7e+15; the wire wants all their digits.
+-- Lua prints large numbers as 1.7e+15; the wire format needs all digits.
 local function digits(number)
   return string.format('%.0f', number)
 end
 
--- A decimal number, 0 for nothing, nil for any other text.
+-- Reads a decimal number: 0 if the text is absent, nil if it is not a number.
 local function number_in(text)
   if not text then
     return 0
@@ -54,10 +54,10 @@ local function number_in(text)
   return #text <= 16 and text:match('^%d+$') and tonumber(text) or nil
 end
 
--- A key of another type, that another program wrote, is as good as none. The first other error of these commands (writes are
--- refused, a right is missing) is kept, with the command that met it: a script must not pass it over in silence.
+-- A key of another type, which another program wrote, counts as absent. The first other error of these commands (Redis refuses
+-- writes, a right is missing) is kept with its command, since a script must not hide it.
 local refusal
--- The first error with which telling a waiter was refused: nothing that is written depends on it.
+-- The first error of a message to a waiter. No write depends on such a message.
 local untold
 
 local function at_command(err, command)
@@ -75,7 +75,7 @@ local function try(command, ...)
   return nil
 end
 
--- An answer, and beside it what was refused on the way: a client warns of a right that is missing.
+-- Adds the refused command, if any, to a reply: the client then warns of the missing right.
 local function with_refusal(reply)
   local met = refusal and refusal.err or untold
   if met then
@@ -85,10 +85,10 @@ local function with_refusal(reply)
   return reply
 end
 
--- Whether a subscriber received it; where that cannot be told, yes; where PUBLISH was refused, no. On a Cluster the
--- channel is one of the lock's slot, and has its tag in braces; or it ends with ~, and is broadcast: the count of that says
--- nothing. PUBLISH also counts those that subscribe to patterns, who are not the waiter: so where it counts anybody, the
--- subscribers of the channel itself are counted.
+-- Publishes a message. Returns whether a subscriber received it: true if that is unknown, false if PUBLISH was refused. On a
+-- Cluster the channel either belongs to the lock's slot and has the slot's tag in braces, or it ends with ~ and is broadcast;
+-- the count of a broadcast says nothing. PUBLISH also counts clients that subscribe to patterns and are not the waiter: if its
+-- count is not zero, the script counts the subscribers of the channel itself.
 local function tell(channel, message)
   local sharded, broadcast = channel:find('{', 1, true), channel:sub(-1) == '~'
   local command = sharded and 'SPUBLISH' or 'PUBLISH'
@@ -106,13 +106,13 @@ local function tell(channel, message)
   return heard ~= 0 or broadcast
 end
 
--- The queue is one sorted set with two members for each waiter, who is known by its owner token:
+-- The queue is one sorted set with two members for each waiter, identified by its owner token:
 --   "q<owner token>"  score: its place, in the order of arrival (us, always > 0)
 --   "a<owner token>"  score: minus the time (us) until which it counts as alive
--- ASKED is a hash: owner token -> "<channel> <claim ms> <reserve> <holder id>", what its waiter asked for.
+-- ASKED is a hash: owner token -> "<channel> <claim ms> <reserve> <holder id>", the request of its waiter.
 -- QUEUED exists whenever the queue is not empty, and is read in the same command as the lock.
 
-local WINDOW = 3000000 -- us: how long a waiter that is woken may take before its place is lost
+local WINDOW = 3000000 -- us: how long a woken waiter may take before it loses its place
 
 local function forget(waiter)
   try('ZREM', WAITERS, 'q' .. waiter, 'a' .. waiter)
@@ -131,8 +131,8 @@ local function first_waiter()
   return found and found[1] and found[1]:sub(2)
 end
 
--- A waiter that asked for no hand-over is told that the lock is free. It has the window to come, and then counts as dead:
--- a client that vanished without a word must not keep a free lock from the others.
+-- Notifies a waiter that has requested no hand-over that the lock is free. If it does not request the lock within the window,
+-- it counts as dead: a client that has silently gone must not block a free lock.
 local function wake(waiter, attempt, channel)
   if not tell(channel, 'wake ' .. attempt .. ' ' .. digits(now) .. ' ' .. LOCK) then
     return false
@@ -144,15 +144,15 @@ local function wake(waiter, attempt, channel)
   return true
 end
 
--- The lock becomes the waiter's, for its claim ttl, with tokens above the fence. Whether it could be told; nil if that could
--- not even be written.
+-- Gives the lock to the waiter for its claim ttl, with tokens above the fence. Returns whether the waiter could be notified; nil
+-- if the lock could not even be written.
 local function hand_over(waiter, attempt, channel, claim, reserve, holder, fence)
   local first = math.max(fence + 1, now)
   local last = first + reserve - 1
   if first > 9007199254740992 - reserve then
     return nil
   end
-  -- Before anything is set: from a script that has written, memory is not refused any more.
+  -- This must be the first write: after it, Redis no longer refuses the script for lack of memory.
   forget(waiter)
   if refusal or not try('SET', LOCK, waiter .. ':' .. digits(first) .. ':' .. holder, 'PX', claim) then
     return nil
@@ -166,8 +166,9 @@ local function hand_over(waiter, attempt, channel, claim, reserve, holder, fence
   return true
 end
 
--- The lock is free: it goes to the first waiter that can be reached, unless that is the caller; those that nobody listens
--- for are dropped. Whether the caller is left before all others; says nothing once there is a refusal.
+-- Gives a free lock to the first waiter that can be reached, unless that is the caller. Drops the waiters before it, whose
+-- channels have no subscriber. Returns whether the caller comes before all other waiters; after a refusal, the result has no
+-- meaning.
 local function serve_first(caller, fence)
   drop_dead()
   for _ = 1, 64 do
@@ -209,8 +210,8 @@ local function serve_first(caller, fence)
   return false
 end
 
--- Also where nothing waits: from a script that has written, memory is not refused any more; and where writes are refused, this
--- is the one that says so.
+-- Runs even if no client waits: after a first write, Redis no longer refuses the script for lack of memory; and if Redis refuses
+-- writes, this command reports it.
 forget(owner)
 
 local fence_text = redis.call('MGET', FENCE)[1]
@@ -220,7 +221,7 @@ if fence and not fence_text and redis.call('EXISTS', FENCE) == 1 then
 end
 if fence then
   local raised = math.min(ballot, math.max(fence, now) + BOUND)
-  -- What does not beat TIME - RETENTION is refused without a fence.
+  -- A ballot that does not exceed TIME - RETENTION is refused even without a fence.
   if raised > math.max(fence, now - RETENTION) then
     local ms = digits(math.ceil((math.max(raised, now) + RETENTION - now) / 1000))
     try('SET', FENCE, digits(raised), 'PX', ms)
@@ -231,7 +232,7 @@ if refusal and not released then
   return refusal
 end
 
--- Where the fence is not ours nobody is granted anything.
+-- If another program wrote the fence, the lock is not granted to any waiter.
 if fence and queued and redis.call('EXISTS', LOCK) == 0 then
   serve_first(owner, fence)
 end

@@ -7,7 +7,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The environment of a command, as changes to ours; null removes a variable. */
+/** The environment of a command, as changes to that of this process; null removes a variable. */
 final class ChildEnvironment {
 
     /** Set by the launcher script, which gives the JVM a UTF-8 locale: the caller's LC_ALL after an equals sign. */

@@ -49,7 +49,10 @@ record ClientView(ClientRecord record, ClientRecord.@Nullable ClientHold hold) {
         return json;
     }
 
-    /** How long ago it reported, or null if it does not say, or its clock and ours differ too much to tell. */
+    /**
+     * The age of its last report; null if the report has no time, or if its clock and that of this process differ too
+     * much.
+     */
     @Nullable
     Duration age(Instant now) {
         Instant reportedAt = record.reportedAt();

@@ -21,8 +21,9 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Held locks with what the store has to be asked about each: since when it is held, and how many wait. To spare the store, only the
- * first {@value #ASKED} are asked about; of the others it is not known.
+ * Held locks with the data that needs a separate request for each lock: since when it is held, and the number of
+ * waiters. To spare the store, only the first {@value #ASKED} locks are requested; for the others these data are
+ * unknown.
  *
  * @param rows one for each lock
  */
@@ -34,21 +35,22 @@ record HeldTable(List<Row> rows) {
     /**
      * One lock.
      *
-     * @param since when it was taken, by the holder's clock; null if that is not known
-     * @param waiters how many wait, one more than {@value #MOST_WAITERS} for any number above that; null if it is not known
+     * @param since the time when it was acquired, by the holder's clock; null if unknown
+     * @param waiters the number of waiters, one more than {@value #MOST_WAITERS} for any number above that; null if
+     *     unknown
      */
     record Row(
             HeldLock lock,
             @Nullable Instant since,
             @Nullable Integer waiters) {
 
-        /** How many wait. */
+        /** The number of waiters. */
         String waiting() {
             return waiters == null ? "-" : waiters > MOST_WAITERS ? MOST_WAITERS + "+" : waiters.toString();
         }
     }
 
-    /** Asks the store about these. */
+    /** Reads the data of these locks. */
     static HeldTable of(LockClient locks, List<HeldLock> held) {
         LockAdmin admin = locks.admin();
         boolean queues = locks.guarantees().covers(Guarantee.Queueing.FIFO);
@@ -68,7 +70,7 @@ record HeldTable(List<Row> rows) {
                             ? admin.waiters(lock.name(), MOST_WAITERS + 1).size()
                             : null;
                 } catch (LockStoreException refused) {
-                    // The list itself was allowed, and is worth more than this.
+                    // The list itself was permitted, and is more important than these data.
                     asks = false;
                 }
             }

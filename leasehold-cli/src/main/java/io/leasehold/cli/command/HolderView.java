@@ -44,7 +44,7 @@ final class HolderView {
         return waited == null ? waiter.holderId() : waiter.holderId() + " (for " + duration(waited) + ")";
     }
 
-    /** For a sentence: {@code held by ID (token 7, 12.3s left)}. */
+    /** The holder for use in a sentence: {@code held by ID (token 7, 12.3s left)}. */
     static String sentence(@Nullable Holder holder) {
         if (holder == null) {
             return "held by another client";

@@ -104,7 +104,7 @@ record LockView(
                         + "    (a dry run; add --yes to take the lock away)");
     }
 
-    /** Whether the client of the holder tells of itself as it should. */
+    /** Whether the client of the holder reports in time. */
     boolean reportsInTime() {
         Duration age = client == null ? null : client.age(Instant.now());
         return client != null && (age == null || age.compareTo(LATE) < 0);

@@ -127,7 +127,7 @@ final class LockedRun {
                             : MetricsEndpoint.ofRun(port, request.lock().text());
                     LockClient locks = (endpoint == null ? client : client.listener(endpoint.listener())).connect()) {
                 if (endpoint != null && Integer.valueOf(0).equals(port)) {
-                    // Otherwise the user would not learn of it.
+                    // Otherwise the user would not know the address.
                     invocation.terminal().complain(endpoint.address());
                 }
                 runUnderLock(locks, command);
@@ -173,7 +173,7 @@ final class LockedRun {
                     "this run is inside a run that holds lock \"" + request.lock() + "\": it would wait for itself");
             return;
         }
-        // Before the lock is held: the command may outlive us by its grace.
+        // Before the lock is held: the command may outlive this process by its grace.
         locks.admin().coverChildren().ifPresent(command::tellEndIn);
         long askedAtNanos = System.nanoTime();
         Lease lease;
@@ -195,7 +195,7 @@ final class LockedRun {
         report.heldFor(millisSince(heldAtNanos));
     }
 
-    /** Whether it would wait for a run that waits for it: one of those that it is inside holds the lock. */
+    /** Whether this run would wait for a run that waits for it: one of the runs around it holds the lock. */
     private boolean waitsForItself(LockClient locks) {
         String outer = invocation.environment().get(ChildEnvironment.HOLDERS);
         if (outer == null || Duration.ZERO.equals(request.maxWait())) {
@@ -208,7 +208,7 @@ final class LockedRun {
                     .filter(holder -> holders.contains(holder.id()))
                     .isPresent();
         } catch (LockStoreException e) {
-            // The request for the lock waits for the store, and tells of it.
+            // The request for the lock waits for the store, and reports the outage.
             return false;
         }
     }

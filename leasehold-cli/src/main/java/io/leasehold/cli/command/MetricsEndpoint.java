@@ -71,7 +71,7 @@ final class MetricsEndpoint implements AutoCloseable {
         return endpoint;
     }
 
-    /** A line that tells where it is. */
+    /** A line with its address. */
     String address() {
         return "metrics at http://127.0.0.1:" + port() + "/metrics";
     }
@@ -104,7 +104,8 @@ final class MetricsEndpoint implements AutoCloseable {
             metrics.leaksFound(locks.admin().leaks(OLD));
             complained = false;
         } catch (LockStoreException e) {
-            // Says nothing of the store, which has just answered: a search has rights and limits of its own.
+            // This says nothing about the store, which has just answered: a search needs other rights and has other
+            // limits.
             if (!complained) {
                 complaints.accept("the search for leaks failed: " + e.getMessage() + "; trying again every minute");
             }

@@ -14,11 +14,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A {@code run} in the form that scripts use: each option once, by its long name or as one of {@code -n -q -w -E}, then the
- * lock, {@code --} and the command.
+ * A {@code run} in the form that scripts use: each option once, by its long name or as one of {@code -n -q -w -E}, then
+ * the lock, {@code --} and the command.
  *
- * <p>It is read without picocli, whose model of the options takes a third of the processor time of a start. What is
- * written otherwise, or is refused, is left to picocli, which knows all forms and all messages.
+ * <p>It is read without picocli, whose model of the options takes a third of the processor time of a start. Any other
+ * form, and any error, is left to picocli, which knows all forms and messages.
  */
 public final class PlainRun {
 
@@ -30,7 +30,7 @@ public final class PlainRun {
         this.request = request;
     }
 
-    /** The run that these arguments ask for; null if they are not plain. */
+    /** The run that these arguments request; null if they are not plain. */
     public static @Nullable PlainRun of(List<String> arguments, Invocation invocation) {
         int dashes = arguments.indexOf("--");
         TypedWords typed = invocation.typed(arguments, 0);

@@ -3,11 +3,11 @@ package io.leasehold.cli.command;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The label of a {@code run} in its holder id, {@code run.USER.COMMAND}: who runs what. Of the command it has the name of the
- * file alone, since arguments may hold secrets, and everybody who sees the lock sees the label.
+ * The label of a {@code run} in its holder id, {@code run.USER.COMMAND}: the user and the command. It contains only the
+ * file name of the command, since arguments may contain secrets, and everyone who can see the lock can see the label.
  *
  * @param user the user, in letters, digits, {@code _} and {@code -}
- * @param command the name of the command, in the same and dots
+ * @param command the name of the command, in the same characters and dots
  */
 record RunLabel(String user, String command) {
 
@@ -18,7 +18,7 @@ record RunLabel(String user, String command) {
 
     private static final int LONGEST_USER = 24;
 
-    /** The label for this user and this word, by which the command is started. */
+    /** The label for this user and the first word of the command. */
     static RunLabel of(String user, String word) {
         String name = fit(user.replaceAll("[^A-Za-z0-9_-]", "_"), LONGEST_USER);
         String command = word.substring(word.lastIndexOf('/') + 1).replaceAll("[^A-Za-z0-9._-]", "_");
@@ -29,7 +29,7 @@ record RunLabel(String user, String command) {
         return text.length() <= length ? text : text.substring(0, length);
     }
 
-    /** That in this holder id; null if it is not one of a run. */
+    /** The label in this holder id; null if the id is not that of a run. */
     static @Nullable RunLabel in(String holderId) {
         String[] parts = holderId.split("/", 4);
         if (parts.length < 4 || !parts[3].startsWith(PREFIX)) {

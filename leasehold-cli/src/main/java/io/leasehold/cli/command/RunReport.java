@@ -149,7 +149,7 @@ final class RunReport {
         return reason;
     }
 
-    /** Whether the reason only informs: then {@code --quiet} leaves it out. */
+    /** Whether the reason only informs: then {@code --quiet} omits it. */
     boolean reasonIsNote() {
         return reasonIsNote;
     }

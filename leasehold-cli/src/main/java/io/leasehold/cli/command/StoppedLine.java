@@ -13,14 +13,14 @@ import java.util.Locale;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The line of a run that Ctrl-Z is about to stop: what is stopped renews nothing, so its lease ends. */
+/** The line of a run that Ctrl-Z is about to stop: a stopped process renews nothing, so its lease ends. */
 final class StoppedLine {
 
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("HH:mm:ss", Locale.ROOT);
 
     private StoppedLine() {}
 
-    /** Tells it at each stop until it is closed; null without a terminal, whose keyboard alone stops jobs. */
+    /** Writes the line at each stop until it is closed; null without a terminal, since only its keyboard stops jobs. */
     static @Nullable TerminalStop tell(LockedRun.Request request, Lease lease, Consumer<String> notes) {
         if (!request.informs() || !ControllingTerminal.exists()) {
             return null;

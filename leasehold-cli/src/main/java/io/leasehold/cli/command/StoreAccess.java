@@ -29,7 +29,7 @@ final class StoreAccess {
         return client(invocation, uri).connect();
     }
 
-    /** As {@link #open}, for a look: a store that is a file is not made where there is none. */
+    /** As {@link #open}, for a command that only reads: a missing file is not created. */
     static LockClient openExisting(Invocation invocation, StoreOption store) {
         String uri = store.uri(invocation.environment());
         invocation.terminal().hide(StoreOption.secrets(uri));

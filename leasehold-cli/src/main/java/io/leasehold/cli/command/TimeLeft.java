@@ -9,9 +9,9 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The time that is left to a command: the validity of its lease. After a forced release, for which an operator has raised the
- * fence, it is the grace, and never more than the lease would have had left: the command may end in good order. After any
- * other loss it is nothing. Any thread may ask.
+ * The remaining time of a command: the validity of its lease. After a forced release, for which an operator has raised
+ * the fence, it is the grace, but never more than the remaining time of the lease: the command may end in an orderly
+ * way. After any other loss it is zero. Any thread may use it.
  */
 final class TimeLeft implements LongSupplier {
 
@@ -19,12 +19,14 @@ final class TimeLeft implements LongSupplier {
     private final Loss loss;
     private final long graceNanos;
     private final LongSupplier clock;
-    /** When the validity ends, as far as is known: a renewal that was not seen yet only moves it back. */
+    /**
+     * The end of the validity as far as it is known: a renewal that was not noticed yet only moves it to a later time.
+     */
     private long endsAtNanos;
 
     private boolean forced;
 
-    /** Tells why a lease was lost. */
+    /** Returns why a lease was lost. */
     interface Loss {
         /** The cause; null if the lease was not lost. */
         @Nullable
@@ -39,7 +41,7 @@ final class TimeLeft implements LongSupplier {
         this.endsAtNanos = clock.getAsLong();
     }
 
-    /** That of a command under this lease. */
+    /** The remaining time of a command under this lease. */
     static TimeLeft of(Lease lease, Duration grace) {
         return new TimeLeft(() -> lease.remainingValidity().toNanos(), () -> cause(lease), grace, System::nanoTime);
     }

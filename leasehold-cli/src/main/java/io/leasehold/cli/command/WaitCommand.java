@@ -83,7 +83,7 @@ public final class WaitCommand implements Callable<Integer> {
         }
     }
 
-    /** Until the next look; 0 if the patience is over. The last look comes when it ends. */
+    /** The time until the next poll; 0 if the patience is over. The last poll comes when it ends. */
     static long pauseMillis(@Nullable Duration patience, long waitedNanos) {
         if (patience == null) {
             return POLL_MILLIS;

@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * A line that tells a terminal whom a run waits for and how long it has waited: written after two seconds, replaced every two seconds,
- * and cleared at the end. Without a terminal nothing is written.
+ * A line on a terminal with the holder that a run waits for and the time for which it has waited. It is written after
+ * two seconds, replaced every two seconds, and cleared at the end. Without a terminal nothing is written.
  */
 final class WaitingLine implements AutoCloseable {
 
@@ -59,7 +59,7 @@ final class WaitingLine implements AutoCloseable {
         }
     }
 
-    /** Asks on a thread of its own: a grant must not wait for a store that is slow to answer a question. */
+    /** Asks on a separate thread: a grant must not wait for a slow answer of the store. */
     private synchronized void look() {
         if (looking) {
             return;
@@ -96,7 +96,7 @@ final class WaitingLine implements AutoCloseable {
 
     static String text(String lock, String holder, Duration waited) {
         String time = ", " + Durations.text(Duration.ofSeconds(waited.toSeconds()));
-        // What it ends with is the label; of a longer line only a part would be replaced.
+        // The id ends with the label, which is kept. Of a longer line, only a part would be replaced.
         int most = COLUMNS - LEAST_FOR_THE_LOCK - time.length();
         String end = (holder.length() <= most ? holder : holder.substring(0, most - 1) + "\u2026") + time;
         String start = "waiting for " + lock;

@@ -33,7 +33,7 @@ interface WatchView extends AutoCloseable {
     /** Waits until the next poll is due; returns whether the user has quit. */
     boolean awaitQuit(Duration most) throws InterruptedException;
 
-    /** Leaves what was shown last to be read after the end. */
+    /** Leaves the last table readable after the end. */
     void leaveLast();
 
     @Override
@@ -70,7 +70,7 @@ interface WatchView extends AutoCloseable {
                     return;
                 }
                 if (!listing.covers(name)) {
-                    // Whether it is still held is not known. What is kept of such locks is bounded.
+                    // It is unknown whether such a lock is still held; the memory for them is bounded.
                     if (now.size() < 2 * listing.held().size()) {
                         now.put(name, holder);
                     }

@@ -10,9 +10,9 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The whole screen of a terminal, for a display that is drawn again and again: on the terminal's second screen, without a
- * cursor, and with a key that quits. The terminal gets back what it showed and how it was set, also if this process is ended
- * by a signal. Any thread may use it.
+ * The whole screen of a terminal, for a display that is redrawn repeatedly: on the terminal's second screen, without a
+ * cursor, and with a key that quits. Afterwards the terminal has its former content and settings, even if a signal ends
+ * this process. Any thread may use it.
  */
 public final class Screen implements AutoCloseable {
 
@@ -21,7 +21,7 @@ public final class Screen implements AutoCloseable {
     private static final String HOME_AND_CLEAR = "\033[H\033[2J";
 
     private final Terminal terminal;
-    /** How the terminal was set; null if there is no keyboard. */
+    /** The former settings of the terminal; null if there is no keyboard. */
     private final @Nullable String settings = stty("-g");
 
     private final CountDownLatch quit = new CountDownLatch(1);
@@ -80,7 +80,7 @@ public final class Screen implements AutoCloseable {
         terminal.printText(ENTER);
     }
 
-    /** Gives the screen back for a while: nothing is drawn. */
+    /** Releases the screen for a while: nothing is drawn. */
     public synchronized void leave() {
         if (!entered) {
             return;
@@ -117,7 +117,7 @@ public final class Screen implements AutoCloseable {
         shown.forEach(line -> terminal.print(line, size[1]));
     }
 
-    /** The rows and columns, without a bound where they are not known. */
+    /** The rows and columns; unlimited if unknown. */
     private int[] size() {
         String[] told = String.valueOf(settings == null ? null : stty("size")).split(" ", -1);
         try {
@@ -127,12 +127,12 @@ public final class Screen implements AutoCloseable {
                 return new int[] {rows, columns};
             }
         } catch (NumberFormatException unknown) {
-            // As a terminal that does not tell, or is none.
+            // Treat it as a terminal that does not report its size.
         }
         return new int[] {Integer.MAX_VALUE, Integer.MAX_VALUE};
     }
 
-    /** Asks or sets the terminal that standard input is; null if it is none. */
+    /** Queries or sets the terminal of standard input; null if standard input is not a terminal. */
     private static @Nullable String stty(String... arguments) {
         List<String> command = new ArrayList<>(List.of("stty"));
         command.addAll(List.of(arguments));

@@ -8,7 +8,7 @@ public enum Style {
     HEADING("\033[1m"),
     /** Good, or new. */
     GOOD("\033[32m"),
-    /** To be looked at. */
+    /** Needs attention. */
     WARNING("\033[33m"),
     /** Bad. */
     BAD("\033[31m");

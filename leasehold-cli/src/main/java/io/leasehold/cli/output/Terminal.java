@@ -107,7 +107,7 @@ public final class Terminal {
         print(line, Integer.MAX_VALUE);
     }
 
-    /** The same; only so many characters of it. */
+    /** Writes at most this many characters of the line. */
     void print(Line line, int columns) {
         String safe = SafeText.line(hidden(line.text()));
         String cut = safe.codePointCount(0, safe.length()) <= columns
@@ -118,7 +118,7 @@ public final class Terminal {
         checkWritten();
     }
 
-    /** Asks only when there is something to colour: that starts a shell. */
+    /** Checks only when a line has a colour, since the check starts a shell. */
     private synchronized boolean colours() {
         Boolean known = colours;
         if (known == null) {
@@ -161,7 +161,7 @@ public final class Terminal {
         lines.forEach(this::print);
     }
 
-    /** Writes our own text with its line breaks to standard output. */
+    /** Writes a text of Leasehold itself, with its line breaks, to standard output. */
     public void printText(String text) {
         out.print(text);
         checkWritten();

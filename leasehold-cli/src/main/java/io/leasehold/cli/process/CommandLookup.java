@@ -106,7 +106,7 @@ public final class CommandLookup {
                         "\"" + file + "\" needs the interpreter \"" + interpreter + "\", which does not exist");
     }
 
-    /** Whether it is surely not there: of one whose name this JVM cannot encode, the start decides. */
+    /** Whether it certainly does not exist. If this JVM cannot encode its name, the start decides. */
     private static boolean isKnownMissing(String interpreter) {
         boolean spelled = interpreter.indexOf(UNREADABLE) < 0
                 && TypedWords.ofTexts(List.of(interpreter)).areSpelledByThisJvm();
@@ -130,7 +130,7 @@ public final class CommandLookup {
         if (!text.startsWith("#!") || end < 0) {
             return null;
         }
-        // As the kernel reads it, to which a carriage return is a part of the name.
+        // Read the line as the kernel does, for which a carriage return is part of the name.
         String line = text.substring(2, end).replaceFirst("^[ \t]+", "");
         String word = line.split("[ \t]+", 2)[0];
         return word.startsWith("/") ? word : null;

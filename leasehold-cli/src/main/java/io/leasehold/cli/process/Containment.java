@@ -21,7 +21,7 @@ public enum Containment {
         return this != REMEMBERED;
     }
 
-    /** The word for it. */
+    /** The word for this way. */
     public String word() {
         return name().toLowerCase(Locale.ROOT);
     }

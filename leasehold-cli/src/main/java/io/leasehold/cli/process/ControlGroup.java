@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ControlGroup {
 
-    /** The prefix of our groups' directories; the creating process, its start, and the run follow. */
+    /** The prefix of the directories of Leasehold's groups; the creating process, its start, and the run follow. */
     static final String PREFIX = "leasehold-";
 
     private static final String MEMBERS = "cgroup.procs";
@@ -155,7 +155,7 @@ final class ControlGroup {
                 }
             }
         } catch (NumberFormatException notOurs) {
-            // A similar name that is not ours: left alone.
+            // A similar name that Leasehold did not create: keep it.
         }
     }
 

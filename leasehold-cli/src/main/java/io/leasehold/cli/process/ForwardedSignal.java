@@ -2,7 +2,7 @@ package io.leasehold.cli.process;
 
 /** The signals that are passed on to the command. (A JVM keeps QUIT and USR2 for itself.) */
 public enum ForwardedSignal {
-    /** From the keyboard, or a request to stop. */
+    /** An interrupt from the keyboard, or a request to stop. */
     INT(true),
     /** The request to end. */
     TERM(true),

@@ -117,8 +117,8 @@ public final class GuardedCommand implements AutoCloseable {
     }
 
     /**
-     * Waits until a signal to our whole group can be told from one to this process alone. The last chance to leave: a signal
-     * that comes after {@link #start} is the command's.
+     * Waits until a signal to the whole group of this process can be distinguished from one to this process alone. This
+     * is the last chance to leave: a signal that comes after {@link #start} is for the command.
      */
     public void awaitReady() {
         if (witness != null) {
@@ -183,7 +183,7 @@ public final class GuardedCommand implements AutoCloseable {
         strayWatch.start();
     }
 
-    /** Passes a signal on, unless it went to our whole group and therefore to the command. */
+    /** Passes a signal on, unless it went to the whole group of this process and therefore to the command. */
     public void deliver(ForwardedSignal signal) {
         SignalWitness others = witness;
         ProcessTree all = tree;

@@ -153,7 +153,7 @@ final class Guardian implements AutoCloseable {
         }
     }
 
-    /** The lease's end no longer triggers a kill; our own death still does. */
+    /** The end of the lease no longer triggers a kill; the death of this process still does. */
     synchronized void noDeadline() {
         deadlineLine = null;
         tell("calm");

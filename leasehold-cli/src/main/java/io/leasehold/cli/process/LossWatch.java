@@ -55,7 +55,7 @@ final class LossWatch {
     /**
      * Creates a watch.
      *
-     * @param adopterGone whether what keeps the command together is gone, so that what it starts gets lost
+     * @param adopterGone whether the containment of the command is gone, so that processes that it starts escape
      * @param refused receives the processes to which TERM could not be sent
      */
     LossWatch(
@@ -80,7 +80,10 @@ final class LossWatch {
         thread.setDaemon(true);
     }
 
-    /** How long before the end of the validity the guardian kills: later than we do, but before the end. */
+    /**
+     * The time before the end of the validity at which the guardian kills: later than this watch does, but before the
+     * end.
+     */
     static Duration guardianLead(Duration ttl) {
         return LossDeadline.killLead(ttl).dividedBy(2);
     }

@@ -123,7 +123,7 @@ final class ProcessTree {
         return strays;
     }
 
-    /** The session the command was started in: its own, or ours. */
+    /** The session in which the command was started: its own, or that of this process. */
     long sessionOfRoot() {
         if (ownGroup) {
             return command.pid();
@@ -222,7 +222,7 @@ final class ProcessTree {
         return command.isAlive() ? running(signals.send(name, List.of(command.pid()))) : List.of();
     }
 
-    /** Those of these that have not ended: what has ended needs no signal. */
+    /** Returns those of these processes that have not ended: an ended process needs no signal. */
     private List<Long> running(List<Long> pids) {
         if (pids.isEmpty()) {
             return List.of();

@@ -28,7 +28,7 @@ final class SessionStarter {
         return none();
     }
 
-    /** Starts commands in our own session and group. */
+    /** Starts commands in the session and group of this process. */
     static SessionStarter none() {
         return new SessionStarter(List.of());
     }

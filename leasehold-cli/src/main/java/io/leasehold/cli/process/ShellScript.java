@@ -14,10 +14,11 @@ final class ShellScript {
     private ShellScript() {}
 
     /**
-     * Starts a script in a process that belongs to us and not to the command: without this run's mark or an outer run's, which
-     * would end it with the command, and without a password in a store's URI.
+     * Starts a script in a process that belongs to Leasehold and not to the command: without the mark of this run or an
+     * outer one, by which it would be ended with the command, and without a password in a store's URI.
      *
-     * @param name the name in process lists; the text of the script travels in the environment to keep that list readable
+     * @param name the name in process lists; the text of the script travels in the environment to keep that list
+     *     readable
      */
     static Process start(SessionStarter sessions, String resource, String name, String... arguments)
             throws IOException {

@@ -40,7 +40,7 @@ public final class SignalForwarder {
 
     /** The signal has arrived. */
     void received(ForwardedSignal signal) {
-        // At once, even if an earlier one is being received.
+        // Record it at once, even while an earlier one is being received.
         synchronized (this) {
             if (first == null) {
                 first = signal;

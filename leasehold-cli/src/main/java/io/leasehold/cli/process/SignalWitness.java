@@ -13,11 +13,12 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Distinguishes a signal to our whole process group, which has reached the command already, from one to this process alone, which must be passed on.
+ * Distinguishes a signal to the whole process group, which has reached the command already, from one to this process
+ * alone, which must be passed on.
  *
- * <p>The JDK does not report the target of a signal. A shell in the same group catches the same signals: a signal that reached
- * it, too, went to the group. Without the witness Ctrl-C would interrupt the command twice, and many programs treat the second
- * as "at once". Used if the command shares our group, that is, with a terminal.
+ * <p>The JDK does not report the target of a signal. A shell in the same group catches the same signals: a signal that
+ * reached it, too, went to the group. Without the witness Ctrl-C would interrupt the command twice, and many programs
+ * treat the second as "at once". Used if the command shares the group of this process, that is, with a terminal.
  */
 final class SignalWitness implements AutoCloseable {
 
@@ -40,7 +41,7 @@ final class SignalWitness implements AutoCloseable {
         this.process = process;
     }
 
-    /** Starts it in our group. */
+    /** Starts it in the group of this process. */
     static @Nullable SignalWitness start() {
         try {
             SignalWitness witness =
@@ -61,7 +62,7 @@ final class SignalWitness implements AutoCloseable {
                 said(line);
             }
         } catch (IOException broken) {
-            // As if it had ended.
+            // Treat the witness as ended.
         } finally {
             ended();
         }
@@ -99,7 +100,7 @@ final class SignalWitness implements AutoCloseable {
         seenAtNanos.clear();
     }
 
-    /** Asks the witness whether this signal, which has just reached us, went to the whole group. */
+    /** Asks the witness whether this signal, which has just reached this process, went to the whole group. */
     synchronized boolean wentToGroup(ForwardedSignal signal) {
         if (saw(signal)) {
             return true;

@@ -92,7 +92,10 @@ final class StartedCommand {
                 .toList();
     }
 
-    /** The command starts in our current group. If we cannot leave it, we are spared when the group is ended. */
+    /**
+     * Starts the command in this control group, which this process enters for that. If this process cannot leave it
+     * again, it is spared when the group is ended.
+     */
     private static Process startIn(ControlGroup group, ProcessBuilder builder) throws IOException {
         group.enter();
         try {
@@ -135,9 +138,9 @@ final class StartedCommand {
     }
 
     /**
-     * Whether the command itself has not ended. As a child of this process it is collected at its end. Without the adopting
-     * process it is a child of process 1, which may collect nothing, as an application in a container: a handle takes it for
-     * alive, then, and the table does not.
+     * Whether the command itself has not ended. As a child of this process it is collected at its end. After the end of
+     * the adopting process it is a child of process 1, which may collect nothing, like an application in a container:
+     * then a handle reports it as alive, and the process table does not.
      */
     boolean isAlive() {
         return keepsId() && (!adopted || isInTable());
@@ -167,7 +170,7 @@ final class StartedCommand {
         return adopted ? process.toHandle() : null;
     }
 
-    /** Whether the command leads a process group of its own. */
+    /** Whether the command leads its own process group. */
     boolean ownGroup() {
         return ownGroup;
     }
@@ -188,7 +191,7 @@ final class StartedCommand {
                 return Integer.parseInt(title.group(2));
             }
         }
-        // Not by its handle, which waits until the command is collected.
+        // Do not wait by its handle, which waits until the command is collected.
         while (isAdopterGone()) {
             TimeUnit.MILLISECONDS.sleep(POLL_MILLIS);
         }

@@ -9,15 +9,15 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Ctrl-Z, which stops this process as it stops others: tasks can run before that, and when the process continues. The
- * system decides whether it is stopped at all: it does not stop it if no process could continue it. Create only one per
- * process.
+ * Stops this process at Ctrl-Z, like any other, but runs tasks before the stop and after the process continues. The
+ * system decides whether the process is stopped: it does not stop it if no process could continue it. Create only one
+ * per process.
  */
 public final class TerminalStop implements AutoCloseable {
 
     private static final String STOP = "TSTP";
 
-    /** How long this process runs at most until a signal that it has sent to itself has reached it. */
+    /** The longest time until a signal that this process has sent to itself has reached it. */
     private static final long ARRIVAL_MILLIS = 200;
 
     private final Runnable before;
@@ -30,7 +30,7 @@ public final class TerminalStop implements AutoCloseable {
         this.after = after;
     }
 
-    /** Does this before each stop, and that after it, on a separate thread. */
+    /** Runs the first task before each stop and the second one after it, on a separate thread. */
     public static TerminalStop surrounded(Runnable before, Runnable after) {
         TerminalStop stop = new TerminalStop(before, after);
         JvmSignals.handle("CONT", stop.goingOn::release);
@@ -76,7 +76,7 @@ public final class TerminalStop implements AutoCloseable {
             // It may come a moment later than its sender ends, or be ignored: then no process continues.
             var unused = goingOn.tryAcquire(ARRIVAL_MILLIS, TimeUnit.MILLISECONDS);
         } catch (IOException noProcess) {
-            // None can be started now: it is not stopped.
+            // No process can be started now, so this one is not stopped.
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -46,7 +46,7 @@ public final class TypedArguments {
                 }
             }
         } catch (IOException notLinux) {
-            // As above.
+            // Other systems: see above.
         }
         return exact;
     }

@@ -1,20 +1,21 @@
-# Ends everything that one run started if Leasehold itself was killed or fell silent.
+# Ends everything that one run has started, if Leasehold itself was killed or has stopped responding.
 #
-#   $1       the run's mark, which what it started carries in its environment
-#   $2       how long it may take to end in good order once Leasehold is gone, in milliseconds
-#   $3       the directory of the run's control group, or nothing
-#   stdin    lines: "child PID START [GROUP]", "reaper PID START" (what is below it belongs to the run; it leaves by itself),
-#            "known PID START" (belongs to the run, though nothing shows it any more), "deadline N" (kill when the up-time
-#            clock, in 1/100 s, reaches N), "calm" (no deadline), "life FILE" (gets an "e" once all has ended after Leasehold
-#            has gone), "done" (leave); the end of it means that Leasehold is gone. START is field 22 of /proc/PID/stat
-#   stdout   "fired" when it has killed
+#   $1       the mark of the run, which the processes of the run have in their environment
+#   $2       the time for an orderly end after Leasehold has gone, in milliseconds
+#   $3       the directory of the control group of the run, or empty
+#   stdin    lines: "child PID START [GROUP]"; "reaper PID START" (its descendants belong to the run; it exits by itself);
+#            "known PID START" (belongs to the run, although nothing shows that any more); "deadline N" (kill when the uptime
+#            clock, in 1/100 s, reaches N); "calm" (no deadline); "life FILE" (append an "e" once all processes have ended
+#            after Leasehold has gone); "done" (exit). End of file means that Leasehold has gone. START is field 22 of
+#            /proc/PID/stat
+#   stdout   "fired" after it has killed
 LC_ALL=C
 export LC_ALL
 mark=$1
 grace_millis=$2
 grace=$(($2 / 10))
 cgroup=$3
-# What it knew, if it had to begin again.
+# The state of the previous shell, if this one replaces it: see go_on.
 child=${LEASEHOLD_GUARDIAN_CHILD-}
 group=${LEASEHOLD_GUARDIAN_GROUP-}
 reaper=${LEASEHOLD_GUARDIAN_REAPER-}
@@ -22,7 +23,7 @@ known=${LEASEHOLD_GUARDIAN_KNOWN-}
 deadline=${LEASEHOLD_GUARDIAN_DEADLINE-}
 fired=${LEASEHOLD_GUARDIAN_FIRED-}
 life=${LEASEHOLD_GUARDIAN_LIFE-}
-# Set as long as what lives is to be killed.
+# Set while living processes must be killed.
 killing=
 trap '' HUP INT QUIT TERM USR1 USR2 TSTP TTIN TTOU PIPE
 
@@ -37,9 +38,9 @@ seconds() {
   printf '%d.%02d' $(($1 / 100)) $(($1 % 100))
 }
 
-# All that lives of the run, as PID:START; a group that is wholly its own comes first, as -GROUP:. Whatever was seen once is
-# remembered, for the kernel forgets whose child it was as soon as its parent has ended. A dot ends it: without one it could not
-# look, as where no process can be started, and whatever it saw says nothing.
+# Prints the living processes of the run, as PID:START. A process group that contains only the run comes first, as -GROUP:.
+# A process that was found once is remembered, since the kernel forgets its parent when that parent has ended. The output ends
+# with a dot. Without the dot the search has failed, for example because no process could be started, and the output is invalid.
 look() {
   {
     for entry in $known $child; do echo "known $entry"; done
@@ -60,7 +61,7 @@ look() {
       reaper = part[1]
       reaper_start = part[2]
     }
-    # Only before the table: in it a line may begin with what a process put into its name.
+    # Only before the table: in the table, a process can choose the beginning of a line by its name.
     !table && $1 == "known" {
       split($2, part, ":")
       if (part[1] > 0) remembered[part[1]] = part[2]
@@ -70,7 +71,7 @@ look() {
       within[$2] = 1
       next
     }
-    # Zero stands for a process that this pid namespace does not show.
+    # Zero stands for a process outside of this pid namespace.
     !table && $1 == "held" {
       if ($2 > 0) within[$2] = held[$2] = 1
       next
@@ -84,11 +85,11 @@ look() {
       next
     }
     {
-      # pid (name) state ppid pgrp ...: the name may hold anything, also spaces and parentheses.
+      # pid (name) state ppid pgrp ...: the name may contain any character, even spaces and parentheses.
       pid = $1
       match($0, /.*\)/)
       split(substr($0, RSTART + RLENGTH + 1), field, " ")
-      # One whose first thread alone has ended is shown as a zombie, too, and goes on in the others.
+      # A process whose first thread has ended also appears as a zombie, although its other threads still run.
       if ((field[1] == "Z" && field[18] <= 1) || field[1] == "X") next
       parent[pid] = field[2]
       groups[pid] = field[3]
@@ -118,20 +119,20 @@ look() {
       for (pid in mine) if (whole && groups[pid] == group) members = 1
       if (members) print "-" group ":"
       for (pid in mine) if (!(pid in above)) print pid ":" start[pid]
-      # What /proc hides lives all the same.
+      # A process that /proc hides is alive nevertheless.
       for (pid in held) if (!(pid in start) && !(pid in ours)) print pid ":"
       print "."
     }'
 }
 
-# The same as far as grep knows, where there is no awk.
+# The same for a system without awk, as far as grep can find the processes.
 look_at_marks() {
   grep -ls -e "$mark" /proc/[0-9]*/environ | while IFS=/ read -r _ _ pid _; do echo "$pid:"; done
   if [ -n "$group" ] && group_lives; then echo "-$group:"; fi
   echo .
 }
 
-# Whether anything but zombies is in the group: kill, which takes them as well, does not tell.
+# Whether the group contains a process that is not a zombie. kill accepts zombies, too, so it cannot tell.
 group_lives() {
   for file in /proc/[0-9]*/stat; do
     read -r stat 2>/dev/null <"$file" || continue
@@ -143,7 +144,7 @@ group_lives() {
   return 1
 }
 
-# The same as far as ps knows.
+# The same for a system without /proc, as far as ps can find the processes.
 look_without_proc() {
   ps -A -o pid=,ppid=,pgid=,stat= | awk -v root="${child%%:*}" -v group="$group" -v self="$$" '
     $4 !~ /^Z/ {
@@ -161,7 +162,7 @@ look_without_proc() {
     }'
 }
 
-# Keeps in mind what lives; says by its status whether it could look.
+# Records the living processes. The status tells whether the search succeeded.
 remember() {
   if ! [ -r /proc/self/environ ]; then
     found=$(look_without_proc)
@@ -176,7 +177,7 @@ remember() {
   esac
 }
 
-# Whether the process with this PID:START still is that one; starts no process.
+# Whether the process with this PID:START still exists and is the same one. Starts no process.
 is_there() {
   read -r stat 2>/dev/null <"/proc/${1%%:*}/stat" || return 1
   # shellcheck disable=SC2086
@@ -184,9 +185,9 @@ is_there() {
   [ "${21-}" = "${1#*:}" ]
 }
 
-# Signals what is known without a look, and without another process.
+# Signals the known processes without a search, and without starting a process.
 send_blindly() {
-  # First: nobody else gets the id of the group as long as one of its members lives, or its leader was not collected.
+  # First: no other group gets this id while a member lives, or the exit status of the leader was not collected.
   if [ "$1" = KILL ] && [ -n "$group" ] && { is_there "$child" || ! [ -e "/proc/$group/stat" ]; }; then
     kill -s KILL -- "-$group" 2>/dev/null
   fi
@@ -199,9 +200,9 @@ kill_control_group() {
   if [ -w "$cgroup/cgroup.kill" ]; then echo 1 >"$cgroup/cgroup.kill"; fi
 }
 
-# Signals all of them; says by its status whether any lives, also one that cannot be signalled or may be unseen.
+# Signals all processes of the run. The status tells whether any may be alive, even one that cannot be signalled or found.
 send() {
-  # Before anything that needs a process: the command may have used up those that there may be.
+  # Before any step that starts a process: the command may have used up the limit of processes.
   if [ "$1" = KILL ]; then
     killing=yes
     kill_control_group
@@ -219,7 +220,8 @@ send() {
   [ -n "$known" ]
 }
 
-# A shell that can start no process ends. It then kills what it knows by itself, and becomes another that goes on.
+# Runs when this shell ends because it cannot start a process. Kills the known processes without help, and then replaces
+# itself with another shell that continues.
 go_on() {
   if [ -z "$killing" ]; then return 0; fi
   kill_control_group
@@ -260,7 +262,7 @@ while :; do
     fi
     line=$(timeout "$(seconds "$left")" /bin/sh -c 'read -r line && printf %s "$line"')
     status=$?
-    # 124: the time is over. Above: somebody killed the reader.
+    # 124: the time is over. Above 124: the reader was killed.
     if [ "$status" -gt 1 ]; then continue; fi
   else
     read -r line
@@ -288,7 +290,7 @@ while :; do
   esac
 done
 
-# Leasehold is gone. The lease ends by itself; until then the command may end in good order.
+# Leasehold has gone. The lease expires by itself; until then the command may end in an orderly way.
 killing=yes
 until=
 if [ -n "$timed" ]; then
@@ -309,8 +311,8 @@ if [ -z "${LEASEHOLD_GUARDIAN_KILLING-}" ] && [ "$patience" -gt 0 ] && send TERM
     fi
   done
 fi
-# A process that was just being started shows what it belongs to only now: look again a few times. What cannot be killed is
-# waited for: nobody may be told that all has ended while it lives.
+# A process that was being started may become visible as part of the run only now: search a few more times. Wait for processes
+# that cannot be killed: while one of them lives, no client may learn that all have ended.
 quiet=0
 loud=0
 while [ "$quiet" -lt 5 ]; do
@@ -323,6 +325,6 @@ while [ "$quiet" -lt 5 ]; do
   if [ "$loud" -gt 100 ] && [ "$quiet" -eq 0 ]; then pause 1; else pause 0.05; fi
 done
 killing=
-# Nothing is left that uses what Leasehold held: the next may have it now.
+# No process of the run is left: the next holder may have the lock now.
 if [ -n "$life" ] && [ -f "$life" ]; then printf e >>"$life"; fi
 if [ -n "$cgroup" ]; then find "$cgroup" -depth -type d -exec rmdir {} \; 2>/dev/null; fi

@@ -1,11 +1,11 @@
-# Starts a command, byte for byte; above it, where it is told to, a process that adopts what loses its parent.
+# Starts a command with exactly the given bytes. If requested, starts it below a process that adopts orphans.
 #
 #   PRCTL    the number of the system call prctl, to adopt orphans; 0: become the command
-#   SESSION  1: the command leads a session and group of its own
-#   HEX      1: the words of the command are in hexadecimal digits; 0: as they are, for an argument may be only so long
+#   SESSION  1: the command leads its own session and group
+#   HEX      1: the words of the command are in hexadecimal digits; 0: unchanged, since the length of an argument is limited
 #   PIECE …  changes to the environment, NAME or NAME=VALUE, in hexadecimal digits; then --, then the words of the command
 #
-# The adopting process shows in its title what the command's pid is, and then how it ended. It leaves when nothing is left below it.
+# The adopting process shows the pid of the command in its title, and then its exit status. It exits when it has no descendants left.
 use strict;
 my ($prctl, $session, $hex, @pieces) = @ARGV;
 while (defined(my $piece = shift @pieces)) {
@@ -47,7 +47,7 @@ if ($child == 0) {
     POSIX::sigprocmask(POSIX::SIG_SETMASK(), $before);
     become();
 }
-# What kills Leasehold's process group is not to take this along.
+# A signal that kills Leasehold's process group must not kill this process.
 POSIX::setsid();
 $SIG{$_} = 'IGNORE' for qw(HUP INT QUIT TERM USR1 USR2 PIPE ALRM TSTP TTIN TTOU);
 $SIG{CHLD} = 'DEFAULT';

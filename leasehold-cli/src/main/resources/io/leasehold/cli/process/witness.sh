@@ -1,16 +1,16 @@
-# Says which signals reached the whole process group: it is in the group and catches what Leasehold catches.
+# Reports which signals reached the whole process group: it belongs to the group and catches the signals that Leasehold catches.
 #
-#   stdin    a line asks whether all has been said; the end of it means: leave
-#   stdout   "READY", then the name of each signal that came, and "SAID" for each line: a signal that came before it was named before
+#   stdin    a line asks for "SAID"; at end of file the script exits
+#   stdout   "READY", then the name of each signal, and "SAID" for each line: a signal that arrived before the line is named before it
 for name in INT TERM HUP USR1; do
-  # shellcheck disable=SC2064 # the name of now
+  # shellcheck disable=SC2064 # the present value of name
   trap "echo $name; caught=yes" "$name"
 done
 trap '' QUIT USR2 PIPE
 echo READY
 while :; do
   caught=
-  # A signal interrupts the reading; dash calls that 1, which is also the end.
+  # A signal interrupts read; the status in dash is then 1, as at end of file.
   if read -r _; then
     echo SAID
   elif [ -z "$caught" ]; then

@@ -93,7 +93,7 @@ class PlainRunTest {
         return run == null ? null : text(run.request());
     }
 
-    /** What picocli understands; null if it refuses. */
+    /** The run as picocli understands it; null if it refuses. */
     private static @Nullable String full(List<String> arguments) {
         Invocation invocation = invocation(arguments);
         try {
@@ -196,7 +196,7 @@ class PlainRunTest {
         assertThat(plain).as("plain ones").isGreaterThan(150);
     }
 
-    /** Mostly in order, since words in no order are refused by both. */
+    /** Mostly in a valid order, since both refuse words in random order. */
     private static List<String> arguments(Random random) {
         List<String> arguments = new ArrayList<>();
         if (random.nextInt(5) == 0) {

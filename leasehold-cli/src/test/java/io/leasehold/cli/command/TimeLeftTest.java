@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** By a clock and a lease that the test sets. */
+/** Tests with a clock and a lease that the test controls. */
 @Tag("quick")
 class TimeLeftTest {
 

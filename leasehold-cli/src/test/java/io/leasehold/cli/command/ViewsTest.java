@@ -41,7 +41,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What is shown where a number reaches a bound, and what a look does that fails. */
+/** Tests of the display of numbers at their bounds, and of failed readings. */
 @Tag("quick")
 class ViewsTest {
 
@@ -185,7 +185,7 @@ class ViewsTest {
         });
     }
 
-    /** With so many that wait. */
+    /** A view with this number of waiters. */
     private static LockView view(int waiting) {
         LockAdmin admin = answering(LockAdmin.class, (self, method, arguments) -> switch (method.getName()) {
             case "inspect" -> Optional.empty();
@@ -209,7 +209,7 @@ class ViewsTest {
         return new Holder(id, Duration.ofSeconds(9), OptionalLong.of(7), Holder.Ends.BY_TTL);
     }
 
-    /** The health of a holder that reported so long ago, or never. */
+    /** The health of a holder that reported at this time, or never. */
     private static String health(@Nullable Instant reportedAt, boolean reported) {
         ClientRecord record = new ClientRecord("host/1/a", "host", 1, "", Instant.EPOCH, List.of(), reportedAt);
         LockView view = new LockView(

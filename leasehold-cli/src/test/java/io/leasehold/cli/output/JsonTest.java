@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** One line of ASCII that every reader of JSON takes. */
+/** Tests that the output is one line of ASCII that every JSON parser accepts. */
 @Tag("quick")
 class JsonTest {
 
@@ -40,7 +40,7 @@ class JsonTest {
         assertThat(Json.of(Map.of("a\"b", 1))).isEqualTo("{\"a\\\"b\":1}");
     }
 
-    /** Texts may hold secrets; words and the names of fields do not. */
+    /** Texts may contain secrets; words and the names of fields do not. */
     @Test
     void changesTextsAndNothingElse() {
         Map<String, @Nullable Object> map = new LinkedHashMap<>();

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Whatever a name or a message holds, the terminal gets one line that it only prints. */
+/** Tests that any name or message becomes one line that a terminal only prints. */
 @Tag("quick")
 class SafeTextTest {
 

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Columns under their headings. */
+/** Tests that columns stand under their headings. */
 @Tag("quick")
 class TableTest {
 

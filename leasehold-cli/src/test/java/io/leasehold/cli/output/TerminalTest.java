@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Secrets are hidden, and what is written stays JSON with the keys and words of the contract. */
+/** Tests that secrets are hidden, and that JSON output stays JSON with the keys and words of the contract. */
 @Tag("quick")
 class TerminalTest {
 

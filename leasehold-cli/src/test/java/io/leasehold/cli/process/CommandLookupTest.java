@@ -13,7 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What of a script's first line the kernel would refuse, and what it would take. */
+/** Tests of the first line of a script: the forms that the kernel refuses, and those that it accepts. */
 @Tag("quick")
 class CommandLookupTest {
 
@@ -52,7 +52,7 @@ class CommandLookupTest {
                         none -> assertThat(none.reason()).contains("\"/no/such/thing\", which does not exist"));
     }
 
-    /** The kernel looks for a program whose name ends with it. */
+    /** The kernel searches for a program whose name ends with the carriage return. */
     @Test
     void aCarriageReturnIsAPartOfTheInterpretersName() throws IOException {
         assertThat(find("#!/bin/sh\r\necho\r\n"))
@@ -62,7 +62,7 @@ class CommandLookupTest {
                                 .contains("first line ends with a carriage return", "dos2unix"));
     }
 
-    /** In every locale: where this JVM can spell the name it finds it, and elsewhere the start decides. */
+    /** In every locale: if this JVM can encode the name, the lookup finds it; otherwise the start decides. */
     @Test
     void anInterpreterWithAnUmlautIsFound() throws IOException, InterruptedException {
         String made = "d=$(printf 'j\\303\\274rgen'); mkdir \"$d\" && ln -s /bin/sh \"$d/sh\"";

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Real control groups, of both versions, where this user may make them. */
+/** Tests of real control groups of both versions, if this user may create them. */
 @Tag("quick")
 @Timeout(60)
 class ControlGroupTest {
@@ -24,7 +24,7 @@ class ControlGroupTest {
         return Files.readAllLines(Path.of(file), StandardCharsets.ISO_8859_1);
     }
 
-    /** As on a host that has only this version. */
+    /** Creates a group as on a host with only this version. */
     private static ControlGroup group(int version) throws IOException {
         List<String> memberships = lines("/proc/self/cgroup").stream()
                 .filter(line -> line.startsWith("0::") == (version == 2))

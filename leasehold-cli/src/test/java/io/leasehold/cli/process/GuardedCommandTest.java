@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** With a validity that the test moves. */
+/** Tests of a command with a validity that the test controls. */
 @Timeout(60)
 @Tag("quick")
 class GuardedCommandTest {
@@ -29,7 +29,7 @@ class GuardedCommandTest {
     private static final Duration GRACE = Duration.ofSeconds(2);
     private static final Duration TTL = Duration.ofSeconds(6);
 
-    /** Ends, when told to, and leaves a child that ignores TERM. */
+    /** Ends on request, and leaves a child that ignores TERM. */
     private static final String LEAVES_A_CHILD = """
             (trap '' TERM; echo >child-runs; exec sleep 300) &
             read -r word <go
@@ -40,8 +40,8 @@ class GuardedCommandTest {
     private Path directory;
 
     /**
-     * The command has ended while its lease was good, the lease comes to its grace while the child may still end by itself,
-     * so that the watch has already asked it to: it is waited for and killed all the same.
+     * The command has ended while its lease was valid. The grace begins while the child may still end by itself, so the
+     * watch has already sent TERM: the child is waited for and killed nevertheless.
      */
     @Test
     void killsWhatWasLeftBehindIfTheGraceBeginsMeanwhile() throws Exception {
@@ -77,7 +77,7 @@ class GuardedCommandTest {
         }
     }
 
-    /** It is shown as a zombie, and works on in its other threads: its end is not waited for beside the next holder. */
+    /** It appears as a zombie, and continues in its other threads: it must have ended before the next holder begins. */
     @ParameterizedTest
     @EnumSource(Containment.class)
     void killsWhatGoesOnWithoutItsFirstThread(Containment strongest) throws Exception {
@@ -99,7 +99,7 @@ class GuardedCommandTest {
         }
     }
 
-    /** A failure of ours, here an interrupt, gives nothing back while the command runs. */
+    /** A failure of Leasehold, here an interrupt, releases nothing while the command runs. */
     @Test
     void endsTheCommandBeforeAFailureIsSeen() throws Exception {
         CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
@@ -131,7 +131,7 @@ class GuardedCommandTest {
         }
     }
 
-    /** What kills our process group leaves it alone. */
+    /** A signal that kills the group of this process does not reach it. */
     @Test
     void theProcessThatAdoptsIsInAGroupOfItsOwn() throws Exception {
         CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
@@ -162,7 +162,7 @@ class GuardedCommandTest {
                 strongest);
     }
 
-    /** Also if the command has ended before anybody could look at it. */
+    /** Even if the command has ended before the first poll. */
     @ParameterizedTest
     @EnumSource(Containment.class)
     void endsWhatAShortCommandLeavesBehind(Containment strongest) throws Exception {
@@ -184,7 +184,9 @@ class GuardedCommandTest {
         }
     }
 
-    /** {@code timeout}, as an interactive shell does for each job, puts its command into a group of its own. */
+    /**
+     * The command {@code timeout} puts its command into a separate group, as an interactive shell does for each job.
+     */
     @ParameterizedTest
     @EnumSource(Containment.class)
     void endsWhatWasLeftBehindInAGroupOfItsOwn(Containment strongest) throws Exception {
@@ -209,7 +211,7 @@ class GuardedCommandTest {
         }
     }
 
-    /** A daemon says by that that it means to stay. */
+    /** By that, a daemon shows that it is intended to stay. */
     @Test
     void leavesWhatMadeASessionOfItsOwn() throws Exception {
         CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
@@ -234,7 +236,7 @@ class GuardedCommandTest {
         }
     }
 
-    /** Nothing would end the command if this process were killed now. */
+    /** No process would end the command if this process were killed now. */
     @Test
     void endsWhatCannotBeGuardedAnyMore() throws Exception {
         CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
@@ -259,7 +261,7 @@ class GuardedCommandTest {
         }
     }
 
-    /** One that was killed once is no reason. */
+    /** A guardian that was killed once is not a reason to end the command. */
     @Test
     void startsAnotherGuardianForOneThatWasKilled() throws Exception {
         CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
@@ -280,7 +282,7 @@ class GuardedCommandTest {
         }
     }
 
-    /** Orphans would get lost from now on. */
+    /** Orphans would escape from now on. */
     @Test
     void endsTheCommandIfTheProcessThatAdoptsIsKilled() throws Exception {
         CommandLookup lookup = new CommandLookup(System.getenv("PATH"));

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The guardian's script after the death of the process that started it. */
+/** Tests of the guardian's script after the death of the process that started it. */
 @Tag("full")
 @Timeout(120)
 class GuardianTest {
@@ -33,7 +33,7 @@ class GuardianTest {
     @TempDir
     private Path directory;
 
-    /** As nobody, it may not signal what runs as root. */
+    /** As the user nobody, it may not signal a process of root. */
     @Test
     void saysNothingWhileSomethingLivesThatItCannotKill() throws IOException, InterruptedException {
         CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
@@ -58,7 +58,7 @@ class GuardianTest {
         assertThat(life).hasContent("ce");
     }
 
-    /** Such a process is shown as a zombie, and works on in its other threads. */
+    /** Such a process appears as a zombie, and continues in its other threads. */
     @Test
     void endsWhatGoesOnWithoutItsFirstThread() throws IOException, InterruptedException {
         Path life = directory.resolve("life");
@@ -76,7 +76,7 @@ class GuardianTest {
         assertThat(headless.waitFor(5, TimeUnit.SECONDS)).as("it was ended").isTrue();
     }
 
-    /** Nobody collects it: waiting for it would be without an end. */
+    /** No process collects it, so a wait for it would never end. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void countsWhatHasEndedAndWasNotCollectedAsEnded(boolean awk) throws IOException, InterruptedException {
@@ -95,7 +95,7 @@ class GuardianTest {
         parent.destroyForcibly().waitFor();
     }
 
-    /** The command has used up what processes there may be, so that a look fails at once, or half-way. */
+    /** The command has used up the limit of processes, so that a search fails at once, or half-way. */
     @ParameterizedTest
     @ValueSource(ints = {0, 2, 4})
     void saysNothingWhereItCannotLook(int spare) throws IOException, InterruptedException {
@@ -104,13 +104,13 @@ class GuardianTest {
                 lookup.find("setpriv") instanceof CommandLookup.Result.Found
                         && System.getProperty("user.name").equals("root"),
                 "only root may become another user, by setpriv: apt-get install util-linux, and run the tests as root");
-        // Of its own, for the limit counts all processes of a user.
+        // A separate user, since the limit counts all processes of a user.
         String user = Long.toString(100_000 + ProcessHandle.current().pid() % 100_000 * 10 + spare);
         List<String> asUser = List.of("setpriv", "--reuid=" + user, "--clear-groups");
         Path life = directory.resolve("life");
         Files.writeString(life, "c");
         new ProcessBuilder("chmod", "-R", "a+rwX", directory.toString()).start().waitFor();
-        // What nobody collects would count, too, for ever.
+        // Zombies that are not collected would also count, permanently.
         List<String> many = new ArrayList<>(Zombies.belowOneThatCollectsOrphans());
         many.add("setsid");
         many.addAll(asUser);
@@ -144,7 +144,7 @@ class GuardianTest {
         assertThat(life).hasContent("ce");
     }
 
-    /** Its pipe takes some thousands of lines; whoever tells it more must not wait for it without end. */
+    /** Its pipe takes some thousands of lines; a process that sends more must not wait for it endlessly. */
     @Test
     void replacesOneThatHasStoppedReading() throws IOException, InterruptedException {
         CommandLookup lookup = new CommandLookup(System.getenv("PATH"));
@@ -161,7 +161,7 @@ class GuardianTest {
         }
     }
 
-    /** Not any child: other tests of this process may have left some. */
+    /** Finds the guardian among the children: other tests of this process may have left some. */
     private static ProcessHandle onlyGuardian() {
         List<ProcessHandle> guardians = GuardedCommandTest.ours("leasehold-guardian");
         assertThat(guardians).hasSize(1);
@@ -184,7 +184,7 @@ class GuardianTest {
         }
     }
 
-    /** As during a release that takes long: nobody tells the guardian of later deadlines. */
+    /** Like a release that takes long: the guardian receives no later deadline. */
     @Test
     void leavesADaemonAloneOnceTheCommandHasEnded() throws IOException, InterruptedException {
         Duration validity = Duration.ofSeconds(10);
@@ -210,12 +210,12 @@ class GuardianTest {
     }
 
     private Process guardianAsNobody() throws IOException, InterruptedException {
-        // It is to write into the file, and finds it by its path.
+        // It must write into the file, which it opens by its path.
         new ProcessBuilder("chmod", "-R", "a+rwX", directory.toString()).start().waitFor();
         return guardian(List.of("setpriv", "--reuid=" + NOBODY, "--clear-groups"));
     }
 
-    /** Becomes the script's shell by these words. */
+    /** Starts the script's shell by these words. */
     private static Process guardian(List<String> by) throws IOException {
         try (InputStream script = Guardian.class.getResourceAsStream("guardian.sh")) {
             assertThat(script).isNotNull();

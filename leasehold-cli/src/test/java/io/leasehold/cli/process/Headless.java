@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** A process that works on after the end of its first thread; Linux shows it as a zombie. */
+/** A process that continues after the end of its first thread; Linux shows it as a zombie. */
 final class Headless {
 
     private static final String SCRIPT = """
@@ -24,7 +24,7 @@ final class Headless {
 
     private Headless() {}
 
-    /** The words that start it; it makes the file when its first thread has ended. */
+    /** The words that start it; it creates the file when its first thread has ended. */
     static List<String> command(Path runs) {
         assumeTrue(
                 new CommandLookup(System.getenv("PATH")).find("python3") instanceof CommandLookup.Result.Found,
@@ -40,7 +40,7 @@ final class Headless {
         }
     }
 
-    /** When it was started, also where the code under test does not see it. */
+    /** Its start time, even if the code under test does not see the process. */
     static long start(Process process) throws IOException {
         String stat =
                 Files.readString(Path.of("/proc", Long.toString(process.pid()), "stat"), StandardCharsets.US_ASCII);

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** When a command is told to end, and when it is killed: always before the validity is over. */
+/** Tests of the times at which a command receives TERM and KILL: always before the validity is over. */
 @Tag("quick")
 class LossDeadlineTest {
 

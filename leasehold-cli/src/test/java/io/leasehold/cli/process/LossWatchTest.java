@@ -13,14 +13,14 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What the watch makes of a guardian, or a process that adopts, that is missing for a while. */
+/** Tests of the watch while the guardian, or the process that adopts orphans, is missing for a while. */
 @Timeout(120)
 @Tag("full")
 final class LossWatchTest {
 
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** Missing once, there for longer than the patience lasts, missing once more, and there from then on. */
+    /** Missing once, then present for longer than the patience, missing once more, and present from then on. */
     private static final class MissingTwice implements BooleanSupplier {
 
         private final AtomicInteger asked = new AtomicInteger();
@@ -43,7 +43,7 @@ final class LossWatchTest {
         }
     }
 
-    /** The second time it is waited for as long as the first time. */
+    /** The watch waits as long the second time as the first time. */
     @Test
     void whatWasMissingAndCameBackMayBeMissingAgain() throws Exception {
         CommandLookup lookup = new CommandLookup(System.getenv("PATH"));

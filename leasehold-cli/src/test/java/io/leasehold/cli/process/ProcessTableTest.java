@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is read of {@code ps}, and of this machine. */
+/** Tests of the tables that are read from {@code ps}, and from this machine. */
 @Tag("quick")
 class ProcessTableTest {
 
@@ -22,14 +22,14 @@ class ProcessTableTest {
                 .containsExactly(new Row(1, 0, 1, 1, 0), new Row(20, 1, 18, 17, 0));
     }
 
-    /** As on macOS. */
+    /** The output has the form of macOS. */
     @Test
     void takesTheGroupForASessionThatIsNotTold() {
         assertThat(ProcessTable.Ps.parsed("20 1 18 0 S\n21 1 19 ffffff8012345678 S\n", 0))
                 .containsExactly(new Row(20, 1, 18, 18, 0), new Row(21, 1, 19, 19, 0));
     }
 
-    /** A handle takes it for alive. */
+    /** A process handle reports it as alive. */
     @Test
     void leavesOutWhatHasEndedAndWasNotCollected(@TempDir Path directory) throws IOException, InterruptedException {
         Path file = directory.resolve("pid");
@@ -53,7 +53,7 @@ class ProcessTableTest {
         Row row = ProcessTable.ofThisSystem().row(self).orElseThrow();
         Row byPs = new ProcessTable.Ps().row(self).orElseThrow();
         assertThat(row.group()).isEqualTo(byPs.group());
-        // 0 in a container whose session began outside of it: ps shows it so, too, and the group is taken.
+        // The session is 0 in a container if it began outside: ps shows the same, and the group is used instead.
         assertThat(byPs.session()).isEqualTo(row.session() == 0 ? byPs.group() : row.session());
     }
 }

@@ -10,7 +10,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Each signal is delivered once, and none is lost between two receivers. */
+/** Tests that each signal is delivered once, and none is lost between two receivers. */
 @Tag("quick")
 class SignalForwarderTest {
 
@@ -42,7 +42,10 @@ class SignalForwarderTest {
         assertThat(got).hasSize(1);
     }
 
-    /** One that ends the process must have done so before its successor begins what may not be left half done. */
+    /**
+     * A receiver that ends the process must have done so before its successor begins a step that must not stay
+     * incomplete.
+     */
     @Test
     void aReceiverIsReplacedOnlyWhenItHasFinished() throws Exception {
         CountDownLatch begun = new CountDownLatch(1);

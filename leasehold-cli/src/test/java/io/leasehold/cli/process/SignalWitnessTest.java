@@ -13,8 +13,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Signals that the witness gets, and this process does not: what it says about one is asked all the same. TERM, for in a
- * build that runs in the background INT and HUP may be ignored.
+ * Tests with signals that the witness receives and this process does not: the witness is asked about them nevertheless.
+ * The signal is TERM, since a build in the background may ignore INT and HUP.
  */
 @Tag("quick")
 @Timeout(60)
@@ -74,7 +74,7 @@ class SignalWitnessTest {
         assertThat(witness.wentToGroup(ForwardedSignal.TERM)).isTrue();
     }
 
-    /** On a busy machine it may be seconds until it runs. */
+    /** On a busy machine it may take seconds until the witness runs. */
     @Test
     void isWaitedForWhereItIsSlow() throws Exception {
         send("STOP");

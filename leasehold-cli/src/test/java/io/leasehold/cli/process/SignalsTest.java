@@ -8,7 +8,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Whom a signal does not reach is told. */
+/** Tests that the processes that a signal does not reach are reported. */
 @Tag("quick")
 class SignalsTest {
 

@@ -8,10 +8,10 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Processes that have ended and that nobody collects, as where process 1 of a container is an application. */
+/** Processes that have ended and are not collected, as in a container whose process 1 is an application. */
 public final class Zombies {
 
-    /** Takes what loses its parent, as process 1 does, and waits for its own child alone. */
+    /** Adopts orphans, as process 1 does, and waits only for its own child. */
     private static final String ADOPTS = """
             import ctypes, os, sys
             if ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) != 0:
@@ -23,7 +23,7 @@ public final class Zombies {
             sys.exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status))
             """;
 
-    /** Takes what loses its parent, and waits for all of it. */
+    /** Adopts orphans, and waits for all of them. */
     private static final String COLLECTS = """
             import ctypes, os, sys
             if ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) != 0:
@@ -53,13 +53,16 @@ public final class Zombies {
 
     private Zombies() {}
 
-    /** The words before a command by which it is below a process that adopts and collects nothing else. */
+    /** The words before a command that put it below a process that adopts orphans and does not collect them. */
     public static List<String> belowOneThatCollectsNoOrphans() {
         needsPython();
         return List.of("python3", "-c", ADOPTS);
     }
 
-    /** The same below a process that collects all, so that nothing remains and counts, whatever process 1 does. */
+    /**
+     * The same below a process that collects all orphans, so that no zombie remains and counts, whatever process 1
+     * does.
+     */
     static List<String> belowOneThatCollectsOrphans() {
         needsPython();
         return List.of("python3", "-c", COLLECTS);

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /** Inspects the rows of a lease table, and releases a lock by force. */
 final class TableAdmin implements StoreAdmin {
 
-    /** The limit for these requests, which have no time limit of their own. */
+    /** The limit for these requests, for which the caller gives none. */
     private static final long LIMIT_NANOS = 10_000_000_000L;
 
     private final StoreSettings settings;

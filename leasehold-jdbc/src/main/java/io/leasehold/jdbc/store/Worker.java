@@ -134,7 +134,7 @@ final class Worker implements Runnable {
         try {
             LOG.error("{} at {} failed unexpectedly; the thread continues", what, store, e);
         } catch (RuntimeException | Error unsaid) {
-            // There may be no memory for the message. Other tasks depend on this thread all the same.
+            // There may be no memory for the message. Other tasks depend on this thread nevertheless.
         }
     }
 

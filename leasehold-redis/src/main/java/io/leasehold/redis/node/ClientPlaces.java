@@ -43,7 +43,7 @@ final class ClientPlaces {
             places.values().removeIf(ofOne -> isEmpty(ofOne, nowNanos));
         }
         Map<OwnerToken, Place> ofOne = places.computeIfAbsent(name, missing -> new HashMap<>(2));
-        // Of this attempt, or of another one of the client, which the member does not tell apart.
+        // The place of this attempt, or of another attempt of this client: the member does not distinguish them.
         boolean superseded = ofOne.values().removeIf(Place::superseded);
         boolean first = ofOne.put(owner, new Place(nowNanos + placeNanos, false)) == null;
         return new Entry(first, first && !superseded);

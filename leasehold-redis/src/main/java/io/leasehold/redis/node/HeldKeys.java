@@ -12,15 +12,17 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The keys of the locks that a client holds at a server that tells of changes to keys: when to read which, and which hold to doubt. Pure:
- * events and the time come in, actions go out.
+ * The keys of the locks that a client holds, at a server that reports changes to keys. Decides when to read which key,
+ * and which hold to doubt. Pure: events and the time come in, actions go out.
  *
- * <p>A message says only that a key is to be read; what is read says only that a hold is in doubt. The server tells of each reading
- * once, so every key is read again after its message, also after a renewal of our own. At most one reading is under way, and what comes
- * up meanwhile shares the next: however many messages come, a key costs no more than one reading for each round trip.
+ * <p>A message says only that a key must be read, and a reading says only that a hold is in doubt. The server reports
+ * one change after each reading. Therefore every key is read again after its message, even if this client itself has
+ * renewed the hold. At most one reading is in flight, and the keys that change in the meantime share the next one:
+ * however many messages arrive, a key costs at most one reading for each round trip.
  *
- * <p>A hold that was doubted is kept, since the engine may not have had it yet, and read again after a pause. If it is still not there, it
- * is doubted again, and the pause is doubled: the store may extend what a reading at another server does not see.
+ * <p>A doubted hold is kept, since the engine may not have registered it yet, and is read again after a pause. If its
+ * value is still missing, the hold is doubted again and the pause doubles: the store may extend a hold that a reading
+ * at another server does not see.
  */
 final class HeldKeys {
 
@@ -30,21 +32,21 @@ final class HeldKeys {
     /**
      * The store has granted or extended this hold.
      *
-     * @param isNew whether it was granted: an extension adds it only where the key is that of no hold
-     * @param untilAtNanos when the server has dropped it at the latest, unless it is extended
+     * @param isNew whether it was granted; an extension adds the hold only if the key has no other
+     * @param untilAtNanos the time by which the server has dropped the hold, unless it is extended
      */
     record Held(String key, LockName name, OwnerToken owner, long untilAtNanos, boolean isNew) implements Event {}
 
-    /** The hold is being given back, or the store has answered that it is gone. */
+    /** The hold is being released, or the store has answered that it is gone. */
     record Ended(String key, OwnerToken owner) implements Event {}
 
-    /** The server tells from now on; whatever it told before may not have been heard. */
+    /** The server reports changes from now on; earlier reports may have been lost. */
     record Began() implements Event {}
 
-    /** The server tells nothing for now. */
+    /** The server reports no changes for now. */
     record Paused() implements Event {}
 
-    /** The server tells that this key has changed; null if all may have. */
+    /** The server reports that this key has changed; null if all keys may have changed. */
     record Changed(@Nullable String key) implements Event {}
 
     /** The values of a reading, in its order. */
@@ -53,11 +55,11 @@ final class HeldKeys {
     /**
      * A reading has failed.
      *
-     * @param isRefused whether asking again soon is no use
+     * @param isRefused whether an early retry is useless
      */
     record Unread(long reading, boolean isRefused) implements Event {}
 
-    /** The pause after a reading that failed is over. */
+    /** The pause after a failed reading is over. */
     record Again() implements Event {}
 
     /** The pause of a {@link Rest} is over. */
@@ -75,7 +77,7 @@ final class HeldKeys {
     /** Send {@link Rested} after this time. */
     record Rest(long nanos) implements Action {}
 
-    /** Tell the engine that these holds may be gone. */
+    /** Report to the engine that these holds may be gone. */
     record Doubt(List<DoubtedHold> holds) implements Action {}
 
     static final int MAX_IN_ONE = 500;
@@ -84,15 +86,15 @@ final class HeldKeys {
     private static final long SECOND_NANOS = 1_000_000_000L;
     private static final long REFUSED_NANOS = 60 * SECOND_NANOS;
 
-    /** A hold; no two are equal, so that a reading counts for the hold alone for which it was made. */
+    /** A hold; no two are equal, so that a reading counts only for the hold for which it was made. */
     private static final class Hold {
         private final String key;
         private final LockName name;
         private final OwnerToken owner;
         private long untilAtNanos;
-        /** How often in a row a reading has not found it. */
+        /** The number of readings in a row that have not found it. */
         private int doubts;
-        /** It is not read before this. */
+        /** The time before which it is not read. */
         private long restedAtNanos;
 
         private Hold(Held held) {
@@ -113,11 +115,11 @@ final class HeldKeys {
     }
 
     private final Map<String, Hold> holds = new HashMap<>();
-    /** Keys of holds, in the order in which they came up. */
+    /** The keys that must be read, in the order of the events. */
     private final Set<String> unread = new LinkedHashSet<>();
-    /** Holds that were doubted, whose pause is not over. */
+    /** The doubted holds whose pause is not over. */
     private final Set<Hold> resting = new LinkedHashSet<>();
-    /** A {@link Rest} is under way: one for all of them. */
+    /** Whether a {@link Rest} is scheduled: one serves all resting holds. */
     private boolean hasTimer;
 
     private long timerAtNanos;
@@ -125,7 +127,7 @@ final class HeldKeys {
     private boolean telling;
     private List<Hold> beingRead = List.of();
     private long readings;
-    /** A reading has failed, and its pause is not over. */
+    /** Whether a reading has failed and its pause is not over. */
     private boolean waiting;
 
     private long againAtNanos;
@@ -135,7 +137,7 @@ final class HeldKeys {
     /** Processes an event and returns the actions, in this order. */
     List<Action> on(Event event, long nowNanos) {
         List<Action> actions = new ArrayList<>(1);
-        // Also where nothing could be scheduled.
+        // The pause ends at its time, even if its event could not be scheduled.
         waiting &= nowNanos - againAtNanos < 0;
         if (hasTimer && nowNanos - timerAtNanos >= SECOND_NANOS) {
             rested(nowNanos, actions);
@@ -158,7 +160,7 @@ final class HeldKeys {
         } else if (event instanceof Rested) {
             rested(nowNanos, actions);
         } else {
-            // What is under way belongs to a connection that has ended: its answer counts no more.
+            // A reading in flight belongs to a connection that has ended: its answer no longer counts.
             readings++;
             beingRead = List.of();
             telling = event instanceof Began;
@@ -185,7 +187,10 @@ final class HeldKeys {
         }
     }
 
-    /** Drops what no server keeps any more: a hold that was left to end has no other end here while nothing is told. */
+    /**
+     * Drops the holds that no server keeps any more: while the server reports nothing, a hold that was left to expire
+     * is not removed in any other way.
+     */
     private void sweep(long nowNanos) {
         if (holds.size() >= sweepAt) {
             List.copyOf(holds.values()).stream()
@@ -237,7 +242,7 @@ final class HeldKeys {
         }
     }
 
-    /** Ends, each second, the pauses that are over. */
+    /** Ends the pauses that are over; runs once a second. */
     private void rested(long nowNanos, List<Action> actions) {
         hasTimer = false;
         for (Hold hold : List.copyOf(resting)) {

@@ -75,8 +75,8 @@ final class MemberCalls {
     }
 
     /**
-     * Ends the hold of an owner token. A release by a holder may use the common case of a lock that nobody watches,
-     * jointly with other calls.
+     * Ends the hold of an owner token. A release by a holder may use the common case of a lock without watching
+     * clients, jointly with other calls.
      *
      * @param channel the channel of the caller
      * @param stays whether the caller is still to be woken

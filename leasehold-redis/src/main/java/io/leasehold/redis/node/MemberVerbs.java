@@ -187,9 +187,8 @@ final class MemberVerbs {
                 calls.release(lock, request, wakeUps.channel(lock), stays),
                 (reply, link) -> decoder.release(reply),
                 FailedReplies::releaseFailed);
-        // The whole script may have followed the common case and an attempt that began in between, and it leaves the
-        // place
-        // of the client at the member.
+        // The whole script may have run after the common case, and an attempt of this client may have begun in between:
+        // the script then also removes the place of that attempt.
         boolean mayHaveEndedLaterPlaces = !stays && request.kind() == ReleaseRequest.Kind.RELEASE;
         return answered.thenApply(reply -> {
             // A member does not wake the client that sends the release, even if that client is the first in the queue.

@@ -35,8 +35,8 @@ public record NodeSettings(
     /**
      * Checks the settings.
      *
-     * @throws IllegalArgumentException for {@link LifeCheck#DURABLE}: whether a life counts as one that has kept all is
-     *     judged for each life, whatever was declared
+     * @throws IllegalArgumentException for {@link LifeCheck#DURABLE}: each life must prove that it has kept all data,
+     *     whatever was declared
      */
     public NodeSettings {
         if (lifeCheck == LifeCheck.DURABLE) {

@@ -207,7 +207,7 @@ record ServerChecks(
         if (least.equals("0")) {
             return Finding.warning(
                     "replicas",
-                    node + " has " + replicas + " replicas and grants locks even if none of them hears of it: after a"
+                    node + " has " + replicas + " replicas and grants locks even if no replica receives them: after a"
                             + " split two can hold one. Refusing writes without a replica narrows"
                             + " that, and fencing tokens close the rest",
                     setting("min-replicas-to-write 1", "min-replicas-max-lag 1"));
@@ -266,21 +266,21 @@ record ServerChecks(
         return Finding.good("restart", node + " has been up for " + seconds + " s");
     }
 
-    /** Tells which look at the run id is in force, since only the operator knows all proxies. */
+    /** Reports how the run id is compared, since only the operator knows all proxies. */
     private Finding lifeCheck() {
         String way = switch (life) {
             case INFO -> "its scripts read the run id of the server (proxy=true)";
-            case CONNECTION -> "its scripts get the run id that each connection was told (proxy=false)";
+            case CONNECTION -> "its scripts get the run id that it reported on each connection (proxy=false)";
             case DURABLE ->
                 "it is declared durable (durable=true), so no run id is compared: it has forgotten only if its marker"
                         + " is absent";
             case CONNECTION_IF_DIRECT ->
                 direct
-                        ? "its scripts get the run id that each connection was told, since it sees the same two ends of"
-                                + " the connection as we do"
-                        : "it does not see the two ends of the connection that we see, so its scripts read the run id"
-                                + " of the server; if no proxy changes servers under an open connection, proxy=false"
-                                + " spares it that";
+                        ? "its scripts get the run id that it reported on each connection, since it sees the same two"
+                                + " ends of the connection as this client"
+                        : "it does not see the two ends of the connection that this client sees, so its scripts read"
+                                + " the run id of the server; if no proxy changes servers under an open connection,"
+                                + " proxy=false saves it that command";
         };
         return Finding.good("life", node + " is compared with its marker after a restart: " + way);
     }

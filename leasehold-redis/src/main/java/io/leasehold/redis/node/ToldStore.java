@@ -103,7 +103,8 @@ public final class ToldStore extends PassingKeeper implements LockStore {
                 beginning.add(owner);
                 try {
                     if (!super.claimed(claim)) {
-                        // Nothing to undo: an answer that grants the lock instead is observed by itself.
+                        // Nothing to undo: if the answer to a request grants the lock instead, its observation begins
+                        // with that answer.
                         return false;
                     }
                     held(name, owner, untilAtNanos, true);

@@ -37,7 +37,7 @@ public record Acknowledgement(int replicas, long timeoutMillis) {
     static Acknowledgement parse(@Nullable String replicas, @Nullable String timeout) {
         if (replicas == null) {
             if (timeout != null) {
-                throw new IllegalArgumentException("waitTimeout needs waitReplicas=NUMBER beside it");
+                throw new IllegalArgumentException("waitTimeout needs waitReplicas=NUMBER as well");
             }
             return NONE;
         }

@@ -288,7 +288,7 @@ final class ClusterTopology implements Topology {
 
     @Override
     public WakeUps wakeUps(WakeUps.Listener onMessage) {
-        // Without an origin: a slot moves between servers with other clocks, and broadcasts pass through all of them.
+        // Pass no origin: a slot moves between servers with other clocks, and broadcasts pass through all of them.
         ClusterWakeUps made = new ClusterWakeUps(members, this::look, driver, errors, runtime, onMessage::message);
         pushes = made;
         return made;

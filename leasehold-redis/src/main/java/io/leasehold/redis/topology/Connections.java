@@ -360,7 +360,7 @@ final class Connections implements AutoCloseable {
         current = null;
     }
 
-    /** Makes no more links and gives the present one back: the server is no longer needed, and nothing is wrong with it. */
+    /** Makes no more links and gives up the present one without a doubt about it: the server is no longer needed. */
     void retire() {
         Link link = current;
         close();

@@ -11,10 +11,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Whether a connection is proved to lead to the server itself, so that it ends with the process at its other end.
  *
- * <p>The server tells the two ends of the connection as it sees them ({@code CLIENT INFO}). The proof is that this side has
- * a connection with the same two ends. A proxy has a connection of its own to the server, and address translation shows
- * other ends: then nothing is proved. The same holds if the server does not tell the ends, or if the client library
- * does not. Safe for all threads.
+ * <p>The server reports the two ends of the connection as it sees them ({@code CLIENT INFO}). The proof is that this
+ * side has a connection with the same two ends. A proxy has its own connection to the server, and address translation
+ * changes the ends: then nothing is proved. The same holds if the server or the client library does not report the
+ * ends. Safe for all threads.
  */
 final class Directness {
 
@@ -25,7 +25,7 @@ final class Directness {
         this.connection = connection;
     }
 
-    /** Whether it is proved by now. The first call asks the server. */
+    /** Whether the proof exists by now. The first call asks the server. */
     boolean isProved() {
         return proof().getNow(false);
     }
@@ -61,7 +61,7 @@ final class Directness {
             if (part.startsWith(field) && colon > 0) {
                 String host = part.substring(field.length(), colon);
                 String port = part.substring(colon + 1);
-                // Only numbers, so that no name is resolved.
+                // Accept only numbers, so that no name is resolved.
                 return host.matches("[0-9.]+|\\[[0-9a-fA-F:.]+]") && port.matches("[0-9]{1,5}")
                         ? address(host, Integer.parseInt(port))
                         : null;

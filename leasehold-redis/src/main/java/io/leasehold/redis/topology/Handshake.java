@@ -19,9 +19,10 @@ import org.jspecify.annotations.Nullable;
  * <p>Every link begins with {@code INFO}, so that its run id is known before its first request. A server process has
  * one run id, and a connection leads to one process, so the run id of a link cannot change. Reading it in every script
  * instead would cost each acquire 3 µs of the server's time. A proxy that changes servers under an open connection
- * breaks this rule. At a single node, exclusion does not depend on it, but for leases that begin with a hand-over's
- * message: they count from the answer before, and such a proxy mixes the clocks of two servers. A member of a set is therefore asked for the run
- * id in each script if a proxy is declared or likely ({@link io.leasehold.redis.wire.LifeCheck}).
+ * breaks this rule. At a single node, exclusion does not depend on the rule, with one exception: a lease that begins
+ * with the message of a hand-over counts from an earlier answer, and such a proxy mixes the clocks of two servers. A
+ * script for a member of a set therefore reads the run id itself if a proxy is declared or likely ({@link
+ * io.leasehold.redis.wire.LifeCheck}).
  */
 final class Handshake {
 

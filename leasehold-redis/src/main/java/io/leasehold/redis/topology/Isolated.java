@@ -3,7 +3,7 @@ package io.leasehold.redis.topology;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Runs a step that must not keep the next ones from running: what it throws is logged. */
+/** Runs a step on which no later step depends: an exception is logged. */
 final class Isolated {
 
     private static final Logger LOG = LoggerFactory.getLogger(Isolated.class);

@@ -295,7 +295,7 @@ final class JointCalls implements RedisConnection.Joint {
             LettuceScripts.add(buffer, arguments);
         }
 
-        /** Whether these are one call, whose script for one caller is another than that for several. */
+        /** Whether this is a single call, whose script for one caller differs from that for several. */
         private boolean isShort(List<WaitingCall> all) {
             return all.size() == 1 && !all.get(0).common.isOneScript();
         }
@@ -378,7 +378,7 @@ final class JointCalls implements RedisConnection.Joint {
             }
         }
 
-        /** The common beginning of a joint answer, and after it what one call was told besides 1. */
+        /** The common beginning of a joint answer, followed by the answer for one call if that is more than a 1. */
         private List<Object> answer(List<Object> beginning, Object its) {
             if (its instanceof Long) {
                 return beginning;

@@ -10,16 +10,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one connection on which a server tells a client something: made when it is first needed, and again whenever it ends.
+ * The one connection on which a server notifies a client. It is made when it is first needed, and again after each end.
  *
- * <p>What the server would have told meanwhile is lost. A connection whose peer is gone without a word is found by {@link SignsOfLife}.
+ * <p>Notifications are lost while no connection exists. {@link SignsOfLife} detects a peer that has silently gone.
  * State is guarded by {@code this}; listeners are called outside of it.
  */
 final class LastingConnection<C extends LiveConnection> {
 
     private static final Logger LOG = LoggerFactory.getLogger(LastingConnection.class);
 
-    /** A missing right is not granted within a second; meanwhile the server's ACL log stays short. */
+    /**
+     * The pause after a refusal: an operator does not grant a missing right within a second, and the pause keeps the
+     * server's ACL log short.
+     */
     private static final long REFUSED_NANOS = 60_000_000_000L;
 
     private final Making<C> making;
@@ -37,24 +40,25 @@ final class LastingConnection<C extends LiveConnection> {
     private volatile @Nullable RedisUri place;
     private boolean started;
     private int failures;
-    /** How often all was left: what was begun before is not taken over any more. */
+    /** The number of calls of {@link #leave}: a connection that was begun before the last one is not used. */
     private int leaves;
 
     private boolean closed;
 
-    /** How such a connection is made. */
+    /** Makes such a connection. */
     interface Making<C> {
         /** Connects. */
         CompletableFuture<C> connect(RedisUri server);
 
-        /** Asks the server to tell what this is for. */
+        /** Requests the notifications. */
         CompletableFuture<Void> begin(C connection);
 
         /**
-         * Whether a failure is a refusal that does not pass soon, though no right is missing: it is warned of, and one to connect is
-         * tried again after a minute only, as one to begin is in any case.
+         * Whether a failure is a lasting refusal, although no right is missing. Such a refusal is logged as a warning.
+         * If the connection itself was refused, the next try follows only after a minute, as it does after any
+         * permanent refusal of the notifications.
          *
-         * @param before how many failed in a row before it
+         * @param before the number of failures in a row before this one
          */
         default boolean isRefusal(Failure failure, int before) {
             return false;
@@ -62,10 +66,10 @@ final class LastingConnection<C extends LiveConnection> {
     }
 
     /**
-     * A connection that is not made yet.
+     * Creates the object; no connection is made yet.
      *
-     * @param locator says where the server is, each time anew
-     * @param purpose what the server tells, for messages
+     * @param locator finds the address of the server before each connection
+     * @param purpose the subject of the notifications, for messages
      */
     LastingConnection(
             Making<C> making, Connections.Locator locator, String purpose, RedisErrors errors, LockRuntime runtime) {
@@ -77,29 +81,31 @@ final class LastingConnection<C extends LiveConnection> {
         this.runtime = runtime;
     }
 
-    /** Registers the listener for each beginning. */
+    /** Registers the listener for each start of the notifications. */
     void onBegun(Runnable listener) {
         onBegun = listener;
     }
 
-    /** Registers the listener for each beginning but the first try's. */
+    /** Registers the listener for each start of the notifications, except one in the first try. */
     void onBegunAgain(Runnable listener) {
         onBegunAgain = listener;
     }
 
-    /** Registers the listener for each end that follows a beginning. */
+    /** Registers the listener for each end of the notifications after a start. */
     void onEnded(Runnable listener) {
         onEnded = listener;
     }
 
-    /** The connection on which the server tells, or null while there is none. */
+    /** The connection with notifications, or null while none exists. */
     @Nullable
     C current() {
         C connection = current;
         return connection != null && connection.isOpen() ? connection : null;
     }
 
-    /** Begins to connect; completes with whether the server tells, after the first try at the latest. */
+    /**
+     * Starts to connect. The future completes after the first try at the latest, and says whether notifications arrive.
+     */
     CompletableFuture<Boolean> started() {
         synchronized (this) {
             if (started || closed) {
@@ -129,7 +135,7 @@ final class LastingConnection<C extends LiveConnection> {
                 .whenComplete((connection, error) -> connected(begun, connection, error));
     }
 
-    /** A locator that throws has failed as one that says so: the next try is not lost with it. */
+    /** Converts an exception of the locator to a failure, so that the next try follows. */
     private CompletableFuture<RedisUri> located() {
         try {
             return locator.locate();
@@ -143,7 +149,7 @@ final class LastingConnection<C extends LiveConnection> {
             notConnected(begun, refusals.of(error == null ? new IllegalStateException("no connection") : error));
             return;
         }
-        // Who accepts a connection and then says nothing is tried again.
+        // If a server accepts the connection and then does not answer, the next try follows.
         LockRuntime.Timer patience = runtime.schedule(Connections.PATIENCE_NANOS, connection::close);
         asked(connection).whenComplete((done, refusal) -> {
             patience.cancel();
@@ -156,7 +162,7 @@ final class LastingConnection<C extends LiveConnection> {
         });
     }
 
-    /** A login that is refused is tried again soon: the password may be about to change. */
+    /** Retries. A refused login is retried soon, since the password may be about to change. */
     private void notConnected(int begun, Failure failure) {
         int before;
         boolean wasLeft;
@@ -165,7 +171,7 @@ final class LastingConnection<C extends LiveConnection> {
             wasLeft = begun != leaves;
         }
         firstTry.complete(false);
-        // A failure at a place that was left in the meantime says nothing about the place of today.
+        // A failure at a server that was left in the meantime says nothing about the present one.
         if (!wasLeft && making.isRefusal(failure, before)) {
             refusals.warn(failure);
             retryAfter(REFUSED_NANOS);
@@ -186,7 +192,7 @@ final class LastingConnection<C extends LiveConnection> {
         }
     }
 
-    /** A driver that throws has failed as one that says so. */
+    /** Converts an exception of the driver to a failure. */
     private CompletableFuture<Void> asked(C connection) {
         try {
             return making.begin(connection);
@@ -222,7 +228,7 @@ final class LastingConnection<C extends LiveConnection> {
             LOG.info("subscribed to {} again", purpose);
             onBegunAgain.run();
         }
-        // It may have moved while this was under way.
+        // The server may have moved in the meantime.
         leaveUnlessStillThere();
     }
 
@@ -241,7 +247,7 @@ final class LastingConnection<C extends LiveConnection> {
         }
     }
 
-    /** The server may be elsewhere now: what it tells is not heard at the former place. */
+    /** Closes the connection if the server has moved: its notifications do not arrive at the former address. */
     void leaveUnlessStillThere() {
         C connection = current;
         if (connection != null && !isStillThere()) {
@@ -249,7 +255,10 @@ final class LastingConnection<C extends LiveConnection> {
         }
     }
 
-    /** There may be another server at the same place now: leaves the one that tells, and those that are being made. */
+    /**
+     * Leaves the server because another one may have its address now: closes the connection, and drops any that is
+     * being made.
+     */
     void leave() {
         C connection;
         synchronized (this) {

@@ -6,7 +6,7 @@ import io.lettuce.core.resource.ClientResources;
 import io.netty.channel.Channel;
 import java.net.InetSocketAddress;
 
-/** A Lettuce client that knows the two ends of its connections, which Lettuce does not tell. */
+/** A Lettuce client that knows the two ends of its connections, which Lettuce does not report. */
 final class LettuceClient extends RedisClient {
 
     LettuceClient(ClientResources resources) {

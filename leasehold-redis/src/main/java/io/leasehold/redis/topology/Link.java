@@ -116,16 +116,16 @@ public final class Link {
     }
 
     /**
-     * The call as it is sent on this link, with the run id that this link was told. A link never reconnects: what is not
-     * sent on it fails, and is completed again for the next link.
+     * Completes a call for this link, with the run id that the server reported on it. A link never reconnects: a call
+     * that could not be sent on it fails, and is completed again for the next link.
      */
     private ScriptCall here(ScriptCall call) {
         return call.on(incarnation().id(), directness::isProved);
     }
 
     /**
-     * Whether this link is proved to lead to the server itself. If not, there may be a proxy in between, which changes
-     * servers under an open connection.
+     * Whether this link is proved to lead to the server itself. If not, a proxy may change servers under the open
+     * connection.
      */
     public CompletableFuture<Boolean> isDirect() {
         return directness.proof().copy();
@@ -150,7 +150,7 @@ public final class Link {
         }
     }
 
-    /** Runs within a callback, whose exceptions nobody gets. */
+    /** Sends the text of the script. Runs within a callback, whose exceptions no caller receives. */
     private void runByText(ScriptCall call, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
         try {
             connection.run(call, true, asking, (reply, thrown) -> then.accept(reply, heard(silence, thrown)));

@@ -87,8 +87,8 @@ final class MasterTopology implements Topology {
                     if (error == null && !ServerFacts.parse(info).replica()) {
                         throw new UnsafeStoreException(
                                 replica.address() + " is named as a replica of "
-                                        + master.address().address() + " and is a master itself: nobody"
-                                        + " else may be one. If it was promoted, name it first",
+                                        + master.address().address() + " and is a master itself: no other"
+                                        + " server may be one. If it was promoted, name it first",
                                 null);
                     }
                     if (error != null && Failure.unwrapped(error) instanceof ServerRefusal refusal) {

@@ -12,19 +12,22 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Over a {@link LastingConnection} to the one master. */
+/** The tracking of keys over a {@link LastingConnection} to the one master. */
 final class MasterTracking implements Tracking {
 
-    /** Some servers do not say that they know no {@code HELLO}, but close: so many failures, while the link is up, say it as well. */
+    /**
+     * The number of failures that counts as a refusal: some servers close the connection in place of an error for
+     * {@code HELLO}. Counts only while the link is live.
+     */
     private static final int IN_A_ROW = 4;
 
     private final LastingConnection<TrackingConnection> kept;
     private final RedisErrors errors;
 
     /**
-     * Nothing is connected yet.
+     * Creates the object; nothing is connected yet.
      *
-     * @param isLinked whether the server takes the connection of the requests
+     * @param isLinked whether the link for requests is live
      */
     MasterTracking(
             Driver driver,
@@ -79,7 +82,10 @@ final class MasterTracking implements Tracking {
         });
     }
 
-    /** There is a new link: behind the same name there may be another server, while the former one still answers. */
+    /**
+     * Leaves the server, since a new link was made: the same name may lead to another server now, while the former one
+     * still answers.
+     */
     void leave() {
         kept.leave();
     }

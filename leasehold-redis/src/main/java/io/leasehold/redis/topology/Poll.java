@@ -37,13 +37,14 @@ final class Poll<A> {
      * @param better chooses between the best answer so far and the next one
      * @param enough whether an answer is good enough to limit the wait for the others
      * @param graceNanos the limit of that wait
-     * @param nobody makes the failure when no server has answered, from the reasons of all servers and the first cause
+     * @param noAnswer makes the failure when no server has answered, from the reasons of all servers and the first
+     *     cause
      */
     record Rules<A>(
             BinaryOperator<A> better,
             Predicate<A> enough,
             long graceNanos,
-            BiFunction<String, @Nullable Throwable, LockStoreException> nobody) {}
+            BiFunction<String, @Nullable Throwable, LockStoreException> noAnswer) {}
 
     /**
      * Completes with the best answer, after all answers, or after one that is good enough and the time for the others.
@@ -102,6 +103,6 @@ final class Poll<A> {
                 .map(failure -> String.valueOf(failure.getMessage()))
                 .distinct()
                 .collect(Collectors.joining("; "));
-        return rules.nobody().apply(reasons, failures.isEmpty() ? null : failures.get(0));
+        return rules.noAnswer().apply(reasons, failures.isEmpty() ? null : failures.get(0));
     }
 }

@@ -135,7 +135,7 @@ public final class RedisUri {
         boolean anybody = user == null || user.isEmpty();
         String password = address.option("sentinelPassword");
         if (password == null && !anybody) {
-            throw address.refused("sentinelUser needs sentinelPassword beside it");
+            throw address.refused("sentinelUser needs sentinelPassword as well");
         }
         if (password != null && password.isEmpty()) {
             throw address.refused("sentinelPassword= needs a password");

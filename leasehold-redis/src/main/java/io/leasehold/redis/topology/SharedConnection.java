@@ -36,7 +36,7 @@ final class SharedConnection implements RedisConnection {
         private final @Nullable BiConsumer<@Nullable List<Object>, @Nullable Throwable> then;
         private @Nullable InFlight before;
         private @Nullable InFlight after;
-        /** Whether the connection has it, so that no later step of the sender can follow its failure. */
+        /** Whether the connection has accepted it, so that no later step of the sender can follow its failure. */
         private boolean sent;
 
         InFlight(@Nullable BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
@@ -89,8 +89,8 @@ final class SharedConnection implements RedisConnection {
     }
 
     /**
-     * Notes that the connection has a request. If this part ended meanwhile, the request fails here and not earlier:
-     * its caller may undo it on another connection, and what is undone must not be sent after that.
+     * Notes that the connection has accepted a request. If this part ended meanwhile, the request fails here and not
+     * earlier: its caller may undo it on another connection, and the request must not be sent after its undo.
      */
     private void passedOn(InFlight one) {
         boolean late;
@@ -213,7 +213,7 @@ final class SharedConnection implements RedisConnection {
         listeners.add(listener);
     }
 
-    /** Ends this part because of a doubt about the connection, which no further client gets. */
+    /** Ends this part because its client doubts the connection, which is not offered to further clients. */
     @Override
     public void close() {
         leave(true);
@@ -232,7 +232,10 @@ final class SharedConnection implements RedisConnection {
         }
     }
 
-    /** Notes that the connection has ended. It fails the requests itself, and knows which of them were not sent. */
+    /**
+     * Notes that the connection has ended. The connection fails the requests itself, and knows which of them were not
+     * sent.
+     */
     void ended() {
         if (isFirstEnd()) {
             // The listener of one client must not keep another client from noticing.

@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Explains why a connection is not subscribed, and warns once if that is for lack of a right. Safe for all threads. */
+/** Explains why a connection is not subscribed, and warns once of a missing right. Safe for all threads. */
 final class SubscriptionRefusals {
 
     private static final Logger LOG = LoggerFactory.getLogger(SubscriptionRefusals.class);
@@ -29,11 +29,11 @@ final class SubscriptionRefusals {
         return failure;
     }
 
-    /** Also of what is no lack of a right. */
+    /** Warns once, even if the reason is not a missing right. */
     void warn(Failure failure) {
         if (told.compareAndSet(false, true)) {
             LOG.warn(
-                    "not subscribed to {}; what they would have told is asked from time to time: {}",
+                    "not subscribed to {}; the client asks periodically instead: {}",
                     purpose,
                     failure.error().getMessage());
         }

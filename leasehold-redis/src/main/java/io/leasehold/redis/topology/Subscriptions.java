@@ -52,7 +52,7 @@ final class Subscriptions implements WakeUps {
                 runtime);
     }
 
-    /** One connection, with the server that it leads to. Each message gets the origin of the connection that brought it. */
+    /** One connection and its server. Each message gets the origin of the connection that delivered it. */
     private static final class Subscription {
         private final PushConnection connection;
         private final LockRuntime runtime;
@@ -66,8 +66,8 @@ final class Subscriptions implements WakeUps {
         }
 
         /**
-         * Subscribes without waiting for the answer about the server, which comes first. Sentinels and servers of a
-         * Cluster are not asked: nobody compares the origin of their messages.
+         * Subscribes without waiting for the answer about the server, which arrives first. Sentinels and servers of a
+         * Cluster are not asked, since the origin of their messages is never compared.
          */
         CompletableFuture<Void> to(String channel) {
             if (Channels.namesWriter(channel)) {
@@ -79,7 +79,7 @@ final class Subscriptions implements WakeUps {
             });
         }
 
-        /** A server that does not tell its run id can wake waiters all the same. */
+        /** Asks the server for its run id. A server that does not report one can still wake waiters. */
         private CompletableFuture<String> asked() {
             try {
                 return connection.serverInfo();

@@ -288,7 +288,7 @@ public final class RedisErrors {
                 unavailable(
                         "has not answered " + unanswered + " requests yet: cannot " + what
                                 + " now. The server is frozen"
-                                + " or overloaded, or too many locks are asked for at once",
+                                + " or overloaded, or too many locks are requested at once",
                         null));
     }
 

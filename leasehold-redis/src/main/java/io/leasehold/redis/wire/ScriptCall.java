@@ -73,11 +73,11 @@ public final class ScriptCall {
      *
      * @param one the script for one caller; it may be the script for several
      * @param several the script for several callers, each with its own keys and arguments
-     * @param head what the script for several gets once
+     * @param head the keys and arguments that the script for several gets once
      * @param keys the keys of one caller
      * @param arguments the arguments of one caller
-     * @param decidesWhatIsHeld whether an answer that another owner token has the lock is enough; if not, the whole call
-     *     decides then, too
+     * @param decidesWhatIsHeld whether the answer that another owner token has the lock is sufficient; if not, the
+     *     whole call follows
      */
     @SuppressWarnings("ArrayRecordComponent") // made for each request, compared by none
     public record CommonCase(
@@ -120,7 +120,7 @@ public final class ScriptCall {
     /**
      * The complete call for one connection. It must be sent on this connection or not at all.
      *
-     * @param runId the run id that this very connection was told
+     * @param runId the run id that the server reported on this very connection
      * @param direct whether it is proved that this connection leads to the server itself; asked only if it matters
      */
     public ScriptCall on(String runId, BooleanSupplier direct) {

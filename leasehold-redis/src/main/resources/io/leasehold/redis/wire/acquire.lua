@@ -1,6 +1,6 @@
 -- acquire.lua, Leasehold wire format 2
--- Proposes a ballot: takes the lock if the ballot beats the floor and the lock is free or already the caller's;
--- else the caller may join the queue of waiters.
+-- Proposes a ballot. The caller gets the lock if the ballot exceeds the floor and the lock is free or already the
+-- caller's; otherwise it may join the queue of waiters.
 --
 -- KEYS (all in one slot)
 --   1  lock
@@ -13,27 +13,27 @@
 --   2  ttl in ms
 --   3  candidate: the fencing token proposed
 --   4  last: candidate + reserve - 1; without it, the candidate
---   5  place in ms: how long a place in the queue is kept without being asked for again; without it, or 0: the caller does not wait
---   6  channel on which the caller is told
---   7  claim in ms: for how long the lock is the caller's once it is handed over; 0: the caller is only to be woken
+--   5  place in ms: how long a place in the queue is kept without a new request; absent or 0: the caller does not wait
+--   6  channel on which the caller is notified
+--   7  claim in ms: how long the caller keeps the lock after a hand-over; 0: the caller is only woken
 -- Replies (numbers are decimal strings; now is TIME in us)
---   {s, us}                                     the lock is the caller's, fence = last; TIME as it is, its microseconds apart
---   {"yes", now}                                the same, where others wait, or it was the caller's already
---   {"stale", now, floor}                       the candidate does not beat the floor
+--   {s, us}                                     the lock is the caller's, fence = last; s and us are the two parts of TIME
+--   {"yes", now}                                the same, if others wait or the lock was already the caller's
+--   {"stale", now, floor}                       the candidate does not exceed the floor
 --   {"refused", now, limit}                     last is beyond the limit max(fence, TIME) + bound
---   {"held", now, state, text, pttl}            not the caller's, and the caller is not in the queue
---   {"queued", now, state, text, pttl}          not the caller's; the caller is in the queue
---       state "lock": text is "<token>:<holder id>" of the holder; "foreign": text is the type of the key, written by
---       something else; "ahead": the lock is free, but others wait before the caller. pttl in ms, -1 without end.
---       A free lock is handed to the first waiter on the way: then that one is the holder.
---   {"broken", now, key, type}                  a side key holds something else
---   {"version", now, key, theirs, ours}         the queue, at this key, is that of clients of another version of the wire format
---   Those of a lock that others wait for may end with "besides", error: what was refused while they were served
+--   {"held", now, state, text, pttl}            the lock is not the caller's, and the caller is not in the queue
+--   {"queued", now, state, text, pttl}          the lock is not the caller's; the caller is in the queue
+--       state "lock": text is "<token>:<holder id>" of the holder; "foreign": another program wrote the key, and text is
+--       its type; "ahead": the lock is free, but others wait before the caller. pttl in ms, -1 if the key does not expire.
+--       The script first hands a free lock to its first waiter, which is then the holder.
+--   {"broken", now, key, type}                  a side key has a foreign value
+--   {"version", now, key, theirs, ours}         the queue at this key is of another version of the wire format
+--   If others wait for the lock, the reply may end with "besides", error: the command that was refused while they were served
 -- Errors
---   Redis' own (OOM, READONLY, NOPERM ...). The first write decides; after an error the lock is as it was.
---   Where +pttl is missing, a place in the queue may stay after it, until it counts as dead.
+--   Those of Redis (OOM, READONLY, NOPERM ...). The first write decides; after an error the lock is unchanged.
+--   If the right +pttl is missing, a place in the queue may remain after the error, until it counts as dead.
 
-local RETENTION = 60000000 -- us: the floor is never below TIME - this, and the fence stays until max(fence, TIME) + this
+local RETENTION = 60000000 -- us: the floor is never below TIME - RETENTION, and the fence stays until max(fence, TIME) + RETENTION
 local BOUND = 7500000 -- us: how far ahead of max(fence, TIME) a ballot may be
 
 local LOCK, FENCE, QUEUED, BEHIND, WANTED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -42,11 +42,11 @@ local candidate, last = tonumber(ARGV[3]), tonumber(last_text)
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
--- MGET is silent about keys of other types: what it does not find is only ever written with NX.
+-- MGET returns nothing for a key of another type: a key that it does not find is only written with NX.
 local value, fence_text, queued = unpack(redis.call('MGET', LOCK, FENCE, QUEUED))
 
--- The common case, written out before any function is made, which would take the server as long again: the lock is free,
--- nobody waits, and the ballot is good.
+-- The common case: the lock is free, no client waits, and the ballot is acceptable. It precedes all functions, since
+-- creating them takes the server as long again.
 if not value and not queued then
   local fence = 0
   if fence_text then
@@ -104,7 +104,7 @@ if value and value:sub(1, 41) == owner .. ':' then
   if not put(LOCK, ARGV[1], ttl, false) then
     return refusal
   end
-  -- It waits no more.
+  -- The holder no longer waits.
   if read_queue() then
     forget(owner)
     write_queue()
@@ -126,7 +126,7 @@ if queued and not value then
 
 -- shared: serve
 
-  -- Only a waiter that can still hear of it keeps the lock from the caller.
+  -- Only a waiter that can still be notified gets the lock before the caller.
   local first = serve_first(owner, fence)
   if refusal then
     if ours then

@@ -1,28 +1,28 @@
 -- acquire_all.lua, Leasehold wire format 2
--- Proposes one ballot for several locks: takes all of them if it beats every floor and each is free, or already the
--- caller's, and nobody queues for it; else none. It joins no queue and wakes nobody: whoever has to wait asks for one
--- lock after the other, with acquire.lua.
+-- Proposes one ballot for several locks. The caller gets all of them if the ballot exceeds every floor and each lock is
+-- already the caller's, or free without a queue; otherwise it gets none. The script joins no queue and wakes no client:
+-- a caller that has to wait requests one lock after the other, with acquire.lua.
 --
 -- KEYS (all in one slot), three for each lock i
 --   3i-2  lock
 --   3i-1  fence
 --   3i    queued
 -- ARGV (numbers are decimal strings)
---   1  value: "<owner token>:<candidate>:<holder id>", for all of them
+--   1  value: "<owner token>:<candidate>:<holder id>", the same for all locks
 --   2  ttl in ms
---   3  candidate: the fencing token proposed, for all of them
+--   3  candidate: the fencing token proposed, the same for all locks
 --   4  last: candidate + reserve - 1
 --   5  retention in us
 --   6  bound in us: how far ahead of max(fence, TIME) of every lock a ballot may be
--- Replies (numbers are decimal strings; now is TIME in us); i is the first lock that stands in the way
+-- Replies (numbers are decimal strings; now is TIME in us); i is the first lock that prevents the grant
 --   {"yes", now}                               all locks are the caller's; each fence = last
---   {"stale", now, floor}                      the candidate does not beat the highest floor
+--   {"stale", now, floor}                      the candidate does not exceed the highest floor
 --   {"refused", now, limit}                    last is beyond the lowest limit max(fence, TIME) + bound
---   {"held", now, state, text, pttl, i}        state, text and pttl as in acquire.lua; "ahead": free, but others queue for it
---   {"broken", now, key, type}                 a side key holds something else
+--   {"held", now, state, text, pttl, i}        state, text and pttl as in acquire.lua; "ahead": free, but others wait for it
+--   {"broken", now, key, type}                 a side key has a foreign value
 --   {"version", now, key, theirs, ours}        as acquire.lua
 -- Errors
---   Redis' own. The first write decides: after an error no lock was taken, and no fence raised.
+--   Those of Redis. The first write decides: after an error no lock was acquired and no fence was raised.
 
 local candidate, last = tonumber(ARGV[3]), tonumber(ARGV[4])
 local retention, bound = tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -37,12 +37,12 @@ local LOCK
 
 -- shared: holder
 
--- First everything is read, so that nothing is written unless all of it will be.
+-- Read everything first, so that either all locks are written or none.
 local values, floor, limit, obstacle = {}, now - retention, nil, nil
 for i = 1, #KEYS, 3 do
   local value, fence_text, queued = unpack(redis.call('MGET', KEYS[i], KEYS[i + 1], KEYS[i + 2]))
   local fence = number_in(fence_text)
-  -- MGET is silent about keys of other types.
+  -- MGET returns nothing for a key of another type.
   if not fence or (not fence_text and redis.call('EXISTS', KEYS[i + 1]) == 1) then
     return {'broken', digits(now), KEYS[i + 1], redis.call('TYPE', KEYS[i + 1]).ok}
   end

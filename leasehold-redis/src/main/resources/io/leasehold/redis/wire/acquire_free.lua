@@ -1,6 +1,6 @@
 -- acquire_free.lua, Leasehold wire format 2
--- The common case of acquire.lua and nothing else: takes a lock that is free, that nobody waits for, with a ballot that is good. In all
--- other cases nothing is written; the lock is to be asked for with acquire.lua.
+-- The common case of acquire.lua and nothing else: acquires a lock that is free and has no waiters, if the ballot is
+-- acceptable. In all other cases nothing is written, and the client runs acquire.lua.
 --
 -- KEYS (all in one slot)
 --   1  lock
@@ -11,13 +11,13 @@
 --   2  ttl in ms
 --   3  candidate: the fencing token proposed
 -- Replies
---   {s, us}  the lock is the caller's, fence = candidate; TIME as it is
+--   {s, us}  the lock is the caller's, fence = candidate; s and us are the two parts of TIME
 --   0        acquire.lua decides
 -- Errors
---   Redis' own; the first write decides, and after an error the lock is as it was
+--   Those of Redis. The first write decides; after an error the lock is unchanged
 
 local call = redis.call
--- MGET is silent about keys of other types: what it does not find is only ever written with NX.
+-- MGET returns nothing for a key of another type: a key that it does not find is only written with NX.
 local found = call('MGET', KEYS[1], KEYS[2], KEYS[3])
 if found[1] or found[3] then
   return 0

@@ -1,6 +1,7 @@
 -- acquire_many.lua, Leasehold wire format 2
--- The common case of acquire.lua for several callers at once, each for itself: takes those locks that are free, that nobody waits
--- for, and whose ballot is good. Nothing is written for the others; they are to be asked for with acquire.lua.
+-- The common case of acquire.lua for several callers, each of which succeeds or fails on its own: acquires those locks that
+-- are free, have no waiters, and whose ballot is acceptable. Nothing is written for the others, for which the client runs
+-- acquire.lua.
 --
 -- KEYS (on a Cluster all in one slot), three for each lock i
 --   3i-2  lock
@@ -11,9 +12,10 @@
 --   3i-1  ttl in ms
 --   3i    candidate: the fencing token proposed
 -- Replies
---   {s, us, i1, i2 ...}  TIME as it is; then for each lock 1: it is the caller's and fence = candidate, or 0: acquire.lua decides
+--   {s, us, i1, i2 ...}  the two parts of TIME; then for each lock 1: it is the caller's and fence = candidate, or 0: acquire.lua
+--                        decides
 -- Errors
---   Redis' own; nothing was written then: what is refused to one lock only is 0
+--   Those of Redis; nothing was written then. A refusal for a single lock is not an error: its reply is 0
 
 local RETENTION = 60000000 -- us: as in acquire.lua
 local BOUND = 7500000 -- us: as in acquire.lua
@@ -21,7 +23,7 @@ local BOUND = 7500000 -- us: as in acquire.lua
 local try = redis.pcall
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
--- MGET is silent about keys of other types: what it does not find is only ever written with NX.
+-- MGET returns nothing for a key of another type: a key that it does not find is only written with NX.
 local values = redis.call('MGET', unpack(KEYS))
 local answers = {time[1], time[2]}
 

@@ -1,6 +1,6 @@
 -- force_release.lua, Leasehold wire format 2
--- Takes a lock away from whoever holds it, for operators. The fence is raised to TIME with it, so that a resource that
--- checks tokens refuses the old holder once a new one has come. Hands the lock to the first waiter.
+-- Removes a lock from its holder on behalf of an operator. It also raises the fence to TIME, so that a resource that
+-- checks tokens refuses the old holder once a new one has used it. Hands the lock to the first waiter.
 --
 -- KEYS (all in one slot)
 --   1  lock
@@ -9,14 +9,14 @@
 --   4  behind
 --   5  wanted
 -- ARGV (numbers are decimal strings)
---   1  whose hold is to go: a holder id, or empty for whoever it is; "foreign client" names every stranger
+--   1  the holder whose hold is removed: an id, or empty for any holder; "foreign client" names every foreign one
 -- Replies
---   {"removed"}        a hold is gone; may end with "besides", error: what was refused while the first waiter was served
---   {"none"}           the lock was free, or held by somebody else than ARGV[1]
---   {"foreign", type}  the lock is not a string, or the fence not a number, so not of any client: nothing is touched
+--   {"removed"}        a hold is gone; may end with "besides", error: the command that was refused while the first waiter was served
+--   {"none"}           the lock was free, or its holder is another than ARGV[1]
+--   {"foreign", type}  the lock is not a string, or the fence not a number, so no client wrote it: nothing is changed
 -- Errors
---   Redis' own; nothing is written then
--- A queue of another version of the wire format is left alone; its waiters find the lock free when they ask again.
+--   Those of Redis; nothing is written then
+-- A queue of another version of the wire format is not changed; its waiters find the lock free at their recheck.
 
 local RETENTION = 60000000 -- us: as in acquire.lua
 

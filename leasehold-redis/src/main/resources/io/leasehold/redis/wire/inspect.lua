@@ -1,15 +1,15 @@
 -- inspect.lua, Leasehold wire format 2
--- Tells who holds a lock; writes nothing.
+-- Reads the holder of a lock; writes nothing.
 --
 -- KEYS
 --   1  lock
 -- Replies
 --   {"free"}
 --   {"held", state, text, pttl}
---       state "lock": text is "<token>:<holder id>"; "foreign": text is the type of the key, written by something else.
---       pttl in ms as a decimal string, -1 without end.
+--       state "lock": text is "<token>:<holder id>"; "foreign": another program wrote the key, and text is its type.
+--       pttl in ms as a decimal string, -1 if the key does not expire.
 -- Errors
---   Redis' own
+--   Those of Redis
 
 local LOCK = KEYS[1]
 

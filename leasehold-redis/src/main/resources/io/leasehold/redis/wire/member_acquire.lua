@@ -1,6 +1,7 @@
 -- member_acquire.lua, Leasehold wire format 2
--- Proposes a ballot to a member of a set of nodes: as acquire.lua, but first the node makes sure that it is of this set and
--- has remembered for long enough; and there is no queue: who finds the lock held may be woken, and has no claim to it.
+-- Proposes a ballot to a member of a set of nodes: as acquire.lua, with two differences. The node first checks that it
+-- belongs to this set and has kept its data for long enough. And it has no queue: a caller that finds the lock held may be
+-- woken, but has no claim to the lock.
 --
 -- KEYS
 --   1  lock
@@ -14,28 +15,28 @@
 --   4  last: candidate + reserve - 1
 --   5  retention in us
 --   6  bound in us
---   7  place in ms: how long the caller is woken without asking again; 0: it does not wait
+--   7  place in ms: how long the node wakes the caller without a new request; 0: the caller does not wait
 --   8  channel on which the caller is woken
 --   9  order in us: the caller's place, the same at every node
 --  10  configuration of the set as the caller knows it
---  11  estimate in us: the clock of the set, from which the candidate was made
+--  11  estimate in us: the clock of the set, from which the candidate was derived
 --  12  quarantine in us: the age of its memory from which on the node grants
---  13  life: each life of the process has to be born. The run id of the server, as the connection on which this is sent was told it:
---      if it is not that of the marker, INFO decides; or "volatile": INFO decides; or "durable": only an absent marker means that it
---      has forgotten
+--  13  life: how the marker is compared with the present life of the server, since each life needs a birth. A run id, as the
+--      server reported it on the connection of this request: if the marker has another one, INFO decides. "volatile": INFO
+--      decides. "durable": only an absent marker means that the node has lost its data
 -- Replies (numbers are decimal strings; now is TIME in us)
---   {"unborn", now, nonce}                      the node does not know since when it remembers; see member_birth.lua
+--   {"unborn", now, nonce}                      the node does not know the age of its memory; see member_birth.lua
 --   {"other", now, configuration}               the node is a member of another set
---   {"young", now, left}                        the node grants nothing for so many us more
---   {s, us}                                     yes, for a lock that was free and that nobody else wants; TIME as it is
+--   {"young", now, left}                        the node grants nothing for this many us more
+--   {s, us}                                     yes, for a free lock that no other client wants; the two parts of TIME
 --   {"yes", now}, {"stale", now, floor}, {"refused", now, limit}, {"broken", now, key, type}: as acquire.lua
---   {"held", now, state, text, pttl}            not the caller's, and the caller is not woken
---   {"queued", now, state, text, pttl}          not the caller's; the caller will be woken
---   Each of these may end with "besides", error: what was refused on the way
+--   {"held", now, state, text, pttl}            the lock is not the caller's, and the node does not wake the caller
+--   {"queued", now, state, text, pttl}          the lock is not the caller's; the node will wake the caller
+--   Each of these may end with "besides", error: a command that was refused meanwhile
 -- Errors
---   Redis' own (OOM, READONLY, NOPERM ...). The first write decides; after an error the lock is as it was.
---   Where +pttl or +pexpire is missing, a watcher may stay after it, in WATCHERS without end; the next one that joins drops it,
---   once it counts as dead.
+--   Those of Redis (OOM, READONLY, NOPERM ...). The first write decides; after an error the lock is unchanged.
+--   If the right +pttl or +pexpire is missing, a watcher may remain after the error, in WATCHERS without a ttl; the next
+--   watcher that joins drops it, once it counts as dead.
 
 local LOCK, FENCE, WATCHERS, MARKER = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local candidate, last = tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -43,20 +44,20 @@ local retention = tonumber(ARGV[5])
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
--- MGET is silent about keys of other types: what it does not find is only ever written with NX.
+-- MGET returns nothing for a key of another type: a key that it does not find is only written with NX.
 local value, fence_text, marker = unpack(redis.call('MGET', LOCK, FENCE, MARKER))
 
 local born, life, configuration
 if marker then
   born, life, configuration = marker:match('^born|(%d+)|(%w+)|(.*)$')
 end
--- A caller that knows another run id may be wrong: a marker of the present life must outlast its requests.
+-- A caller with another run id may be wrong, and its requests must not remove a marker of the present life: ask the server.
 local lives = born and (life == ARGV[13] or ARGV[13] == 'durable'
   or redis.call('INFO', 'server'):find('run_id:' .. life .. '\r', 1, true))
 local left = lives and tonumber(ARGV[12]) - (tonumber(ARGV[11]) - tonumber(born))
 
--- The common case, written out before any function is made, which would take the server as long again: the node grants, the
--- lock is free, and the ballot is good.
+-- The common case: the node grants, the lock is free, and the ballot is acceptable. It precedes all functions, since
+-- creating them takes the server as long again.
 if left and left <= 0 and configuration == ARGV[10] and not value then
   local fence = 0
   if fence_text then
@@ -90,7 +91,7 @@ if not lives then
     nonce, of = marker:match('^unborn|([^|]+)|(%w+)$')
   end
   if not nonce or of ~= me then
-    -- Names this life of the memory; it is no clock.
+    -- A name for this life of the memory, not a clock.
     nonce = me .. '-' .. digits(now)
     redis.call('SET', MARKER, 'unborn|' .. nonce .. '|' .. me)
   end
@@ -120,7 +121,7 @@ if last > limit then
   return {'refused', digits(now), digits(limit)}
 end
 
--- Whether the fence could be written.
+-- Writes the fence; returns whether that was possible.
 local function raise_fence()
   local ms = digits(math.ceil((math.max(last, now) + retention - now) / 1000))
   if fence_text then
@@ -143,14 +144,14 @@ if value and value:sub(1, 41) == owner .. ':' then
     return broken(FENCE)
   end
   local ttl = digits(math.max(tonumber(ARGV[2]), redis.call('PTTL', LOCK)))
-  -- Before anything is set: from a script that has written, memory is not refused any more.
+  -- This must be the first write: after it, Redis no longer refuses the script for lack of memory.
   redis.call('PEXPIRE', LOCK, ttl)
   raise_fence()
   redis.call('SET', LOCK, ARGV[1], 'PX', ttl)
   forget(channel)
   return with_refusal({'yes', digits(now)})
 end
--- Whether the caller will be woken.
+-- Records the caller as a watcher; returns whether that was possible.
 local function watch(place)
   drop_dead()
   if not try('ZADD', WATCHERS, digits(-(now + place * 1000)), 'a' .. channel) then

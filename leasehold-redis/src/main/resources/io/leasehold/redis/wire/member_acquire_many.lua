@@ -1,6 +1,7 @@
 -- member_acquire_many.lua, Leasehold wire format 2
--- The common case of member_acquire.lua for one caller or several at once, each for itself: takes those locks that are free, whose ballot
--- is good, and whose node is of this set and has remembered for long enough. Nothing is written for the others.
+-- The common case of member_acquire.lua for one or several callers, each of which succeeds or fails on its own: acquires
+-- those locks that are free and whose ballot is acceptable, if the node belongs to this set and has kept its data for long
+-- enough. Nothing is written for the others.
 --
 -- KEYS (on a Cluster all in one slot): the marker, then two for each lock i
 --   1     marker
@@ -9,24 +10,25 @@
 -- ARGV (numbers are decimal strings): three for all, then four for each lock i; they reserve one token each
 --   1     configuration of the set as the callers know it
 --   2     bound in us
---   3     life: the run id of the server, as the connection on which this is sent was told it; "volatile": INFO tells it; "durable": only
---         an absent marker means that the node has forgotten. If it is not that of the marker, member_acquire.lua decides
+--   3     life: the run id of the server, as the server reported it on the connection of this request; "volatile": INFO
+--         reports it; "durable": only an absent marker means that the node has lost its data. If the marker has another run
+--         id, member_acquire.lua decides
 --   4i    value: "<owner token>:<candidate>:<holder id>"
 --   4i+1  ttl in ms
 --   4i+2  candidate: the fencing token proposed
 --   4i+3  the latest birth in us with which the node grants: the clock of the set - quarantine
 -- Replies
---   {s, us, a1, a2 ...}  TIME as it is; then for each lock
+--   {s, us, a1, a2 ...}  the two parts of TIME; then for each lock
 --     1             it is the caller's and fence = candidate
---     {text, pttl}  another owner token has it: the value from its token on, the ttl in ms. Nobody will be woken
+--     {text, pttl}  another owner token has it: the value from its token on, the ttl in ms. No client will be woken
 --     0             member_acquire.lua decides
 -- Errors
---   Redis' own, of TIME, MGET or INFO: nothing was written then. What is refused to one lock only is 0
+--   Those of Redis for TIME, MGET or INFO; nothing was written then. A refusal for a single lock is not an error: its reply is 0
 
 local try = redis.pcall
 local reply = redis.call('TIME')
 local now = reply[1] * 1000000 + reply[2]
--- MGET is silent about keys of other types: what it does not find is only ever written with NX.
+-- MGET returns nothing for a key of another type: a key that it does not find is only written with NX.
 local values = redis.call('MGET', unpack(KEYS))
 
 local marker, born, life, rest = values[1]

@@ -1,17 +1,17 @@
 -- member_birth.lua, Leasehold wire format 2
--- Tells a member of a set of nodes since when it remembers, or declares it new.
+-- Tells a member of a set of nodes the age of its memory, or declares the member new.
 --
 -- KEYS
 --   1  marker
 -- ARGV (numbers are decimal strings)
---   1  nonce that the node gave for its life, or "*": an operator's word that it has nothing to forget
---   2  born in us: the clock of the set, read after the nonce was told; 0 with "*"
+--   1  nonce with which the node named its life, or "*": an operator declares that the node has lost nothing
+--   2  born in us: the clock of the set, read after the node had named its life; 0 with "*"
 --   3  configuration of the set
 -- Replies (now is TIME in us as a decimal string)
---   {"born", now}     the marker has it
---   {"refused", now}  it is another life by now, or was told already
+--   {"born", now}     the marker has the birth
+--   {"refused", now}  the life of the node has changed meanwhile, or it has a birth already
 -- Errors
---   Redis' own; nothing is written then
+--   Those of Redis; nothing is written then
 
 local MARKER = KEYS[1]
 

@@ -1,6 +1,6 @@
 -- member_release.lua, Leasehold wire format 2
--- Ends an owner token at a member of a set of nodes: as release.lua, but it hands nothing over; the first client that
--- wants to be woken is woken if the lock is free then. Repeating it is harmless.
+-- Ends an owner token at a member of a set of nodes: as release.lua, but without a hand-over. If the lock is free then,
+-- the script wakes the first client that has requested it. Repeating the script is harmless.
 --
 -- KEYS
 --   1  lock
@@ -12,19 +12,19 @@
 --   3  retention in us
 --   4  bound in us: the fence is raised to at most max(fence, TIME) + bound
 --   5  channel of the caller
---   6  window in us: how long a client that is woken counts as alive without asking
---   7  "leave": the caller wants to be woken no more; "stay": it does, its attempt goes on under another owner token, or
---      another attempt of its waits. Whoever releases is not told, also where it is the first
+--   6  window in us: how long a woken client counts as alive without a new request
+--   7  "leave": the caller no longer wants to be woken; "stay": it does, since its attempt continues under another owner
+--      token or another of its attempts waits. The script does not notify the releasing client, even if it is the first
 -- Replies
---   {"released"}        the lock was held by this owner token and is not any more
---   {"released", "woken"}  so it was, and a client was woken that wants it
---   {"not-ours"}        it was not
---   {"clamped", limit}  as one of these, but the ballot is beyond the limit: to be repeated, or a late copy of a request
---                       could be granted
---   Each may end with "besides", error: what was refused while a client was woken
+--   {"released"}           this owner token held the lock, and no longer does
+--   {"released", "woken"}  the same, and a client that wants the lock was woken
+--   {"not-ours"}           this owner token did not hold the lock
+--   {"clamped", limit}     one of these, but the ballot is beyond the limit: the client must repeat the release, otherwise
+--                          a late copy of a request could be granted
+--   Each may end with "besides", error: the command that was refused while a client was woken
 -- Errors
---   Redis' own (NOREPLICAS, MISCONF, NOPERM ...); then the lock is as it was, and the owner token is not ended: to be
---   repeated. A deletion is not refused for lack of memory, nor is anything after it.
+--   Those of Redis (NOREPLICAS, MISCONF, NOPERM ...). The lock is then unchanged and the owner token not ended: the client
+--   must repeat the release. Redis refuses neither a deletion nor any later command for lack of memory.
 
 local LOCK, FENCE, WATCHERS = KEYS[1], KEYS[2], KEYS[3]
 local owner, channel = ARGV[1], ARGV[5]
@@ -33,7 +33,7 @@ local value, fence_text = unpack(redis.call('MGET', LOCK, FENCE))
 local released = value and value:sub(1, 41) == owner .. ':'
 if released then
   redis.call('DEL', LOCK)
-  -- The grant of the token in the value has raised the fence to it; only a higher ballot needs more.
+  -- The grant has raised the fence to the token in the value; only a higher ballot needs a further write.
   if value:sub(42, 42 + #ARGV[2]) == ARGV[2] .. ':' and redis.call('EXISTS', WATCHERS) == 0 then
     return {'released'}
   end
@@ -52,8 +52,8 @@ local now = time[1] * 1000000 + time[2]
 
 -- shared: watchers
 
--- Also where the caller stays ('q' alone is nobody): from a script that has written, memory is not refused any more; and where
--- writes are refused, this is the one that says so.
+-- Runs even if the caller stays (no client is named 'q' alone): after a first write, Redis no longer refuses the script for
+-- lack of memory; and if Redis refuses writes, this command reports it.
 forget(ARGV[7] == 'leave' and channel or '')
 
 local limit
@@ -61,7 +61,7 @@ local fence = number_in(fence_text)
 if fence then
   limit = math.max(fence, now) + tonumber(ARGV[4])
   local raised = math.min(ballot, limit)
-  -- What does not beat TIME - retention is refused without a fence.
+  -- A ballot that does not exceed TIME - retention is refused even without a fence.
   if raised > math.max(fence, now - retention) then
     local ms = digits(math.ceil((math.max(raised, now) + retention - now) / 1000))
     if fence_text then
@@ -75,7 +75,7 @@ if refusal and not released then
   return refusal
 end
 
--- Tells the first client that can be reached; those that nobody listens for are dropped.
+-- Wakes the first client that can be reached, and drops the clients before it, whose channels have no subscriber.
 local woken = false
 if redis.call('EXISTS', LOCK) == 0
   and redis.call('EXISTS', WATCHERS) == 1 then
@@ -87,7 +87,7 @@ if redis.call('EXISTS', LOCK) == 0
       break
     end
     if tell(first, 'wake 0000000000000000 ' .. digits(now) .. ' ' .. LOCK) then
-      -- It counts as alive for that long, unless its time ends before.
+      -- It counts as alive for that long, unless its time ends earlier.
       try('ZADD', WATCHERS, 'GT', digits(-(now + tonumber(ARGV[6]))), 'a' .. first)
       woken = true
       break

@@ -1,6 +1,7 @@
 -- member_release_many.lua, Leasehold wire format 2
--- The common case of member_release.lua for one caller or several at once, each for itself: deletes those locks that are held as the
--- caller says, and of which nobody wants to be told. Nothing is written for the others; they are to be released with member_release.lua.
+-- The common case of member_release.lua for one or several callers, each of which succeeds or fails on its own: deletes
+-- those locks that are held as the caller says and that no client watches. Nothing is written for the others, for which the
+-- client runs member_release.lua.
 --
 -- KEYS (on a Cluster all in one slot), two for each lock i
 --   2i-1  lock
@@ -8,9 +9,9 @@
 -- ARGV, one for each lock i
 --   i  "<owner token>:<ballot>:", with the highest fencing token proposed or granted under that owner token
 -- Replies
---   {"released", i1, i2 ...}  for each lock 1: it was held by this owner token and is not any more, or 0: member_release.lua decides
+--   {"released", i1, i2 ...}  for each lock 1: this owner token held it and no longer does, or 0: member_release.lua decides
 -- Errors
---   None: what is refused is 0
+--   None: after a refusal the reply is 0
 
 local try = redis.pcall
 local reply = {'released'}
@@ -18,7 +19,7 @@ for i, ours in ipairs(ARGV) do
   local lock = KEYS[2 * i - 1]
   local value = try('MGET', lock)[1]
   local answer = 0
-  -- The grant of the token in the value has raised the fence to it.
+  -- The grant has raised the fence to the token in the value.
   if value and value:sub(1, #ours) == ours and try('EXISTS', KEYS[2 * i]) == 0 and try('DEL', lock) == 1 then
     answer = 1
   end

@@ -1,6 +1,7 @@
 -- plain_acquire.lua, Leasehold wire format 2
--- Takes a lock without fence and queue: what SET NX PX does, for a client that does not know whether an earlier SET of the
--- same owner token has arrived. An own key is kept for a ttl from now on, and never for less than it has left.
+-- Acquires a lock without a fence and without a queue, as SET NX PX does, for a client that does not know whether an earlier
+-- SET of the same owner token has arrived. A key that is already the caller's is kept for a ttl from now on, and never for
+-- less than its remaining ttl.
 --
 -- KEYS
 --   1  lock
@@ -9,9 +10,9 @@
 --   2  ttl in ms
 -- Replies
 --   {1}  the lock is the caller's
---   {0}  it is somebody else's
+--   {0}  another client or program has the key
 -- Errors
---   Redis' own; the lock is then as it was
+--   Those of Redis; the lock is then unchanged
 
 local value = redis.pcall('GET', KEYS[1])
 if type(value) == 'table' and not value.err:find('WRONGTYPE', 1, true) then

@@ -1,5 +1,5 @@
 -- plain_release.lua, Leasehold wire format 2
--- Compare-and-delete, for servers without a command for it: deletes the lock if it has exactly this value.
+-- Compare-and-delete, for servers without such a command: deletes the lock if it has exactly this value.
 --
 -- KEYS
 --   1  lock
@@ -9,7 +9,7 @@
 --   {1}  it was deleted
 --   {0}  it has another value, is of another type, or does not exist
 -- Errors
---   Redis' own; the lock is then as it was
+--   Those of Redis; the lock is then unchanged
 
 local value = redis.pcall('GET', KEYS[1])
 if type(value) == 'table' and not value.err:find('WRONGTYPE', 1, true) then

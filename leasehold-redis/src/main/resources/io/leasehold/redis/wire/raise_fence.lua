@@ -1,6 +1,6 @@
 -- raise_fence.lua, Leasehold wire format 2
--- Raises the fence to a ballot, so that nothing proposed under it or below is granted any more, and does nothing else: for a slot
--- of a Cluster that is being moved, where no script may name keys that are at two servers.
+-- Raises the fence to a ballot, so that neither this nor any lower ballot can be granted, and does nothing else. It is for a
+-- slot of a Cluster that moves to another master: its keys are at two servers, and no script may name keys of both.
 --
 -- KEYS
 --   1  fence
@@ -9,9 +9,9 @@
 --   2  retention in us
 --   3  bound in us: the fence is raised to at most max(fence, TIME) + bound
 -- Replies
---   {"not-ours"}      the fence is at least the ballot, or the bound, or the key is another's and was not touched
+--   {"not-ours"}      the fence is at least the ballot or the bound, or another program wrote the key and it was not changed
 -- Errors
---   Redis' own; then the fence is as it was
+--   Those of Redis; the fence is then unchanged
 
 local FENCE = KEYS[1]
 local ballot, retention = tonumber(ARGV[1]), tonumber(ARGV[2])

@@ -1,7 +1,7 @@
 -- release.lua, Leasehold wire format 2
--- Ends an owner token: forgets its place in the queue, deletes the lock if it holds it, and raises the fence to its
--- highest ballot, so that no late copy of its requests is granted. If the lock is free then, hands it to the first waiter.
--- Release, undo and withdrawal are this one script; repeating it is harmless.
+-- Ends an owner token: removes its place in the queue, deletes the lock if the token holds it, and raises the fence to its
+-- highest ballot, so that no late copy of its requests can be granted. If the lock is free then, hands it to the first waiter.
+-- Release, undo and withdrawal all run this script; repeating it is harmless.
 --
 -- KEYS (all in one slot)
 --   1  lock
@@ -13,24 +13,24 @@
 --   1  owner token, 40 lower-case hexadecimal digits
 --   2  ballot: the highest fencing token proposed or granted under it, 0 for none
 -- Replies
---   {"released"}      the lock was held by this owner token and is not any more
---   {"not-ours"}      it was not
---   Each may end with "besides", error: what was refused while the first waiter was served
+--   {"released"}      this owner token held the lock, and no longer does
+--   {"not-ours"}      this owner token did not hold the lock
+--   Each may end with "besides", error: the command that was refused while the first waiter was served
 -- Errors
---   Redis' own (NOREPLICAS, MISCONF, NOPERM ...); then the lock is as it was, and the owner token is not ended: to be
---   repeated. Lack of memory refuses nothing.
--- A queue of another version of the wire format is left alone; its waiters find the lock free when they ask again.
+--   Those of Redis (NOREPLICAS, MISCONF, NOPERM ...). The lock is then unchanged and the owner token not ended: the client
+--   must repeat the release. Lack of memory does not fail the script.
+-- A queue of another version of the wire format is not changed; its waiters find the lock free at their recheck.
 
 local RETENTION = 60000000 -- us: as in acquire.lua
-local BOUND = 7500000 -- us: the fence is raised to at most max(fence, TIME) + this
+local BOUND = 7500000 -- us: the fence is raised to at most max(fence, TIME) + BOUND
 
 local LOCK, FENCE, QUEUED, BEHIND, WANTED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local owner = ARGV[1]
--- MGET is silent about keys of other types.
+-- MGET returns nothing for a key of another type.
 local value, fence_text, queued = unpack(redis.call('MGET', LOCK, FENCE, QUEUED))
 
 local released = value and value:sub(1, 41) == owner .. ':'
--- The grant of the token in the value has raised the fence to it; only a higher ballot needs more.
+-- The grant has raised the fence to the token in the value; only a higher ballot needs a further write.
 if released and not queued and value:sub(42, 42 + #ARGV[2]) == ARGV[2] .. ':' then
   redis.call('DEL', LOCK)
   return {'released'}
@@ -59,7 +59,7 @@ end
 local stored = fence
 if fence then
   local raised = math.min(ballot, math.max(fence, now) + BOUND)
-  -- What does not beat TIME - RETENTION is refused without a fence.
+  -- A ballot that does not exceed TIME - RETENTION is refused even without a fence.
   if raised > math.max(fence, now - RETENTION) then
     fence = raised
   end
@@ -74,7 +74,7 @@ if read_queue() then
 
     leave_behind(owner)
   end
-  -- Where the fence is not ours nobody is granted anything.
+  -- If another program wrote the fence, the lock is not granted to any waiter.
   if fence and not is_empty() and (released or not value) then
     serve_first(owner, fence)
   end

@@ -1,16 +1,16 @@
 -- release_key.lua, Leasehold wire format 2
--- Deletes the lock if it is held by this owner token, and does nothing else: for a slot of a Cluster that is being moved, where no
--- script may name keys that are at two servers. raise_fence.lua goes before it, release.lua after it.
+-- Deletes the lock if this owner token holds it, and does nothing else. It is for a slot of a Cluster that moves to another
+-- master: its keys are at two servers, and no script may name keys of both. raise_fence.lua runs before it, release.lua after.
 --
 -- KEYS
 --   1  lock
 -- ARGV
 --   1  owner token, 40 lower-case hexadecimal digits
 -- Replies
---   {"released"}      the lock was held by this owner token and is not any more
---   {"not-ours"}      it was not
+--   {"released"}      this owner token held the lock, and no longer does
+--   {"not-ours"}      this owner token did not hold the lock
 -- Errors
---   Redis' own; then the lock is as it was
+--   Those of Redis; the lock is then unchanged
 
 local value = redis.call('MGET', KEYS[1])[1]
 if value and value:sub(1, 41) == ARGV[1] .. ':' then

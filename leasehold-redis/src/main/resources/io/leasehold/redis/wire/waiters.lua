@@ -1,18 +1,18 @@
 -- waiters.lua, Leasehold wire format 2
--- Tells who waits for a lock, first come first; writes nothing.
+-- Reads the waiters for a lock, in the order of their arrival; writes nothing.
 --
 -- KEYS
 --   1  queued
 --   2  behind
 --   3  wanted
 -- ARGV
---   1  limit: the most that are told
+--   1  limit: the maximum number of waiters in the reply
 -- Replies (numbers are decimal strings; now is TIME in us)
 --   {now, since, holder id, since, holder id ...}
 --       since: the waiter's arrival in us. Waiters that count as dead are left out.
 --   {"broken", now, key, type}, {"version", now, key, theirs, ours}: as acquire.lua
 -- Errors
---   Redis' own (WRONGTYPE if the key holds something else)
+--   Those of Redis (WRONGTYPE if the key has a foreign value)
 
 local QUEUED, BEHIND, WANTED = KEYS[1], KEYS[2], KEYS[3]
 

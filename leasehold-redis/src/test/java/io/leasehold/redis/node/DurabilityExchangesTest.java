@@ -98,7 +98,7 @@ final class DurabilityExchangesTest extends NodeExchanges {
     void theOriginIsNotKnownBeforeBothOfItsAnswersHaveCome() throws Exception {
         server.says("INFO PERSISTENCE", ScriptedRedis.SILENCE);
         CompletableFuture<DurabilityCheck> asked = DurabilityCheck.of(link);
-        until("it is asked for", () -> server.asked("INFO PERSISTENCE") == 1);
+        until("it is requested", () -> server.asked("INFO PERSISTENCE") == 1);
         assertThat(asked).isNotDone();
         server.say("INFO", bulk("aof_rewrite_in_progress:0\r\n"));
         assertThat(answer(asked).durable()).isTrue();

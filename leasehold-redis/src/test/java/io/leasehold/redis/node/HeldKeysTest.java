@@ -14,7 +14,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What is read after which message, and which holds are doubted after which reading. */
+/** Tests of the keys that are read after a message, and of the holds that are doubted after a reading. */
 @Tag("quick")
 final class HeldKeysTest {
 
@@ -59,7 +59,7 @@ final class HeldKeysTest {
         return new Doubt(List.of(new DoubtedHold(owner, LockName.exactly(key))));
     }
 
-    /** Told from the start, one hold, read once. */
+    /** The server reports changes from the start; one hold was read once. */
     private void holding() {
         on(new HeldKeys.Began());
         assertThat(granted("x", ALICE)).containsExactly(read(2, "x"));
@@ -89,7 +89,7 @@ final class HeldKeysTest {
         assertThat(values(5, (String) null)).as("deleted").containsExactly(doubt(ALICE, "x"), REST);
     }
 
-    /** The engine may not have had it yet, so that the first doubt found nothing. */
+    /** The engine may not have registered the hold yet when the first doubt arrived. */
     @Test
     void aHoldThatIsDoubtedIsDoubtedAgainUntilItHasEnded() {
         on(new HeldKeys.Began());
@@ -102,7 +102,7 @@ final class HeldKeysTest {
         assertThat(rested(60)).as("no pause without a doubted hold").isEmpty();
     }
 
-    /** What cannot be there any more is asked about no more. */
+    /** A hold that has expired is no longer read. */
     @Test
     void aHoldThatIsDoubtedIsForgottenWhenItsTimeIsOver() {
         holding();
@@ -113,7 +113,7 @@ final class HeldKeysTest {
         assertThat(on(new HeldKeys.Changed("x"))).isEmpty();
     }
 
-    /** The store extends what the reading does not see: the two are at different servers, say. */
+    /** The store extends a hold that the reading does not see, for example because the two go to different servers. */
     @Test
     void aDoubtThatTheStoreRefutesIsFollowedByALongerPauseEachTime() {
         holding();
@@ -135,7 +135,7 @@ final class HeldKeysTest {
         assertThat(rested(1)).containsExactly(REST, read(15, "y"));
     }
 
-    /** The answer of the renewal comes while nothing is told. */
+    /** The answer of the renewal arrives while the server reports nothing. */
     @Test
     void whatIsDoubtedIsReadByTheNextConnection() {
         holding();
@@ -203,7 +203,7 @@ final class HeldKeysTest {
         assertThat(((Doubt) values(4).get(0)).holds()).hasSize(700 - HeldKeys.MAX_IN_ONE);
     }
 
-    /** What was told before may not have been heard: also by a hold that was read before. */
+    /** Earlier reports may have been lost, even those about a hold that was read before. */
     @Test
     void afterABeginningEveryHoldIsRead() {
         assertThat(granted("x", ALICE)).as("nothing tells").isEmpty();
@@ -246,7 +246,7 @@ final class HeldKeysTest {
         assertThat(on(new HeldKeys.Began())).as("another connection").isNotEmpty();
     }
 
-    /** A right is not granted within a second; meanwhile the server's ACL log stays short. */
+    /** An operator does not grant a missing right within a second, and the pause keeps the server's ACL log short. */
     @Test
     void aReadingThatIsRefusedIsRepeatedOnceAMinute() {
         holding();
@@ -267,7 +267,7 @@ final class HeldKeysTest {
         assertThat(on(new HeldKeys.Changed("other"))).containsExactly(read(4, "x"));
     }
 
-    /** Holds that were left to end are told of by nobody while the server tells nothing. */
+    /** While the server reports nothing, no event removes a hold that was left to expire. */
     @Test
     void whatNoServerKeepsIsForgotten() {
         for (int i = 0; i < 10_000; i++) {

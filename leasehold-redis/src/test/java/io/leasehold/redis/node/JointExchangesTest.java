@@ -64,7 +64,7 @@ final class JointExchangesTest extends NodeExchanges {
         List<CompletableFuture<NodeReply>> all = together(node(), NAME, OTHER, LockName.of("third"));
         NodeReply yes = new NodeReply.Yes(life(), 17_000_005);
         assertThat(answer(all.get(0))).isEqualTo(yes);
-        assertThat(answer(all.get(1))).as("asked for alone").isEqualTo(new NodeReply.Stale(9, life(), 123));
+        assertThat(answer(all.get(1))).as("requested alone").isEqualTo(new NodeReply.Stale(9, life(), 123));
         assertThat(answer(all.get(2))).isEqualTo(yes);
         assertThat(ran(LuaScript.ACQUIRE_MANY)).hasSize(1);
         assertThat(last(LuaScript.ACQUIRE_MANY)).hasSize(18).startsWith(LOCK, KeyLayout.fence(LOCK));

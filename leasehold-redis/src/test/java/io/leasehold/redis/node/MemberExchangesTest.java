@@ -82,7 +82,7 @@ final class MemberExchangesTest extends NodeExchanges {
         server.publish(channel, "taken " + LOCK);
         server.publish(channel, "handed a 5 7 8 " + LOCK);
         server.publish(channel, "something else");
-        until("all is told", () -> told.size() == 3);
+        until("all is reported", () -> told.size() == 3);
         assertThat(told).containsExactly("wake x", "taken x", "handed x");
         server.endListeners();
         until("it listens again", () -> told.size() == 4);

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Timeout;
 
 /**
  * Tests of a member's requests in the common case: they have the run id of the connection on which they are sent, and
- * the whole script follows only where the first answer did not say enough.
+ * the whole script follows only if the first answer is not sufficient.
  */
 @Tag("quick")
 @Timeout(120)
@@ -63,7 +63,7 @@ final class MemberLivesTest extends NodeExchanges {
         return last(LuaScript.MEMBER_ACQUIRE_MANY).get(5);
     }
 
-    /** The server restarts: its connections end, and new ones are told another run id. */
+    /** Restarts the server: its connections end, and it reports another run id on new ones. */
     private void restart(String runId) throws Exception {
         server.says(
                 "INFO", bulk("run_id:" + runId + "\r\nredis_version:7.0.9\r\nrole:master\r\ncluster_enabled:0\r\n"));
@@ -149,7 +149,7 @@ final class MemberLivesTest extends NodeExchanges {
         assertThat(ran(LuaScript.MEMBER_ACQUIRE)).as("a second look").isEmpty();
     }
 
-    /** That a lock is held does not say that the caller will be woken. */
+    /** The answer that a lock is held does not mean that the caller will be woken. */
     @Test
     void whoWaitsIsAskedForByTheWholeScriptToo() throws Exception {
         says(LuaScript.MEMBER_ACQUIRE_MANY, heldBy("77:host/2/y"));
@@ -193,7 +193,7 @@ final class MemberLivesTest extends NodeExchanges {
         assertThat(ran(LuaScript.MEMBER_ACQUIRE_MANY)).hasSize(before);
     }
 
-    /** The member knows the client, which is watched under whatever owner token its attempt goes on. */
+    /** The member knows only the client, which watches under any owner token with which its attempt continues. */
     @Test
     void whoGoesOnUnderAnotherOwnerTokenMayBeWatched() throws Exception {
         says(LuaScript.MEMBER_ACQUIRE_MANY, heldBy("77:host/2/y"));
@@ -257,7 +257,7 @@ final class MemberLivesTest extends NodeExchanges {
         assertThat(woken).contains(NAME);
     }
 
-    /** The whole release wakes one of those that want the lock, without a round trip before it. */
+    /** The whole release wakes one of the waiting clients, without an earlier round trip. */
     @Test
     void aGrantOfALockThatOthersWantIsReleasedByTheWholeScriptAlone() throws Exception {
         says(LuaScript.MEMBER_ACQUIRE, bulks("yes", "123"));
@@ -287,7 +287,10 @@ final class MemberLivesTest extends NodeExchanges {
         assertThat(lifeAsked()).isEqualTo("next");
     }
 
-    /** The bytes are made for one connection; what does not reach its server fails, and is sent on no other. */
+    /**
+     * The bytes are made for one connection; a request that does not reach its server fails, and is sent on no other
+     * connection.
+     */
     @Test
     void aRequestThatIsLostWithItsConnectionIsNotSentOnTheNext() throws Exception {
         CountDownLatch asked = new CountDownLatch(1);
@@ -306,7 +309,7 @@ final class MemberLivesTest extends NodeExchanges {
         assertThat(ran(LuaScript.MEMBER_ACQUIRE_MANY)).hasSize(1);
     }
 
-    /** What is not proved to be the server itself may be a proxy, at the same port or at another. */
+    /** A peer that is not proved to be the server itself may be a proxy, at the same port or at another. */
     @Test
     void whereAProxyIsPossibleTheScriptReadsTheRunId() throws Exception {
         says(LuaScript.MEMBER_ACQUIRE_MANY, YES);
@@ -333,7 +336,7 @@ final class MemberLivesTest extends NodeExchanges {
         }
     }
 
-    /** The proof may come late, or never: until then the script reads the run id. */
+    /** The proof may arrive late or never: until then the script reads the run id. */
     @Test
     void beforeTheProofTheScriptReadsTheRunId() throws Exception {
         says(LuaScript.MEMBER_ACQUIRE_MANY, YES);
@@ -401,7 +404,7 @@ final class MemberLivesTest extends NodeExchanges {
                 .isInstanceOfSatisfying(
                         NodeReply.Held.class,
                         held -> assertThat(held.holder().id()).isEqualTo("host/2/y"));
-        assertThat(answer(all.get(2))).as("asked for alone").isEqualTo(new NodeReply.Stale(9, life(), 123));
+        assertThat(answer(all.get(2))).as("requested alone").isEqualTo(new NodeReply.Stale(9, life(), 123));
         assertThat(ran(LuaScript.MEMBER_ACQUIRE_MANY)).hasSize(1);
         List<String> sent = last(LuaScript.MEMBER_ACQUIRE_MANY);
         assertThat(sent).hasSize(1 + 3 * 2 + 3 + 3 * 4).startsWith(KeyLayout.marker(), LOCK);

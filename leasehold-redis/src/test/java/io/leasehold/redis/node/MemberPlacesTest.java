@@ -192,11 +192,11 @@ final class MemberPlacesTest extends NodeExchanges {
     @Test
     void whoGivesALockBackWakesItsOwnClientIfNobodyElseIsWoken() throws Exception {
         ends(other, ReleaseRequest.Kind.RELEASE);
-        assertThat(woken).as("nobody waits").isEmpty();
+        assertThat(woken).as("no client waits").isEmpty();
         asks(owner, QUEUED);
         says(LuaScript.MEMBER_RELEASE, bulks("released", "woken"));
         ends(other, ReleaseRequest.Kind.RELEASE);
-        assertThat(woken).as("somebody else is woken").isEmpty();
+        assertThat(woken).as("another client is woken").isEmpty();
         says(LuaScript.MEMBER_RELEASE, bulks("not-ours"));
         ends(other, ReleaseRequest.Kind.RELEASE);
         assertThat(woken).as("nothing is free").isEmpty();
@@ -206,7 +206,7 @@ final class MemberPlacesTest extends NodeExchanges {
         ends(other, ReleaseRequest.Kind.RELEASE);
         assertThat(woken).containsExactly(NAME);
         ends(owner, ReleaseRequest.Kind.RELEASE);
-        assertThat(woken).as("nobody is left").hasSize(1);
+        assertThat(woken).as("no client is left").hasSize(1);
     }
 
     // ---- a client that does not listen yet

@@ -238,7 +238,7 @@ final class NodeDutiesTest {
 
         assertThat(end(node, holder, ++ballot, ReleaseRequest.Kind.SUPERSEDED))
                 .isInstanceOf(ReleaseReply.Released.class);
-        assertThat(woken).as("its attempt goes on").isEmpty();
+        assertThat(woken).as("its attempt continues").isEmpty();
         assertThat(node.acquire(new Ballot(waiting(holder), ++ballot, 1), set).get(60, TimeUnit.SECONDS))
                 .isInstanceOf(NodeReply.Yes.class);
 
@@ -249,6 +249,6 @@ final class NodeDutiesTest {
         assertThat(node.acquire(new Ballot(waiting(holder), ++ballot, 1), set).get(60, TimeUnit.SECONDS))
                 .isInstanceOf(NodeReply.Yes.class);
         end(node, holder, ++ballot, ReleaseRequest.Kind.RELEASE);
-        assertThat(woken).as("nobody waits any more").containsExactly(NAME);
+        assertThat(woken).as("no waiter is left").containsExactly(NAME);
     }
 }

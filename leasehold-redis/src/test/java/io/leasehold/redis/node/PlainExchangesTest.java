@@ -179,7 +179,7 @@ final class PlainExchangesTest extends NodeExchanges {
                 }));
         server.is("role:master");
         server.endAll();
-        until("it is told", () -> told.get() == 1);
+        until("it is notified", () -> told.get() == 1);
         says(LuaScript.INSPECT, bulks("free"));
         assertThat(answer(store.admin().describe(NAME))).isEmpty();
         says(LuaScript.FORCE_RELEASE, bulks("removed"));

@@ -125,7 +125,7 @@ final class RequestExchangesTest extends NodeExchanges {
         assertThat(answer(time(requests, TimeUnit.MILLISECONDS.toNanos(30))))
                 .startsWith("UNKNOWN")
                 .contains("read the clock");
-        until("it is told", () -> told.size() == 1);
+        until("it is notified", () -> told.size() == 1);
         assertThat(told).containsExactly(topology.current(LOCK));
     }
 

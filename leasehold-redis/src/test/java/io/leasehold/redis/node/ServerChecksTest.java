@@ -63,8 +63,8 @@ class ServerChecksTest {
     void aMemberSaysHowItsLifeIsCompared() {
         is(life(LifeCheck.INFO, true), Grade.GOOD, "read the run id of the server (proxy=true)");
         is(life(LifeCheck.CONNECTION, false), Grade.GOOD, "(proxy=false)");
-        is(life(LIFE, true), Grade.GOOD, "each connection was told, since it sees the same two ends");
-        is(life(LIFE, false), Grade.GOOD, "it does not see the two ends of the connection that we see");
+        is(life(LIFE, true), Grade.GOOD, "it reported on each connection, since it sees the same two ends");
+        is(life(LIFE, false), Grade.GOOD, "it does not see the two ends of the connection that this client sees");
         is(life(LifeCheck.DURABLE, true), Grade.GOOD, "(durable=true), so no run id is compared");
     }
 

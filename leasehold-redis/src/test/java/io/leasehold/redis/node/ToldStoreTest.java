@@ -33,9 +33,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What the engine is told after which answer; no time passes but what a test says. */
+/** Tests of the notifications of the engine after the answers of the server; only the test advances the time. */
 @Tag("quick")
-@SuppressWarnings("FutureReturnValueIgnored") // what comes of it is seen at the readings
+@SuppressWarnings("FutureReturnValueIgnored") // the test sees the results at the readings
 final class ToldStoreTest {
 
     private static final LockName NAME = LockName.exactly("x");
@@ -48,7 +48,7 @@ final class ToldStoreTest {
     private Tracking.@Nullable Listener server;
     private boolean isBroken;
 
-    /** What the store tells. */
+    /** The signals of the store. */
     private @Nullable StoreSignals told;
 
     private final ToldStore store = new ToldStore(granting(), topology(), KeyLayout.standard(), runtime);
@@ -186,7 +186,7 @@ final class ToldStoreTest {
         runtime.close();
     }
 
-    /** The reading may be answered before the engine has the hold, which then could not place the first doubt. */
+    /** The reading may be answered before the engine has registered the hold, so that the first doubt has no effect. */
     @Test
     void aLossThatIsReadBeforeTheEngineHasTheHoldIsToldAgain() {
         acquires();

@@ -203,7 +203,7 @@ final class VerifiedMemberTest {
         calls.clear();
 
         fails(ask(member), FailureKind.NO_EFFECT, UnsafeStoreException.class, "is declared durable=true, but");
-        assertThat(calls).as("its life alone is asked for").containsExactly("probe");
+        assertThat(calls).as("its life alone is requested").containsExactly("probe");
         RenewBatch.Item item = new RenewBatch.Item(NAME, OWNER, 1_000);
         assertThat(member.renew(new RenewBatch(List.of(item, item), 5)).join().items())
                 .hasSize(2)

@@ -220,7 +220,7 @@ final class ClusterRoutingTest {
         allSee(6, slots(0, 8_191, one), slots(8_192, 16_383, three));
 
         until("it leads to its successor", () -> leadsTo(HIGH, three));
-        until("that is told", () -> told.get() > 0);
+        until("that is reported", () -> told.get() > 0);
         assertThat(topology.everywhere()).hasSize(2);
         comesToRest();
     }
@@ -379,7 +379,7 @@ final class ClusterRoutingTest {
         assertThat(topology.current(HIGH)).isNull();
         two.is("role:master", "cluster_enabled:1");
         until("it is there", () -> leadsTo(HIGH, two));
-        until("that is told", () -> told.get() == 1);
+        until("that is reported", () -> told.get() == 1);
 
         three.says("INFO", loading);
         allSee(6, slots(0, 8_191, one), slots(8_192, 16_383, three));
@@ -532,7 +532,7 @@ final class ClusterRoutingTest {
         topology.look();
         until("it is listened to there", () -> three.listening(wakeUps.channel(LOW)) == 1);
         until("it is live", () -> wakeUps.isLive(LOW));
-        until("that is told", () -> resubscribed.get() == 1);
+        until("that is reported", () -> resubscribed.get() == 1);
     }
 
     /** The slot has no master either; both are retried. */
@@ -660,7 +660,7 @@ final class ClusterRoutingTest {
         one.says("SSUBSCRIBE", ScriptedRedis.SILENCE);
         WakeUps wakeUps = topology.wakeUps(heard::add);
         CompletableFuture<Boolean> started = wakeUps.started(LOW);
-        until("it is asked for", () -> one.asked("SSUBSCRIBE") == 1);
+        until("it is requested", () -> one.asked("SSUBSCRIBE") == 1);
         assertThat(started).isNotDone();
         wakeUps.close();
         assertThat(started.get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS)).isFalse();
@@ -684,7 +684,7 @@ final class ClusterRoutingTest {
         one.says("SSUBSCRIBE", ScriptedRedis.SILENCE);
         WakeUps wakeUps = topology.wakeUps(heard::add);
         CompletableFuture<Boolean> started = wakeUps.started(LOW);
-        until("it is asked for", () -> one.asked("SSUBSCRIBE") == 1);
+        until("it is requested", () -> one.asked("SSUBSCRIBE") == 1);
         allSee(6, slots(0, 8_191, three), slots(8_192, 16_383, two));
         topology.look();
         until("it has moved", () -> leadsTo(LOW, three));
@@ -763,7 +763,7 @@ final class ClusterRoutingTest {
         topology.look();
 
         until("it has left with its node", () -> stays.listening(wakeUps.channel(LOW)) == 1);
-        until("that is told", () -> resubscribed.get() == 1);
+        until("that is reported", () -> resubscribed.get() == 1);
         wakeUps.close();
         assertThat(wakeUps.isLive(LOW)).isFalse();
     }

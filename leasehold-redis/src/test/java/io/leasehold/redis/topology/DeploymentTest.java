@@ -222,7 +222,7 @@ class DeploymentTest {
         assertThat(login(parse("redis-sentinel://a/m?sentinelUser=&sentinelPassword=x")
                         .servers()
                         .get(0)))
-                .as("no user is nobody in particular")
+                .as("no user means the default user")
                 .isEqualTo("null:x");
     }
 

@@ -487,7 +487,7 @@ class JointCallsWalkTest {
 
         private Asked arrived(LuaScript script, String lock, String argument) {
             Asked asked = all.get(id(script, argument.substring(0, 40)));
-            assertThat(asked.lock).as("%s: the lock that was asked for", where).isEqualTo(lock);
+            assertThat(asked.lock).as("%s: the lock that was requested", where).isEqualTo(lock);
             asked.written = Math.min(asked.written, ++clock);
             if (asked.resent < Long.MAX_VALUE && asked.rewritten == 0) {
                 asked.rewritten = clock;

@@ -119,7 +119,7 @@ final class NodeConnectionsTest {
             server.endAll();
             until("another", () -> connections.current() != null && connections.current() != link);
             int times = i;
-            until("it is told", () -> reconnected.get() == times && lost.get() == times);
+            until("it is notified", () -> reconnected.get() == times && lost.get() == times);
             assertThat(connections.failure()).isNull();
             assertThat(connections.next().get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS))
                     .isSameAs(connections.current());
@@ -284,7 +284,7 @@ final class NodeConnectionsTest {
 
         until("it has moved", () -> connections.current() != null);
         assertThat(connections.current().address().port()).isEqualTo(other.port());
-        until("it is told once", () -> reconnected.get() == 1);
+        until("it is notified once", () -> reconnected.get() == 1);
     }
 
     @Test
@@ -493,7 +493,7 @@ final class NodeConnectionsTest {
         Subscriptions subscriptions = subscriptions(heard);
         subscriptions.onResubscribed(reconnected::incrementAndGet);
         assertThat(subscriptions.isLive("")).isFalse();
-        assertThat(server.open()).as("nobody has asked for it yet").isZero();
+        assertThat(server.open()).as("no client has requested it yet").isZero();
         assertThat(subscriptions.started("").get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS))
                 .isTrue();
         assertThat(subscriptions.started("").get(ScriptedRedis.LIMIT_SECONDS, TimeUnit.SECONDS))

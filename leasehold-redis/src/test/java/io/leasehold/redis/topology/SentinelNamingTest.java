@@ -479,6 +479,6 @@ final class SentinelNamingTest {
         name(one, former, 1);
 
         until("it is connected", () -> leadsTo(former));
-        until("it is told", () -> told.get() == 1);
+        until("it is notified", () -> told.get() == 1);
     }
 }

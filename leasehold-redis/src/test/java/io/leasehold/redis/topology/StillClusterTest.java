@@ -194,7 +194,7 @@ final class StillClusterTest {
         assertThat(host(HIGH)).isEqualTo("nobody");
         int before = driver.asked.size();
         passes(Duration.ofMillis(10));
-        assertThat(driver.asked).as("beside the first try, which may hang").hasSize(before + 1);
+        assertThat(driver.asked).as("next to the first try, which may hang").hasSize(before + 1);
         silent.clear();
         settle();
         assertThat(host(HIGH)).isEqualTo("two");

@@ -55,7 +55,7 @@ final class StillCommitsTest {
         assertThat(wire.words(1)).containsExactly("WAIT", "2", "70");
         wire.answers("free");
         assertThat(heard)
-                .as("nothing is told before the replicas have had their time")
+                .as("nothing is reported before the replicas have had their time")
                 .isEmpty();
         wire.answers(3L);
         assertThat(heard).containsExactly("a free 3");

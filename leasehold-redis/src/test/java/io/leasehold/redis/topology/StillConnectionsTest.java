@@ -153,7 +153,7 @@ final class StillConnectionsTest {
         for (int i = 1; i <= 9; i++) {
             connection.ends();
             assertThat(connection.closes)
-                    .as("the driver keeps it until it is told")
+                    .as("the driver keeps it until it is notified")
                     .isPositive();
             assertThat(lost).hasValue(i);
             assertThat(connections.current()).isNull();
@@ -228,7 +228,7 @@ final class StillConnectionsTest {
         driver.fails(1);
         runtime.advance(LONGEST_RETRY.dividedBy(2));
         assertThat(tries()).as("after the one before the latest").isEqualTo(3);
-        assertThat(connections.failure()).as("it is told all the same").hasMessageContaining("no connection");
+        assertThat(connections.failure()).as("it is reported nevertheless").hasMessageContaining("no connection");
         driver.fails(2);
         runtime.advance(FIRST_RETRY.multipliedBy(2));
         assertThat(tries()).isEqualTo(4);

@@ -13,15 +13,15 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A driver without a server: a test says when a connection comes, and what is answered on it. All of it happens on the test's thread,
- * so that nothing is waited for.
+ * A driver without a server: a test supplies the connections and the answers. Everything happens on the test's thread,
+ * so that no test waits.
  */
 final class StillDriver implements Driver {
 
-    /** What {@code INFO} says of a server in these tests. */
+    /** The answer to {@code INFO} of a server in these tests. */
     static final String MASTER = "run_id:life\r\nredis_version:7.0.9\r\nrole:master\r\ncluster_enabled:0\r\n";
 
-    /** Every question for a connection, in their order. */
+    /** Every request for a connection, in order. */
     final List<Asked<RedisConnection>> asked = new ArrayList<>();
 
     final List<Asked<PushConnection>> askedForPushes = new ArrayList<>();
@@ -30,7 +30,7 @@ final class StillDriver implements Driver {
     /** Whether connections for pushes answer pings at once. */
     boolean pongs;
 
-    /** A question for a connection to a server. */
+    /** A request for a connection to a server. */
     record Asked<C>(RedisUri server, CompletableFuture<C> answer) {}
 
     @Override
@@ -62,12 +62,12 @@ final class StillDriver implements Driver {
         closed = true;
     }
 
-    /** The last question for a connection is answered with one to a master. */
+    /** Answers the last request for a connection with a connection to a master. */
     Connection made() {
         return made(asked.size() - 1);
     }
 
-    /** The question of this number is answered with a connection to a master. */
+    /** Answers the request with this number with a connection to a master. */
     Connection made(int number) {
         Connection connection = new Connection();
         asked.get(number).answer.complete(connection);
@@ -79,7 +79,7 @@ final class StillDriver implements Driver {
         asked.get(number).answer.completeExceptionally(new IllegalStateException("no connection"));
     }
 
-    /** The last question for a connection for pushes is answered. */
+    /** Answers the last request for a connection for pushes. */
     Pushes pushes() {
         Pushes made = new Pushes();
         made.pongs = pongs;
@@ -87,14 +87,14 @@ final class StillDriver implements Driver {
         return made;
     }
 
-    /** The last question for a connection that tracks keys is answered. */
+    /** Answers the last request for a connection that tracks keys. */
     Tracked tracked() {
         Tracked made = new Tracked();
         askedForTracking.get(askedForTracking.size() - 1).answer.complete(made);
         return made;
     }
 
-    /** What ends, once, and tells of it. */
+    /** A connection that ends once and notifies its listeners. */
     abstract static class Ends {
         boolean open = true;
         int closes;
@@ -109,7 +109,7 @@ final class StillDriver implements Driver {
             ends();
         }
 
-        /** From the server's side. */
+        /** Ends the connection from the server's side. */
         void ends() {
             if (open) {
                 open = false;
@@ -128,17 +128,20 @@ final class StillDriver implements Driver {
         record Question(String command, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {}
 
         final List<Question> questions = new ArrayList<>();
-        /** The words of all that was asked: of a script the keys and arguments. */
+        /** The words of all commands; for a script its keys and arguments. */
         final List<String> sent = new ArrayList<>();
-        /** What the next question throws in place of being taken. */
+        /** The exception that the next command throws instead of being accepted. */
         @Nullable
         Throwable thrown;
 
-        /** How many commands it does not take yet, as one whose handshake has not ended everywhere. */
+        /**
+         * The number of commands that it does not accept yet, like a connection whose handshake has not ended on every
+         * thread.
+         */
         int takesNone;
 
         int asked;
-        /** What happens on another thread while the next question is handed over. */
+        /** The step of another thread during the hand-over of the next command. */
         @Nullable
         Runnable meanwhile;
 
@@ -156,7 +159,7 @@ final class StillDriver implements Driver {
         public void send(
                 PlainCommand<?> command, boolean asking, BiConsumer<@Nullable List<Object>, @Nullable Throwable> then) {
             sent.add(command.name() + " " + String.join(" ", command.arguments()));
-            // Of a Cluster two questions are asked together, which differ in their argument.
+            // A Cluster receives two commands together, which differ in their argument.
             ask(command.name() + (command.name().equals("CLUSTER") ? " " + command.arguments()[0] : ""), then);
         }
 
@@ -178,7 +181,7 @@ final class StillDriver implements Driver {
             }
         }
 
-        /** Answers the first such question. */
+        /** Answers the first such command. */
         void answers(String command, Object... items) {
             take(command).then.accept(new ArrayList<>(List.of(items)), null);
         }
@@ -233,24 +236,24 @@ final class StillDriver implements Driver {
 
     static final class Pushes extends Ends implements PushConnection {
 
-        /** A subscription that was asked for. */
+        /** A requested subscription. */
         record Subscribed(String channel, boolean sharded, CompletableFuture<Void> answer) {}
 
         final List<Subscribed> subscribed = new ArrayList<>();
         final List<String> unsubscribed = new ArrayList<>();
         final List<CompletableFuture<Void>> pings = new ArrayList<>();
-        /** The answer about the server, which is asked for before the subscription. */
+        /** The answer about the server, which is requested before the subscription. */
         final CompletableFuture<String> info = new CompletableFuture<>();
 
-        /** How often the server was asked. */
+        /** The number of questions about the server. */
         int asked;
 
         PushConnection.@Nullable Listener listener;
-        /** What the question about the server meets. */
+        /** The exception of the question about the server. */
         @Nullable
         Throwable thrownAtAsking;
 
-        /** What the next listener meets, or the next subscription. */
+        /** The exception of the next registration of a listener, or of the next subscription. */
         @Nullable
         Throwable thrownAtListening;
 
@@ -305,7 +308,7 @@ final class StillDriver implements Driver {
             return pong;
         }
 
-        /** The last subscription that was asked for has begun. */
+        /** Begins the last requested subscription. */
         Pushes begins() {
             subscribed.get(subscribed.size() - 1).answer.complete(null);
             return this;
@@ -337,7 +340,7 @@ final class StillDriver implements Driver {
             return CompletableFuture.completedFuture(null);
         }
 
-        /** Keys are tracked from now on. */
+        /** Begins the tracking of keys. */
         Tracked begins() {
             tracks.complete(null);
             return this;

@@ -253,7 +253,7 @@ final class StillMembersTest {
                 .map(Connections::current)
                 .filter(link -> !link.address().address().equals(THREE))
                 .forEach(Link::close);
-        assertThat(members.anyMaster().address()).as("there is nobody else").isEqualTo(THREE);
+        assertThat(members.anyMaster().address()).as("no other one exists").isEqualTo(THREE);
         assertThat(connection.open).isTrue();
     }
 

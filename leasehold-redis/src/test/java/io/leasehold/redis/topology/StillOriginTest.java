@@ -29,7 +29,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The origin of messages: whose clock the time of a hand-over shows, as far as the client can know that. */
+/**
+ * Tests of the origin of messages: the server whose clock the time of a hand-over shows, as far as the client can know
+ * it.
+ */
 @Tag("quick")
 @Timeout(120)
 @SuppressWarnings("FutureReturnValueIgnored") // the test sees the results at the driver
@@ -118,7 +121,7 @@ final class StillOriginTest {
         assertThat(originOf(pushes)).isNull();
     }
 
-    /** Sentinels and servers of a Cluster, which may refuse INFO, and note each refusal. */
+    /** Sentinels and servers of a Cluster may refuse INFO, and log each refusal. */
     @Test
     void aServerWhoseMessagesNameNoWriterIsNotAsked() {
         Subscriptions other = new Subscriptions(
@@ -135,7 +138,7 @@ final class StillOriginTest {
         assertThat(pushes.asked).isZero();
     }
 
-    /** The next server at the same place has another clock. */
+    /** The next server at the same address has another clock. */
     @Test
     void eachConnectionHasAnOriginOfItsOwn() {
         StillDriver.Pushes first = subscribed("one");
@@ -204,7 +207,7 @@ final class StillOriginTest {
         return NodeSettings.standard(RedisGuarantees.single(false));
     }
 
-    /** The link of the requests, to a server of this run id. */
+    /** The link for requests, to a server with this run id. */
     private StillDriver.Connection linked(String runId) {
         StillDriver.Connection link = new StillDriver.Connection();
         driver.asked.get(driver.asked.size() - 1).answer().complete(link);
@@ -243,7 +246,7 @@ final class StillOriginTest {
         assertThat(channel(heard, origin("two"))).isNull();
     }
 
-    /** A replica delivers what its primary wrote: whoever was demoted delivers the hand-overs of its successor. */
+    /** A replica delivers the messages of its primary: a demoted server delivers the hand-overs of its successor. */
     @Test
     void aMessageThatAnotherServerWroteHasNoChannel() {
         Heard heard = heard(settings());
@@ -252,7 +255,7 @@ final class StillOriginTest {
                 .isNull();
     }
 
-    /** Scripts of older clients do not say it, nor does a server that refuses INFO to the client that releases. */
+    /** Scripts of older clients do not name the writer, nor does a server that refuses INFO to the releasing client. */
     @Test
     void aMessageThatDoesNotNameItsWriterHasNoChannel() {
         Heard heard = heard(settings());

@@ -83,7 +83,7 @@ final class StillReaderTest {
         assertThat(two.open).isFalse();
         assertThat(master(table)).isEqualTo("present:6379");
         assertThat(runtime.isDueWithin(VISIT.minus(GRACE)))
-                .as("but for the grace")
+                .as("except the grace")
                 .isTrue();
         runtime.advance(GRACE);
         assertThat(runtime.isDueWithin(VISIT)).as("limits that are left").isFalse();
@@ -118,7 +118,7 @@ final class StillReaderTest {
                 .hasMessageContaining("redis://two:6379 did not tell in time which node serves which slot");
         assertThat(silent.open).isFalse();
         StillDriver.Connection late = visited(1);
-        assertThat(late.open).as("it came when nobody waited any more").isFalse();
+        assertThat(late.open).as("it came when no client waited any more").isFalse();
     }
 
     @Test

@@ -130,7 +130,7 @@ final class StillSentinelsTest {
                 .hasMessageContaining("Sentinel a:26379 did not answer in time; ")
                 .hasMessageContaining("Sentinel b:26379 did not answer in time");
         StillDriver.Connection late = connected(1);
-        assertThat(late.open).as("nobody asks it").isFalse();
+        assertThat(late.open).as("no client asks it").isFalse();
     }
 
     @Test
@@ -210,7 +210,7 @@ final class StillSentinelsTest {
         bothName("two");
         assertThat(named).containsExactly("one:6379", "two:6379");
         runtime.advance(Duration.ofMinutes(1));
-        assertThat(questions()).as("nobody has asked").isEqualTo(2);
+        assertThat(questions()).as("no client has asked").isEqualTo(2);
         sentinels.ask();
         assertThat(questions()).as("the pause is over").isEqualTo(3);
     }

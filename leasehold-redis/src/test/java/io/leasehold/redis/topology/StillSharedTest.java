@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tests of what clients have of a driver that they share; only the test advances the time. */
+/** Tests of the parts of clients in a shared driver; only the test advances the time. */
 @Tag("quick")
 @Timeout(120)
 @SuppressWarnings("FutureReturnValueIgnored") // the test sees the results at the driver
@@ -45,7 +45,7 @@ final class StillSharedTest {
         runtime.close();
     }
 
-    /** The connection that was asked for last, which answers. */
+    /** The last requested connection, which answers. */
     private StillDriver.Connection made() {
         StillDriver.Connection made = silent();
         made.answers("INFO", StillDriver.MASTER);
@@ -58,20 +58,20 @@ final class StillSharedTest {
         return made;
     }
 
-    /** The part of a client on a connection that is there, which answers. */
+    /** The part of a client in an existing connection, which answers. */
     private static RedisConnection joined(Driver client, StillDriver.Connection present) {
         CompletableFuture<RedisConnection> part = client.connectForLink(SERVER);
         present.answers("INFO", StillDriver.MASTER);
         return now(part);
     }
 
-    /** What has come by now: nothing waits here, so that a broken rule fails the test. */
+    /** The result that has arrived by now: the test does not wait, so that a broken rule fails it. */
     private static <T> T now(CompletableFuture<T> future) {
         assertThat(future).isCompleted();
         return future.join();
     }
 
-    /** A default of the interface is what the connection beneath may know better. */
+    /** A default implementation of the interface would hide the answer of the connection. */
     @Test
     void aPartAnswersEverythingItself() {
         List<String> inherited = Arrays.stream(SharedConnection.class.getMethods())
@@ -211,7 +211,7 @@ final class StillSharedTest {
         assertThat(silent.closes).isZero();
     }
 
-    /** The listeners to the end of a part close it again, as those of a link do. */
+    /** The listeners for the end of a part close it again, as those of a link do. */
     @Test
     void aCloseIsNoDoubt() {
         RedisConnection first = first();
@@ -234,7 +234,7 @@ final class StillSharedTest {
         assertThat(driver.asked).hasSize(1);
     }
 
-    /** The first connection of a client, which is there. */
+    /** The first connection of a client, which is made. */
     private RedisConnection first() {
         CompletableFuture<RedisConnection> first = one.connectForLink(SERVER);
         made();
@@ -307,7 +307,7 @@ final class StillSharedTest {
         assertThat(heard).isEmpty();
     }
 
-    /** The server knows no script; while that arrives, the part ends. */
+    /** The server does not know the script; the part ends while that answer arrives. */
     @Test
     void aScriptThatCannotBeSentByItsTextIsAnswered() {
         RedisConnection first = first();
@@ -326,7 +326,7 @@ final class StillSharedTest {
         assertThat(made(0).questions).isEmpty();
     }
 
-    /** A second try next to one that hangs is what bounds a reconnect. */
+    /** A second try next to one that hangs limits the time of a reconnect. */
     @Test
     void aTryThatHangsIsJoinedByNobody() {
         Connections connections = new Connections(
@@ -373,7 +373,7 @@ final class StillSharedTest {
         assertThat(alsoEnded.closes).as("nothing of it is kept").isZero();
     }
 
-    /** The close ends the timers of its client: nothing else ends what it has then. */
+    /** The close ends the timers of its client; no later event ends what the client gets after that. */
     @Test
     void aClientThatClosesWhileItAsksHasNothingAfterThat() {
         RedisConnection first = first();
@@ -386,7 +386,7 @@ final class StillSharedTest {
         assertThat(made(0).closes).isOne();
     }
 
-    /** A node of a Cluster that is asked for the table is not doubted after that. */
+    /** A node of a Cluster from which the table was requested is not doubted after that. */
     @Test
     void aNodeThatIsVisitedKeepsItsConnection() {
         first();
@@ -436,7 +436,7 @@ final class StillSharedTest {
         assertThat(driver.askedForPushes).isEmpty();
     }
 
-    /** The server counts the listeners to a channel: the channels of a closed client must end. */
+    /** The server counts the subscribers of a channel: the channels of a closed client must end. */
     @Test
     void subscriptionsHaveConnectionsOfTheirOwn() {
         one.connectForPushes(SERVER);

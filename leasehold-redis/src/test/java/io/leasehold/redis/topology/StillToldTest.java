@@ -51,7 +51,7 @@ final class StillToldTest {
     private void told(String of) {
         for (Object lock : List.of(connections, subscriptions, members, wakeUps)) {
             assertThat(Thread.holdsLock(lock))
-                    .as("%s is told with the lock of %s", of, lock)
+                    .as("%s is notified with the lock of %s", of, lock)
                     .isFalse();
         }
         told.add(of);
@@ -115,7 +115,7 @@ final class StillToldTest {
 
     // ---- independent of each other
 
-    /** As a request whose time is over does. */
+    /** A request does so after its time limit. */
     @Test
     void whoGivesUpTheWaitForALinkKeepsNobodyFromIt() {
         CompletableFuture<Link> first = connections.next();
@@ -127,7 +127,9 @@ final class StillToldTest {
         assertThat(second.join()).isSameAs(connections.current());
     }
 
-    /** As a request does after half of its time: the others get the result, and no second subscription was made. */
+    /**
+     * A request does so after half of its time limit: the others get the result, and no second subscription is made.
+     */
     @Test
     void whoGivesUpTheWaitForASubscriptionSaysNothingToOthers() {
         subscriptions.onResubscribed(() -> told("again"));

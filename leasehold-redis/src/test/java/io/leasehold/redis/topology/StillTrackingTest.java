@@ -16,10 +16,13 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** When the connection on which a master tells of held locks is made, left and tried again; no time passes but what a test says. */
+/**
+ * Tests of the connection on which a master reports changes of held locks: when it is made, left and retried. Only the
+ * test advances the time.
+ */
 @Tag("quick")
 @Timeout(120)
-@SuppressWarnings("FutureReturnValueIgnored") // what comes of it is seen at the driver
+@SuppressWarnings("FutureReturnValueIgnored") // the test sees the results at the driver
 final class StillTrackingTest {
 
     private static final Duration FIRST_RETRY = Duration.ofMillis(10);
@@ -74,7 +77,7 @@ final class StillTrackingTest {
 
     // ---- with the link
 
-    /** Behind one name there may be another server now, while the former one still answers. */
+    /** The same name may lead to another server now, while the former one still answers. */
     @Test
     void aNewLinkIsFollowedByANewConnectionWhateverItsName() {
         StillDriver.Tracked former = driver.tracked().begins();
@@ -94,7 +97,7 @@ final class StillTrackingTest {
         linkIsMadeAgain();
         assertThat(tries()).isOne();
         StillDriver.Tracked former = driver.tracked().begins();
-        assertThat(former.open).as("asked for before the link").isFalse();
+        assertThat(former.open).as("requested before the link").isFalse();
         runtime.advance(FIRST_RETRY);
         StillDriver.Tracked half = driver.tracked();
         linkIsMadeAgain();
@@ -139,7 +142,7 @@ final class StillTrackingTest {
         assertThat(tries()).isEqualTo(2);
     }
 
-    /** As a proxy that closes the connection on a command that it does not know. */
+    /** A proxy may close the connection after a command that it does not know. */
     @Test
     void whoEndsItAgainAndAgainWhileTheLinkIsUpHasRefusedIt() {
         for (int i = 1; i <= 4; i++) {
@@ -172,7 +175,7 @@ final class StillTrackingTest {
         }
     }
 
-    /** An outage, and the try that was under way at its end, are no refusals of the present server. */
+    /** An outage, and a try that was under way at its end, are not refusals of the present server. */
     @Test
     void whatFailedBeforeTheLinkWasMadeIsNoRefusal() {
         link.ends();

@@ -185,7 +185,7 @@ final class StillWakeUpsTest {
         driver.pushes().begins();
         assertThat(connections()).isEqualTo(2);
         assertThat(wakeUps.isLive(LOW)).isTrue();
-        assertThat(resubscribed).as("who was told no hears of it").hasValue(1);
+        assertThat(resubscribed).as("a caller with a negative answer is notified").hasValue(1);
     }
 
     // ---- what fails
@@ -321,7 +321,7 @@ final class StillWakeUpsTest {
         StillDriver.Pushes one = listening(LOW);
         assertThat(wakeUps.channel(LOW, Duration.ofMinutes(35).toNanos())).isEqualTo(wakeUps.channel(LOW));
         wakeUps.channel(LOW, 1);
-        assertThat(wakeUps.channel(HIGH, 1)).as("nobody listens to it").isEqualTo(wakeUps.channel(HIGH));
+        assertThat(wakeUps.channel(HIGH, 1)).as("it has no subscriber").isEqualTo(wakeUps.channel(HIGH));
         runtime.advance(Duration.ofMinutes(30));
         assertThat(one.open).as("who has a shorter place takes nothing from it").isTrue();
         runtime.advance(IDLE);
@@ -414,7 +414,7 @@ final class StillWakeUpsTest {
         connectsAsOld("one:6379").ends();
         pushes.ends();
         runtime.advance(FIRST_RETRY.multipliedBy(3));
-        assertThat(connections()).as("nobody can be asked").isOne();
+        assertThat(connections()).as("no server can be asked").isOne();
         connectsAsOld("one:6379");
         runtime.advance(Duration.ofSeconds(1));
         assertThat(place(1)).isEqualTo("one");

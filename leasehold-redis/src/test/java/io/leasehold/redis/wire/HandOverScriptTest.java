@@ -254,7 +254,7 @@ class HandOverScriptTest {
         assertThat(redis().exists(bench.lock)).isZero();
         assertThat(order()).hasSize(7);
         assertThat(ask(CAROL, HEARD_TOO, 1).get(0))
-                .as("the next attempt goes on")
+                .as("the next attempt continues")
                 .isEqualTo("queued");
         pushTo(HEARD);
         assertThat(redis().get(bench.lock)).startsWith(BOB + ":");

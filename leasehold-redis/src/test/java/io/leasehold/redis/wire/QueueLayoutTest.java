@@ -148,7 +148,7 @@ class QueueLayoutTest extends HeldLockWithListener {
 
         assertThat(bench.queue().owners()).containsExactly(BOB, CAROL, DAVE);
         assertThat(bench.queue().soonest())
-                .as("the next to count as dead, so that nobody looks before")
+                .as("the next to count as dead, so that no script looks before")
                 .isEqualTo(bench.queue().waiters().stream()
                         .mapToLong(StoredQueue.Waiter::alive)
                         .min()

@@ -125,7 +125,7 @@ class QueueScriptTest {
 
         assertThat(carol.get(0)).isEqualTo("queued");
         assertThat(carol.get(2)).isEqualTo("ahead");
-        assertThat(push()).as("the first is told once more").startsWith(HEARD + "|");
+        assertThat(push()).as("the first is notified once more").startsWith(HEARD + "|");
         assertThat(ask(BOB, HEARD)).isEqualTo("yes");
         assertThat(order()).containsExactly(CAROL);
     }

@@ -19,7 +19,7 @@ import org.springframework.core.test.tools.CompileWithForkedClassLoader;
 import org.springframework.core.test.tools.TestCompiler;
 import org.springframework.javapoet.ClassName;
 
-/** Clients of properties are among the beans of an application that was processed ahead of time. */
+/** Tests that the clients of properties are beans of an application that was processed ahead of time. */
 @Tag("quick")
 class AheadOfTimeTest {
 

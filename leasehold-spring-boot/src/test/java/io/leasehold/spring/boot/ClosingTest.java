@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
-/** Settings of clients as each of them gets them, and the time that holders are left at the end of an application. */
+/** Tests of the settings that each client gets, and of the time for holders at the end of an application. */
 @Tag("quick")
 class ClosingTest {
 
@@ -28,7 +28,7 @@ class ClosingTest {
             .withConfiguration(AutoConfigurations.of(LeaseholdAutoConfiguration.class))
             .withPropertyValues("leasehold.uri=memory:");
 
-    /** One client, and two: those are closed in another way. */
+    /** With one client and with two, which are closed in another way. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void holdersAreWaitedForForAsLongAsIsSaid(boolean two) {
@@ -42,7 +42,7 @@ class ClosingTest {
             assertThat(leases).hasSize(two ? 2 : 1);
             Thread closing = new Thread(context::close);
             closing.start();
-            // Where nothing is said, it waits for two and a half seconds.
+            // Without a setting, it waits for two and a half seconds.
             closing.join(two ? 200 : 3_000);
             assertThat(closing.isAlive()).as("it waits for the holders").isTrue();
             leases.forEach(Lease::close);
@@ -51,7 +51,7 @@ class ClosingTest {
         });
     }
 
-    /** Also where only the last of them is more than the store has. */
+    /** Even if the store lacks only the last of them. */
     @ParameterizedTest
     @ValueSource(strings = {"exclusion", "fencing", "queueing", "scope"})
     void eachGuaranteeThatIsRequiredIsAskedFor(String which) {
@@ -101,7 +101,7 @@ class ClosingTest {
                 });
     }
 
-    /** Each alone, so that none hides another. */
+    /** Each setting alone, so that none hides another. */
     @ParameterizedTest
     @CsvSource({
         "ttl=10s,ttl=PT10S",

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.context.ApplicationEventPublisher;
 
-/** What the events of a client leave in its status, and which of them an application hears. */
+/** Tests of the effect of a client's events on its status, and of the events that an application receives. */
 @Tag("quick")
 class LeaseStatusTest {
 
@@ -111,7 +111,7 @@ class LeaseStatusTest {
         }
     }
 
-    /** A listener of the application may block, and none of the client's threads may. */
+    /** A listener of the application may block; the client's threads must not. */
     @Test
     void anApplicationHearsOfLossesOnAThreadOfItsOwn() throws InterruptedException {
         BlockingQueue<Object> heard = new LinkedBlockingQueue<>();

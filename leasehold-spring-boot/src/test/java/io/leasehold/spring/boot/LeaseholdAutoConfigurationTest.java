@@ -47,7 +47,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Lazy;
 
-/** The beans that an application gets, and the messages. */
+/** Tests of the beans of an application, and of the messages. */
 @Tag("quick")
 class LeaseholdAutoConfigurationTest {
 
@@ -310,7 +310,7 @@ class LeaseholdAutoConfigurationTest {
                 });
     }
 
-    /** A client whose store answers no question. */
+    /** A client whose store does not answer. */
     private static LockClient silent() {
         return Leasehold.builder()
                 .store(runtime -> new PassingStore(new SingleNodeStore(new InMemoryNode(runtime), runtime)) {
@@ -362,7 +362,7 @@ class LeaseholdAutoConfigurationTest {
 
     record First(LockClient client) {}
 
-    /** As that of JNDI: until it is made, it does not say of which type its object is. */
+    /** A factory like that of JNDI, which does not report the type of its object before it is created. */
     @Lazy
     static final class LookedUp implements FactoryBean<Object>, InitializingBean {
 
@@ -386,7 +386,10 @@ class LeaseholdAutoConfigurationTest {
         }
     }
 
-    /** The injection that makes the client makes such a factory first, whose object could be what is asked for; the condition makes nothing. */
+    /**
+     * The injection that creates the client first creates such a factory, whose object could be the requested one; the
+     * condition creates nothing.
+     */
     @Test
     void aDatabaseOfAFactoryThatIsNotMadeYetIsSeen() {
         application

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.core.io.ClassPathResource;
 
-/** The metadata that editors show is that of the properties there are. */
+/** Tests that the metadata for editors matches the existing properties. */
 @Tag("quick")
 class MetadataTest {
 
@@ -40,7 +40,7 @@ class MetadataTest {
             String name =
                     prefix + "." + one.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT);
             if (one.getType() == Map.class) {
-                // What stands below a name of the user's, an editor finds by the type of the values.
+                // An editor finds the properties below a name of the user by the type of the values.
                 names.add(name);
             } else if (one.getType().isRecord()) {
                 collect(name, one.getType(), names);

@@ -8,7 +8,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-/** An application with the starter and nothing else; says what it held. */
+/** An application with the starter and nothing else; it prints the name of the held lock. */
 public final class MinimalApplication {
 
     private MinimalApplication() {}

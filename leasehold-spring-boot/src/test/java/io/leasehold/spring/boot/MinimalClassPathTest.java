@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.SpringBootVersion;
 
-/** Everything optional is absent from a class path of its own, and the application runs, or says what it needs. */
+/** Tests that an application without each optional dependency runs, or reports what it needs. */
 @Tag("quick")
 class MinimalClassPathTest {
 
@@ -34,7 +34,7 @@ class MinimalClassPathTest {
             "assertj",
             "jackson");
 
-    /** Compiled against, and of no use with Boot 3: its own auto-configuration would meet that of Boot 4. */
+    /** Compiled against, but useless with Boot 3: its auto-configuration would meet that of Boot 4. */
     private static final String OF_BOOT_4 =
             String.valueOf(SpringBootVersion.getVersion()).startsWith("3.") ? "spring-boot-health" : "none";
 
@@ -71,7 +71,7 @@ class MinimalClassPathTest {
     void eachOptionalThingMayBeMissing() throws IOException, InterruptedException {
         for (String absent :
                 List.of("spring-tx", "reactor", "micrometer-core", "spring-boot-actuator", "leasehold-jdbc")) {
-            // What is Spring Data's own cannot be linked without some of these.
+            // The classes of Spring Data cannot be linked without some of these.
             assertThat(output(List.of(absent, "spring-data", "lettuce", OF_BOOT_4), "--leasehold.uri=memory:"))
                     .as("without " + absent)
                     .contains("held minimal");

@@ -28,7 +28,7 @@ import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
-/** Clients of {@code leasehold.clients.*}. */
+/** Tests of the clients of {@code leasehold.clients.*}. */
 @Tag("quick")
 class NamedClientsTest {
 
@@ -149,7 +149,7 @@ class NamedClientsTest {
                 .run(context -> assertThat(audit(context).storeDescription()).contains("h2"));
     }
 
-    /** Nothing is set or found for a client without a name, so that there is none. */
+    /** Without any setting for a client without a name, no such client exists. */
     @Test
     void theyMayBeTheOnlyOnes() {
         application

@@ -15,7 +15,7 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
-/** Locks at the Redis that the application has. */
+/** Tests of locks at the Redis of the application. */
 @Tag("quick")
 class RedisOfApplicationTest {
 

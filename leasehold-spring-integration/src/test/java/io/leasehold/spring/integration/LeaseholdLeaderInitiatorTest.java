@@ -22,7 +22,7 @@ import org.springframework.integration.leader.event.AbstractLeaderEvent;
 import org.springframework.integration.leader.event.DefaultLeaderEventPublisher;
 import org.springframework.integration.leader.event.LeaderEventPublisher;
 
-/** Candidates of Spring Integration in an election. */
+/** Tests of candidates of Spring Integration in an election. */
 @Tag("quick")
 @Timeout(120)
 class LeaseholdLeaderInitiatorTest {
@@ -136,7 +136,7 @@ class LeaseholdLeaderInitiatorTest {
         assertThat(client.election("scheduler").leader()).isEmpty();
     }
 
-    /** Whoever starts endpoints on one and stops them on the other counts on the order. */
+    /** An application that starts endpoints at the grant and stops them at the revocation relies on the order. */
     @Test
     void aGrantIsPublishedBeforeTheRevocationThatOvertakesIt() throws Exception {
         CountDownLatch revoked = new CountDownLatch(1);
@@ -223,7 +223,7 @@ class LeaseholdLeaderInitiatorTest {
         assertThat(initiator.getPhase()).isEqualTo(3);
     }
 
-    /** What the application hears. */
+    /** The events that the application receives. */
     static final class Events {
         private final BlockingQueue<String> told;
 

@@ -24,7 +24,7 @@ import org.springframework.integration.leader.DefaultCandidate;
 import org.springframework.integration.support.leader.LockRegistryLeaderInitiator;
 import org.springframework.integration.support.locks.LockRegistry;
 
-/** A registry as Spring Integration uses it, its own leader election included. */
+/** Tests of a registry as Spring Integration uses it, including its own leader election. */
 @Tag("quick")
 @SuppressWarnings("LockNotBeforeTry") // what is left locked is the matter of the tests
 class LeaseholdLockRegistryTest {

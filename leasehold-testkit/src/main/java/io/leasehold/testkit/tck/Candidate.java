@@ -16,7 +16,7 @@ final class Candidate {
      * A term.
      *
      * @param term the term
-     * @param end how its end was told
+     * @param end how its end was reported
      * @param work ends the term once it is done
      */
     record Led(Term term, CompletableFuture<Term.End> end, CompletableFuture<Void> work) {}

@@ -94,7 +94,7 @@ public interface DutiesTck extends SharesFront {
             CompletableFuture<Lease> waiter = client.named(name).acquireAsync();
             TckBench.sleepUntil(System.nanoTime(), Duration.ofMillis(300));
             front.breakWhatBeginsWithin(Duration.ofMillis(100), Duration.ZERO);
-            // Who reconnects looks once in any case, which would hide that it is not told any more.
+            // A client that reconnects polls once in any case, which would hide that notifications no longer arrive.
             TckBench.sleepUntil(System.nanoTime(), Duration.ofMillis(800));
             CompletableFuture<ReleaseOutcome> released = held.releaseAsync();
             Lease lease = TckBench.join(waiter);

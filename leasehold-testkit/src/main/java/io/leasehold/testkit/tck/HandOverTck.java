@@ -61,7 +61,7 @@ public interface HandOverTck {
         }
     }
 
-    /** The tokens that are handed over lie above what the release raises the fence to. */
+    /** The tokens of a hand-over are above the number to which the release raises the fence. */
     @Test
     default void handOverLiesAboveTheReleasersBallot() {
         try (NodeDriver node = open()) {

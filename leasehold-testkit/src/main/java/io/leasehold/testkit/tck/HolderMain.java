@@ -12,8 +12,8 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 
 /**
- * The child JVM of the TCK: acquires a lock, says so, and holds it until a line comes on its standard input; ends
- * when that is closed, so that it never outlives its parent.
+ * The child JVM of the TCK: acquires a lock, reports it, and holds it until a line arrives on its standard input. It
+ * ends when that is closed, so that it never outlives its parent.
  */
 public final class HolderMain {
 

@@ -52,7 +52,7 @@ public interface LeavingTck extends SharesFront {
     /** The time for which the place of a waiter that left may stay; its own time at the store is much longer, or, after a kill, shorter. */
     Duration FORGOTTEN = Duration.ofSeconds(20);
 
-    /** Its own looks are too far apart to hide what was left behind. */
+    /** Its own polls are too far apart to hide an entry that was left behind. */
     private static LockOptions patient(LockOptions options) {
         return options.ttl(TckBench.LONG_TTL).recheck(TckBench.LONG_TTL);
     }
@@ -168,7 +168,7 @@ public interface LeavingTck extends SharesFront {
         return bench.name(moment.name().toLowerCase(Locale.ROOT));
     }
 
-    /** Brings a waiter to this moment, lets it leave, and looks at what the store has then. */
+    /** Brings a waiter to this moment, lets it leave, and then checks the entries at the store. */
     static void leaves(TckBench bench, StoreFront front, Moment moment, LockName name, Leaver leaver)
             throws InterruptedException {
         LockClient holder = bench.client(options -> options.ttl(TckBench.LONG_TTL));

@@ -21,7 +21,7 @@ public interface LockNodeTck {
     /** Opens the node with a listener that ignores all signals; the test closes it. */
     LockNode openNode(LockRuntime runtime);
 
-    /** Probing tells the node's life and clock, and no floor. */
+    /** A probe reports the life and the clock of the node, and no floor. */
     @Test
     default void probeTellsLifeAndClock() {
         try (NodeDriver probe = new NodeDriver(this::openNode)) {

@@ -68,7 +68,7 @@ public interface SendingTck extends SharesFront {
         lease.release();
     }
 
-    /** A waiter that asks from time to time, as one that was not told does. */
+    /** A waiter that asks periodically, like one that received no notification. */
     @Test
     default void aGrantToAWaiterThatLooksCountsFromItsSending(TckBench bench) throws InterruptedException {
         StoreFront front = bench.front();
@@ -208,7 +208,7 @@ public interface SendingTck extends SharesFront {
     private static void staysBelowWhileItMoves(StoreFront front, Hold hold) {
         front.delayReplies(LATE);
         long begunAtNanos = System.nanoTime();
-        // What was sent before came undelayed.
+        // Earlier requests arrived without delay.
         TckBench.sleepUntil(begunAtNanos, LATE);
         long endAtNanos = endOf(hold);
         for (int moves = 0; moves < 3; ) {

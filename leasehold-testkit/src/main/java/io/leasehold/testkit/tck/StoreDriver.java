@@ -72,7 +72,7 @@ final class StoreDriver {
         return AcquireRequest.exclusive(List.of(name), owner, HOLDER, ttl.toNanos(), TIMEOUT_NANOS);
     }
 
-    /** Asks once; only a refusal, which says that asking again makes sense, is asked again. */
+    /** Sends one request; repeats it only after a refusal, after which a retry makes sense. */
     AcquireReply acquire(AcquireRequest request) {
         long start = System.nanoTime();
         while (true) {
@@ -104,7 +104,7 @@ final class StoreDriver {
         return assertInstanceOf(AcquireReply.Granted.class, reply).grant();
     }
 
-    /** Joins the queue of a lock that another client holds, under a holder id of its own. */
+    /** Joins the queue of a lock that another client holds, under a separate holder id. */
     AcquireReply.Queued queued(LockName name, OwnerToken owner, String holderId) {
         return assertInstanceOf(
                 AcquireReply.Queued.class,

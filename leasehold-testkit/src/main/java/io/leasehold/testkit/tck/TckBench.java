@@ -133,7 +133,7 @@ public final class TckBench {
         return client;
     }
 
-    /** Has threads of one client take this lock in turn, and looks at what became of it. */
+    /** Lets threads of one client acquire this lock in turn, and checks the result. */
     Turns turns(LockName name, int many) {
         WallTimeRuntime storeRuntime = new WallTimeRuntime();
         opened.push(storeRuntime::close);

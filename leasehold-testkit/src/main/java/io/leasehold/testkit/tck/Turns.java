@@ -100,7 +100,7 @@ final class Turns {
         return timers.runtime();
     }
 
-    /** The same store; what it grants is noted. */
+    /** The same store, whose grants are recorded. */
     LockStore noting(LockStore store) {
         mayLose = !store.isOfNodes();
         return (LockStore) Proxy.newProxyInstance(
@@ -160,7 +160,7 @@ final class Turns {
         });
     }
 
-    /** Takes all the turns, and looks at what became of them. */
+    /** Takes all turns, and checks the results. */
     void run(LockClient of) {
         connected = of;
         TaskErrors errors = new TaskErrors();

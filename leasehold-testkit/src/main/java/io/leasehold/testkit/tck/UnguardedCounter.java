@@ -7,7 +7,7 @@ final class UnguardedCounter {
     private volatile long lastToken;
     private volatile int tokensOutOfOrder;
 
-    @SuppressWarnings({"ThreadPriorityCheck", "NonAtomicVolatileUpdate"}) // The races are what is tested for.
+    @SuppressWarnings({"ThreadPriorityCheck", "NonAtomicVolatileUpdate"}) // the test detects these races
     void addOneSlowly(long token) {
         int seen = value;
         long before = lastToken;

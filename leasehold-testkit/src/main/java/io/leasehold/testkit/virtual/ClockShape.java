@@ -27,7 +27,7 @@ public sealed interface ClockShape {
     record Step(Duration by) implements ClockShape {}
 
     /**
-     * From now on, the clock gains for half a period what it loses in the other half.
+     * Lets the clock gain for half of each period, from now on, and lose the same in the other half.
      *
      * @param amplitude the amount by which it is ahead in the middle of a period
      * @param period the length of a period

@@ -257,7 +257,7 @@ public final class FaultyNode implements LockNode, StoreAdmin {
         node.close();
     }
 
-    /** Makes the reply that tells a failure. */
+    /** Creates the reply for a failure. */
     private interface Failure<R> {
         R of(FailureKind kind, StoreUnavailableException error);
     }

@@ -14,7 +14,7 @@ final class Strand {
     /** Whether it waits, and lets the world continue meanwhile. */
     boolean waits;
 
-    /** Whether what it waits for has come. */
+    /** Whether the event that it waits for has happened. */
     boolean woken;
 
     Strand(ProcessState process, Runnable task) {

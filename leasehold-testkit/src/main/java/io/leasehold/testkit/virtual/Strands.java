@@ -73,7 +73,7 @@ final class Strands {
         }
     }
 
-    /** The event by which a strand begins, or has what it waits for. */
+    /** The event that starts a strand, or ends its wait. */
     void goOn(Strand strand) {
         strand.woken = true;
         if (turn != strand) {

@@ -161,7 +161,7 @@ class ChildJvmTest {
         }
     }
 
-    /** Has a frozen child of its own, started by a thread that has ended. */
+    /** Has its own frozen child, started by a thread that has ended. */
     static final class Parent {
         private Parent() {}
 

@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 
-/** The in-memory store survives the faults of the TCK, as far as it can suffer them. */
+/** Tests that the in-memory store survives those faults of the TCK that can happen to it. */
 @Tag("full")
 final class MemoryFaultsTest implements FaultsTck {
 

@@ -22,7 +22,10 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A lock that is given back too soon stays taken until its time has come, whatever becomes of its holder. */
+/**
+ * Tests that a lock that is released too early stays taken until its minimum time has passed, whatever happens to its
+ * holder.
+ */
 @Tag("quick")
 final class AtLeastTest {
 

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A process that has crashed does nothing any more, whatever a test calls of it: what it held stays held for its ttl. */
+/** Tests that a crashed process performs no action, whatever method a test calls: its holds stay until their ttl. */
 @Tag("quick")
 final class CrashTest {
 
@@ -86,7 +86,7 @@ final class CrashTest {
         assertThat(node.admin().describe(NAME).join()).isEmpty();
     }
 
-    /** A node that tells a dead waiter of its turn goes on with what it was asked. */
+    /** A node that notifies a dead waiter of its turn continues with the present request. */
     @Test
     void aDeadWaiterDoesNotDisturbTheOneThatReleases() throws InterruptedException {
         Lease held = client(world.process("holder"), false).named(NAME).acquire();

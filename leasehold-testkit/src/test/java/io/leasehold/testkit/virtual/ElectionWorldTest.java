@@ -21,7 +21,10 @@ import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Candidates of several processes in one election, whose messages are lost, doubled and late, and whose processes stop and die. */
+/**
+ * Tests with candidates of several processes in one election, whose messages are lost, duplicated and late, and whose
+ * processes stop and die.
+ */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class ElectionWorldTest {

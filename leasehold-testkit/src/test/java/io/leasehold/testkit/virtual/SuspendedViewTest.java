@@ -15,7 +15,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A thread that wakes up on a machine that slept unlocks what it still holds, and leaves nothing held behind. */
+/** Tests that a thread that wakes up on a machine that slept unlocks its holds, and leaves no lock held. */
 @SuppressWarnings("LockNotBeforeTry")
 @Tag("quick")
 final class SuspendedViewTest {

@@ -1,4 +1,4 @@
--- KEYS: the lock's key. ARGV: its value. Deletes it if it is still this one's.
+-- KEYS: the lock's key. ARGV: its value. Deletes the key if it still has this value.
 if redis.call('GET', KEYS[1]) == ARGV[1] then
   return redis.call('DEL', KEYS[1])
 end

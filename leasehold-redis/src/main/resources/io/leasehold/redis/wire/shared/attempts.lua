@@ -1,7 +1,7 @@
--- A key of another type, that another program wrote, is as good as none. The first other error of these commands (writes are
--- refused, a right is missing) is kept, with the command that met it: a script must not pass it over in silence.
+-- A key of another type, which another program wrote, counts as absent. The first other error of these commands (Redis refuses
+-- writes, a right is missing) is kept with its command, since a script must not hide it.
 local refusal
--- The first error with which telling a waiter was refused: nothing that is written depends on it.
+-- The first error of a message to a waiter. No write depends on such a message.
 local untold
 
 local function at_command(err, command)
@@ -19,7 +19,7 @@ local function try(command, ...)
   return nil
 end
 
--- An answer, and beside it what was refused on the way: a client warns of a right that is missing.
+-- Adds the refused command, if any, to a reply: the client then warns of the missing right.
 local function with_refusal(reply)
   local met = refusal and refusal.err or untold
   if met then

@@ -1,4 +1,4 @@
--- A waiter that may stand behind does not any more.
+-- Removes a waiter that may stand behind the front.
 local function leave_behind(waiter)
   local left = try('ZREM', BEHIND, 'q' .. waiter, 'a' .. waiter)
   if left and left > 0 then

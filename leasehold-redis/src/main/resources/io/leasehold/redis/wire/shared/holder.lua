@@ -1,4 +1,4 @@
--- What may be told of the key of a hold: never an owner token, never a stranger's text.
+-- The public part of the value of a lock key: never an owner token, never the text of another program.
 local function public(value)
   if not value then
     return 'foreign', redis.call('TYPE', LOCK).ok

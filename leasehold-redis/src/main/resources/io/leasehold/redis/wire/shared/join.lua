@@ -1,14 +1,15 @@
--- A place in the queue.
+-- Gives a waiter a place in the queue.
 
-local FRONT = 900 -- bytes: from then on who joins stands behind
+local FRONT = 900 -- bytes: from this length of the front on, new waiters stand behind it
 local MOST = 9007199254740991
 
--- What has to reach to alive, longer than it has to, so that it is not written at each request.
+-- A time somewhat later than alive, so that it need not be written again at each request.
 local function longer(alive, place_us)
   return math.min(alive + math.floor(place_us / 4), MOST)
 end
 
--- The first that stands behind: nothing is left of a queue whose front was lost. The key that is another program's, if one is.
+-- Before the first waiter stands behind: removes the rest of a queue whose front was lost. Returns a key that another program
+-- wrote, if any.
 local function clear_behind()
   for key, wanted in pairs({[BEHIND] = 'zset', [WANTED] = 'hash'}) do
     local kind = redis.call('TYPE', key).ok
@@ -20,14 +21,14 @@ local function clear_behind()
   end
 end
 
--- nil for a refusal.
+-- The result of a failed step: nil for a refusal, else false and the key that another program wrote.
 local function failed(key)
   if not refusal then
     return false, key
   end
 end
 
--- Joins those behind, or shows that its waiter is still there. As join.
+-- Joins the waiters behind the front, or records that the waiter is still alive. Results as of join.
 local function join_behind(waiter, alive, place_us, asked)
   local foreign = behind == 0 and redis.call('EXISTS', BEHIND, WANTED) > 0 and clear_behind()
   if foreign then
@@ -39,7 +40,7 @@ local function join_behind(waiter, alive, place_us, asked)
     return failed(WANTED)
   end
   local stands = is_new == 0 and try('ZADD', BEHIND, '-' .. ends, 'a' .. waiter) == 0
-  -- A new entry may have made the keys anew, without a ttl: they were empty, or one of them was evicted.
+  -- A new entry may have created a key, without a ttl: the keys were empty, or one of them was evicted.
   local expires_later = not stands
   if not stands and not refusal then
     for _, member in ipairs(try('ZRANGEBYSCORE', BEHIND, digits(-now), '(0', 'LIMIT', '0', '64') or {}) do
@@ -69,8 +70,9 @@ local function join_behind(waiter, alive, place_us, asked)
   return true
 end
 
--- Joins the queue, or shows that its waiter is still there, for whom it stays in its place. Whether it could: false, and the key,
--- where a key is another's, nil for a refusal. Lack of memory refuses it, unless something else has to be written as well.
+-- Joins the queue, or records that the waiter is still alive; it then keeps its place. Returns whether that was possible:
+-- false and the key if another program wrote a key, nil for a refusal. Lack of memory refuses it, unless the queue must be
+-- written for another reason as well.
 local function join(waiter, place_us, asked)
   drop_dead()
   if is_empty() then

@@ -1,9 +1,9 @@
--- Lua prints large numbers as 1.7e+15; the wire wants all their digits.
+-- Lua prints large numbers as 1.7e+15; the wire format needs all digits.
 local function digits(number)
   return string.format('%.0f', number)
 end
 
--- A decimal number, 0 for nothing, nil for any other text.
+-- Reads a decimal number: 0 if the text is absent, nil if it is not a number.
 local function number_in(text)
   if not text then
     return 0

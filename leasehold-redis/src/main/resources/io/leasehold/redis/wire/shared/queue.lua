@@ -1,20 +1,21 @@
--- The queue in the memory of this script: read at once, changed here, and written at once. Lua works over each byte of each string that is
--- made: so the whole of a queue is put together only where it has to be.
+-- The queue in the memory of this script: read once, changed here, and written once. Lua processes each byte of each new
+-- string, so the whole queue is joined to one string only if that is necessary.
 
-local STEP = 6 -- those who come forward at once
+local STEP = 6 -- the number of waiters that come forward in one step
 
--- The waiters in front, each behind a line break, stand in text from base on; before them, if it is as it was read, its head.
+-- text has the waiters in front from base on, each after a line break. If text is unchanged since it was read, the head
+-- precedes them.
 local text, base, soonest, latest, behind = '', 1, math.huge, 0, 0
--- Whether there are others in it than the server has.
+-- Whether its waiters differ from those at the server.
 local changed = false
--- Whether soonest is later than the server has it.
+-- Whether soonest is later than at the server.
 local outdated = false
--- Whether LOCK has a value that may be written over: of the holder that releases it, or of a waiter that could not be told.
+-- Whether LOCK has a value that may be overwritten: of the holder that releases it, or of a waiter that could not be notified.
 local ours = false
--- Whether LOCK is a waiter's now.
+-- Whether LOCK was handed to a waiter.
 local handed = false
 
--- Whether QUEUED, if it is a string, is a queue of this version.
+-- Reads the queue; false if QUEUED is a string that is no queue of this version.
 local function read_queue()
   if not queued then
     return true
@@ -31,7 +32,7 @@ local function read_queue()
   return true
 end
 
--- Nobody is left in front: the first of those behind come forward.
+-- Moves the first waiters from behind to the front, which is empty.
 local function come_forward()
   local first = try('ZRANGEBYSCORE', BEHIND, '1', '+inf', 'WITHSCORES', 'LIMIT', '0', STEP)
   if refusal then
@@ -68,7 +69,7 @@ local function come_forward()
   end
 end
 
--- Whether nobody waits.
+-- Whether no client waits.
 local function is_empty()
   if base > #text and behind > 0 then
     soonest = math.huge
@@ -77,8 +78,9 @@ local function is_empty()
   return base > #text and behind == 0
 end
 
--- SET, also where memory is full: it is refused to a script until the first write, so one goes before that needs none. is_new: MGET has
--- not found the key; it may be of another type, and then it is not touched. option: PX, or PXAT for a moment. Whether it is set: false for such a key, nil for a refusal.
+-- SET that works even if memory is full: Redis refuses memory to a script only until its first write, so a write that needs no
+-- memory precedes. is_new: MGET has not found the key; if it has another type, it is not changed. option: PX, or PXAT for a
+-- point in time. Returns whether the key was set: false for a key of another type, nil for a refusal.
 local function put(key, text, ms, is_new, option)
   local answer
   option = option or 'PX'
@@ -107,7 +109,7 @@ local function head()
   return '2 ' .. digits(math.min(soonest, latest)) .. ' ' .. digits(latest) .. ' ' .. digits(behind)
 end
 
--- For as long as the last waiter counts as alive.
+-- The ttl of the queue: until the last waiter counts as dead.
 local function queue_ms()
   return digits(math.max(1, math.ceil((latest - now) / 1000)))
 end
@@ -124,7 +126,7 @@ local function write_queue()
   end
 end
 
--- Where the entry of this waiter begins and ends; nil if it has none.
+-- The begin and the end of the entry of this waiter; nil if it has none.
 local function place_of(waiter)
   local from = text:find('\n' .. waiter .. ' ', base, true)
   if from then
@@ -132,7 +134,7 @@ local function place_of(waiter)
   end
 end
 
--- Puts this in the place of what stands there.
+-- Replaces this part of the text with an entry.
 local function replace(from, to, entry)
   if from == base and entry == '' then
     base = to + 1
@@ -142,7 +144,7 @@ local function replace(from, to, entry)
   changed = true
 end
 
--- Who holds the lock, or asks for it as the first, stands in front or nowhere.
+-- Removes a waiter from the front. A waiter that holds the lock, or is the first to request it, cannot stand behind.
 local function forget(waiter)
   local from, to = place_of(waiter)
   while from do

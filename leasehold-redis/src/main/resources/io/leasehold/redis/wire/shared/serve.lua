@@ -1,11 +1,11 @@
--- Who is served from the queue.
+-- Serves the first waiter of the queue.
 
-local WINDOW = 3000000 -- us: how long a waiter that is woken may take before its place is lost
--- The run id of this server: once it was asked for, false where that is refused.
+local WINDOW = 3000000 -- us: how long a woken waiter may take before it loses its place
+-- The run id of this server, once it was read; false if reading it was refused.
 local writer
 local ENTRY = '^\n(%S+) (%d+) (%d+) (%S+) (%d+) (%d+) ([^\n]*)()'
 
--- Whether LOCK is free; what may be written over is deleted.
+-- Whether LOCK is free; deletes a value that may be overwritten.
 local function is_freed()
   if ours then
     ours = false
@@ -15,8 +15,9 @@ local function is_freed()
   return redis.call('EXISTS', LOCK) == 0
 end
 
--- The first waiter asked for no hand-over, and is told that the lock is free. It has the window to come, and then counts as dead:
--- a client that vanished without a word must not keep a free lock from the others. Whether it could be told; nil if the lock is not free.
+-- Notifies the first waiter, which has requested no hand-over, that the lock is free. If it does not request the lock within
+-- the window, it counts as dead: a client that has silently gone must not block a free lock. Returns whether it could be
+-- notified; nil if the lock is not free.
 local function wake(waiter, arrival, alive, asked, channel)
   if not is_freed() then
     return nil
@@ -33,8 +34,8 @@ local function wake(waiter, arrival, alive, asked, channel)
   return true
 end
 
--- A replica passes on what its primary tells: so a waiter that counts from the time in the message has to know whose time it is.
--- A channel that ends with ! understands it.
+-- The beginning of the message. A replica delivers the messages of its primary, so a waiter that counts from the time in a message
+-- must know which server's time it is. Only clients whose channel ends with ! understand the run id.
 local function handed_by(channel)
   if channel:sub(-1) ~= '!' then
     return 'handed '
@@ -46,12 +47,12 @@ local function handed_by(channel)
   return writer and 'handed@' .. writer .. ' ' or 'handed '
 end
 
--- The lock becomes the waiter's, for its claim ttl, with tokens above the fence. Whether it could be told; nil if that could
--- not even be written. The caller has made sure that the fence is one.
+-- Gives the lock to the waiter for its claim time, with tokens above the fence. Returns whether the waiter could be notified; nil
+-- if the lock could not even be written. The caller has checked that the fence is a number.
 local function hand_over(waiter, channel, claim, reserve, holder, fence)
   local first = math.max(fence + 1, now)
   local last = first + reserve - 1
-  -- From the moment that the message tells on: a ttl would count from the start of the script, which may be earlier.
+  -- Counts from the time in the message. A ttl would count from the start of the script, which may be earlier.
   local until_ms = digits(math.ceil(now / 1000) + claim)
   if first > 9007199254740992 - reserve
     or not put(LOCK, waiter .. ':' .. digits(first) .. ':' .. holder, until_ms, not ours, 'PXAT') then
@@ -68,8 +69,9 @@ local function hand_over(waiter, channel, claim, reserve, holder, fence)
   return true
 end
 
--- The lock is free, or ours: it goes to the first waiter that can be reached, unless that is the caller; those that nobody listens
--- for are dropped. Whether the caller is left before all others; says nothing once there is a refusal.
+-- Gives a lock that is free, or may be overwritten, to the first waiter that can be reached, unless that is the caller. Drops the
+-- waiters before it, whose channels have no subscriber. Returns whether the caller comes before all other waiters; after a
+-- refusal, the result has no meaning.
 local function serve_first(caller, fence)
   drop_dead()
   for _ = 1, 64 do
@@ -91,7 +93,7 @@ local function serve_first(caller, fence)
     if served == nil or (served and not handed) then
       return false
     end
-    -- It holds the lock, nobody listens for it, or it is no entry at all.
+    -- It holds the lock, its channel has no subscriber, or it is no entry at all.
     base, changed = behind or text:find('\n', base + 1, true) or #text + 1, true
     if served then
       return false

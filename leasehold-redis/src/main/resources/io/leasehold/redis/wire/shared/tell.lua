@@ -1,7 +1,7 @@
--- Whether a subscriber received it; where that cannot be told, yes; where PUBLISH was refused, no. On a Cluster the
--- channel is one of the lock's slot, and has its tag in braces; or it ends with ~, and is broadcast: the count of that says
--- nothing. PUBLISH also counts those that subscribe to patterns, who are not the waiter: so where it counts anybody, the
--- subscribers of the channel itself are counted.
+-- Publishes a message. Returns whether a subscriber received it: true if that is unknown, false if PUBLISH was refused. On a
+-- Cluster the channel either belongs to the lock's slot and has the slot's tag in braces, or it ends with ~ and is broadcast;
+-- the count of a broadcast says nothing. PUBLISH also counts clients that subscribe to patterns and are not the waiter: if its
+-- count is not zero, the script counts the subscribers of the channel itself.
 local function tell(channel, message)
   local sharded, broadcast = channel:find('{', 1, true), channel:sub(-1) == '~'
   local command = sharded and 'SPUBLISH' or 'PUBLISH'

@@ -1,10 +1,11 @@
--- The front of a queue is one string: "2 <soonest> <end> <behind>", and for each waiter, first come first, a line break and
--- "<owner token> <arrival> <alive> <channel> <claim ms> <reserve> <holder id>". All times are TIME in us: of its first request, and until
--- when it counts as alive. In front none counts as dead before soonest; all do from end on, those behind the front from behind on, which
--- is 0 where nobody stands there. They are the fields of the hash WANTED: owner token -> what follows the arrival in such a line; and their order
--- is that of the sorted set BEHIND, with two members for each: "q<owner token>", its place in order of arrival (us, > 0), and
--- "a<owner token>", minus alive.
--- The three numbers, and where the waiters begin; nothing of a string that is no such queue.
+-- The front of a queue is one string: "2 <soonest> <end> <behind>", followed, for each waiter in the order of arrival, by a line
+-- break and "<owner token> <arrival> <alive> <channel> <claim ms> <reserve> <holder id>". All times are TIME in us: arrival is the
+-- time of the first request, and alive the time until which the waiter counts as alive. No waiter in front counts as dead before
+-- soonest, and all do from end on. All waiters behind the front count as dead from behind on, which is 0 if none stands there.
+-- The waiters behind the front are the fields of the hash WANTED: owner token -> the part of such a line after the arrival. Their
+-- order is that of the sorted set BEHIND, which has two members for each: "q<owner token>" with its place in the order of arrival
+-- (us, > 0), and "a<owner token>" with minus alive.
+-- Returns the three numbers and the position where the waiters begin; nothing for a string that is no such queue.
 local function head_of(queue)
   local first, last, until_us, from = queue:match('^2 (%d+) (%d+) (%d+)()')
   local soonest, latest, behind = tonumber(first), tonumber(last), tonumber(until_us)
@@ -13,7 +14,7 @@ local function head_of(queue)
   end
 end
 
--- What is answered where a string at the queue's key is none of this version. It is not touched.
+-- The reply if the string at the queue's key is no queue of this version. The string is not changed.
 local function not_a_queue(key, text)
   local version = text:match('^(%d+)$') or text:match('^(%d+)[ \n]')
   if version and version ~= '2' and #version <= 9 then

@@ -1,7 +1,7 @@
 -- The clients that want to be woken: one sorted set with two members for each channel c:
 --   "q<c>"  score: its place, the same at every node of the set (us, always > 0)
 --   "a<c>"  score: minus the time (us) until which it counts as alive
--- They have no claim to the lock: a free lock goes to whoever asks.
+-- They have no claim to the lock: a free lock goes to any client that requests it.
 
 local function forget(channel)
   try('ZREM', WATCHERS, 'q' .. channel, 'a' .. channel)
