@@ -201,7 +201,7 @@ final class GrantMachine {
      * Returns the actions that begin the grant. The first renewal is up to a tenth of the interval early, at random. A
      * grant that begins from a message is renewed at once, and again soon if that fails.
      */
-    List<Action> begin(long sentAtNanos, long random) {
+    List<Action> begin(long random) {
         Action end = new ArmEnd(validUntilAtNanos);
         if (claimed) {
             List<Action> actions = new ArrayList<>(List.of(end));
@@ -213,6 +213,7 @@ final class GrantMachine {
         }
         long early = timings.renewalNanos() / 10 * random / WaitPolicy.ONE;
         armed = true;
+        long sentAtNanos = validUntilAtNanos - timings.validityNanos();
         return List.of(end, new ArmRenew(sentAtNanos + timings.renewalNanos() - early));
     }
 

@@ -5,7 +5,6 @@ import io.leasehold.LockListener.RenewalOutcome;
 import io.leasehold.LossCause;
 import io.leasehold.NodeVote;
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
@@ -17,12 +16,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The renewals of one grant: passes their answers to the machine of the grant, notifies the listeners, and answers the
+ * The renewals of one grant, and the timed task of the next one: passes their answers to the machine of the grant, notifies the listeners, and answers the
  * callers that requested a renewal.
  *
  * <p>{@code this} guards the fields that change. The lock order is renewals → grant.
  */
-final class GrantRenewals implements RenewalBatcher.Renewable {
+final class GrantRenewals extends TimerQueue.Task implements RenewalBatcher.Renewable {
 
     private final HeldGrant grant;
     private final OwnerToken owner;
@@ -36,11 +35,10 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     /** The reason why the last renewal failed, if it did. */
     private @Nullable Throwable failure;
 
-    private long count;
+    private int count;
     /** The thread that holds the lease; once it has died, no holder is left to release the lease. */
     private volatile @Nullable Thread holdingThread;
 
-    private LockRuntime.@Nullable Timer timer;
     private FlightEvents.@Nullable Renewal recording;
 
     /**
@@ -73,17 +71,17 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
 
     synchronized void arm(long atNanos) {
         if (grant.isHeld()) {
-            TimerQueue.cancelled(timer);
-            timer = grant.context().timeline().scheduleAt(atNanos, this::due);
+            grant.context().timeline().arm(this, atNanos);
         }
     }
 
     synchronized void disarm() {
-        timer = TimerQueue.cancelled(timer);
+        grant.context().timeline().disarm(this);
     }
 
     /** Runs the check. The check arms the next renewal, so a failed check is repeated. */
-    private void due() {
+    @Override
+    void due() {
         try {
             check();
         } catch (RuntimeException | Error e) {

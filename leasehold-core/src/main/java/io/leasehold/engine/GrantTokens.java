@@ -30,6 +30,11 @@ final class GrantTokens {
         return nextToken++;
     }
 
+    /** Returns the highest token that a lease of the grant may have. */
+    long last() {
+        return lastToken;
+    }
+
     /** Whether the next holder in the process may receive the grant now, with this validity left. */
     boolean mayPassOn(long remainingNanos, long nowNanos) {
         return passableNanos(nowNanos) > 0 && remainingNanos >= minimumValidityNanos;

@@ -8,9 +8,10 @@ import io.leasehold.NodeVote;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.spi.Grant;
-import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -19,12 +20,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A grant that this process holds, with its current lease: performs the actions of its {@link GrantMachine}.
+ * A grant that this process holds, with its current lease: performs the actions of its {@link GrantMachine}. As a timed
+ * task, it checks for its end.
  *
  * <p>{@code this} guards all fields that change; actions are performed outside of the guard. The lock order is renewals
  * → grant → queue, timeline.
  */
-final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passable {
+final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.Held, LocalQueues.Passable {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final long RELEASE_AGAIN_NANOS = 1_000_000_000L;
@@ -35,7 +37,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     private static final long TOGETHER_NANOS = 1_000_000L;
 
     private final LockName name;
-    private final Grant grant;
+    private final OwnerToken owner;
     /** The highest ballot ever proposed under the owner token, perhaps by a request that may still arrive. */
     private final long highestBallot;
 
@@ -43,11 +45,13 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     private final EngineContext context;
     private final LocalQueues queues;
     private final GrantMachine machine;
-    private final GrantTokens tokens;
+    /** The tokens for the next leases; null if the grant has one token only, as nearly every grant does. */
+    private final @Nullable GrantTokens tokens;
+
     private final GrantRenewals renewals;
 
     /** The number of detected suspensions that were reported to the machine. */
-    private long suspensionsSeen;
+    private int suspensionsSeen;
 
     private ActiveLease current;
     /**
@@ -56,7 +60,6 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
      */
     private @Nullable ActiveLease givenBack;
 
-    private LockRuntime.@Nullable Timer endTimer;
     /** Created by the first check that has to wait. */
     private @Nullable GrantChecks checks;
 
@@ -76,17 +79,20 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
             EngineContext context,
             LocalQueues queues) {
         this.name = name;
-        this.grant = grant;
+        this.owner = grant.owner();
         this.highestBallot = Math.max(highestBallot, grant.tokens().last());
         this.settings = settings;
         this.context = context;
         this.queues = queues;
         long grantedAtNanos = now();
         this.machine = new GrantMachine(settings.timings(), grant.sentAtNanos(), claimNanos, grantedAtNanos);
-        this.tokens = new GrantTokens(grant.tokens(), settings.options(), settings.timings(), grantedAtNanos);
-        this.renewals = new GrantRenewals(this, grant.owner(), claimNanos > 0);
+        TokenRange range = grant.tokens();
+        this.tokens = range.first() == range.last()
+                ? null
+                : new GrantTokens(range, settings.options(), settings.timings(), grantedAtNanos);
+        this.renewals = new GrantRenewals(this, owner, claimNanos > 0);
         this.suspensionsSeen = context.suspensions().suspensions();
-        this.current = new ActiveLease(this, tokens.draw(), grantedAtNanos);
+        this.current = new ActiveLease(this, tokens == null ? range.first() : tokens.draw(), grantedAtNanos);
     }
 
     long now() {
@@ -123,9 +129,9 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
      * yet and would then keep it.
      */
     private synchronized List<GrantMachine.Action> registered() {
-        context.holds().add(grant.owner(), this);
-        queues.granted(name, this, grant.tokens().last());
-        return machine.begin(grant.sentAtNanos(), context.random());
+        context.holds().add(owner, this);
+        queues.granted(name, this, tokens == null ? current.token() : tokens.last());
+        return machine.begin(context.random());
     }
 
     @Override
@@ -199,15 +205,15 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     private synchronized void armEnd(long atNanos) {
         if (machine.isHeld()) {
-            TimerQueue.cancelled(endTimer);
-            endTimer = context.timeline().scheduleAt(atNanos, this::endDue);
+            context.timeline().arm(this, atNanos);
         }
     }
 
     /**
      * Runs the check of the end. Only this check reports an end that no caller detects, so a failed check is repeated.
      */
-    private void endDue() {
+    @Override
+    void due() {
         try {
             on(new GrantMachine.EndDue());
         } catch (RuntimeException | Error e) {
@@ -219,7 +225,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     private void disarm() {
         renewals.disarm();
         synchronized (this) {
-            endTimer = TimerQueue.cancelled(endTimer);
+            context.timeline().disarm(this);
         }
     }
 
@@ -263,7 +269,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     public void noticeSuspension() {
         List<GrantMachine.Action> actions;
         synchronized (this) {
-            long noticed = context.suspensions().suspensions();
+            int noticed = context.suspensions().suspensions();
             if (noticed == suspensionsSeen) {
                 return;
             }
@@ -344,7 +350,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     private void tellLost(LossCause cause) {
         disarm();
-        context.holds().remove(grant.owner(), this);
+        context.holds().remove(owner, this);
         Futures.guarded("the news of a loss", () -> currentLease().lost(cause, renewals.votes()));
         renewals.finish(null);
         queues.ended(name, this);
@@ -430,7 +436,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
      */
     private synchronized @Nullable ActiveLease nextToPassOn() {
         boolean isKnown = suspensionsSeen == context.suspensions().suspensions();
-        if (!isKnown || !tokens.mayPassOn(machine.remainingNanos(now()), now())) {
+        if (!isKnown || tokens == null || !tokens.mayPassOn(machine.remainingNanos(now()), now())) {
             return null;
         }
         current = new ActiveLease(this, tokens.draw(), now());
@@ -440,7 +446,8 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     @Override
     public synchronized long passableNanos(LockOptions wanted) {
-        return machine.isHeld() && settings.options().equals(wanted) ? tokens.passableNanos(now()) : 0;
+        boolean isPassable = tokens != null && machine.isHeld() && settings.options().equals(wanted);
+        return isPassable ? tokens.passableNanos(now()) : 0;
     }
 
     // ---- the end at the store
@@ -464,14 +471,14 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
             send(ReleaseRequest.Kind.RELEASE).thenAccept(reply -> finish(outcome(reply), reply.votes()));
         } finally {
             // Remove it even if the release could not be sent: the grant ends with its ttl, and is no longer held here.
-            context.holds().remove(grant.owner(), this);
+            context.holds().remove(owner, this);
             queues.ended(name, this);
         }
     }
 
     private CompletableFuture<ReleaseReply> send(ReleaseRequest.Kind kind) {
         return context.retrier()
-                .end(List.of(name), grant.owner(), highestBallot, kind, settings.timings())
+                .end(List.of(name), owner, highestBallot, kind, settings.timings())
                 .firstReply();
     }
 
