@@ -130,7 +130,7 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
      */
     private synchronized List<GrantMachine.Action> registered() {
         context.holds().add(owner, this);
-        queues.granted(name, this, tokens == null ? current.token() : tokens.last());
+        queues.granted(name, this, lastToken());
         return machine.begin(context.random());
     }
 
@@ -442,6 +442,12 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
         current = new ActiveLease(this, tokens.draw(), now());
         renewals.bindTo(null);
         return current;
+    }
+
+    /** Reads the lease without the guard: a grant that has one token has the token of its only lease. */
+    @Override
+    public long lastToken() {
+        return tokens == null ? current.token() : tokens.last();
     }
 
     @Override
