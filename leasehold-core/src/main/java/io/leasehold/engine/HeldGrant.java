@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A grant that this process holds, with its current lease: performs the actions of its {@link GrantMachine}. As a timed
- * task, it checks for its end.
+ * task, it is armed for its next renewal, if one is to come, else for its end.
  *
  * <p>{@code this} guards all fields that change; actions are performed outside of the guard. The lock order is renewals
  * → grant → queue, timeline.
@@ -38,20 +38,18 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
 
     private final LockName name;
     private final OwnerToken owner;
-    /** The highest ballot ever proposed under the owner token, perhaps by a request that may still arrive. */
-    private final long highestBallot;
-
     private final WaitSettings settings;
     private final EngineContext context;
-    private final LocalQueues queues;
     private final GrantMachine machine;
-    /** The tokens for the next leases; null if the grant has one token only, as nearly every grant does. */
+    /** Null if the grant has one token, and no other was ever proposed: its only lease has that token. */
     private final @Nullable GrantTokens tokens;
 
     private final GrantRenewals renewals;
 
     /** The number of detected suspensions that were reported to the machine. */
     private int suspensionsSeen;
+    /** Whether the timed task is armed for the next renewal. */
+    private boolean renewalArmed;
 
     private ActiveLease current;
     /**
@@ -76,21 +74,19 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
             long claimNanos,
             long highestBallot,
             WaitSettings settings,
-            EngineContext context,
-            LocalQueues queues) {
+            EngineContext context) {
         this.name = name;
         this.owner = grant.owner();
-        this.highestBallot = Math.max(highestBallot, grant.tokens().last());
         this.settings = settings;
         this.context = context;
-        this.queues = queues;
         long grantedAtNanos = now();
         this.machine = new GrantMachine(settings.timings(), grant.sentAtNanos(), claimNanos, grantedAtNanos);
         TokenRange range = grant.tokens();
-        this.tokens = range.first() == range.last()
+        long highest = Math.max(highestBallot, range.last());
+        this.tokens = range.first() == highest
                 ? null
-                : new GrantTokens(range, settings.options(), settings.timings(), grantedAtNanos);
-        this.renewals = new GrantRenewals(this, owner, claimNanos > 0);
+                : new GrantTokens(range, highest, settings.options(), settings.timings(), grantedAtNanos);
+        this.renewals = new GrantRenewals(this, claimNanos > 0);
         this.suspensionsSeen = context.suspensions().suspensions();
         this.current = new ActiveLease(this, tokens == null ? range.first() : tokens.draw(), grantedAtNanos);
     }
@@ -130,7 +126,7 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
      */
     private synchronized List<GrantMachine.Action> registered() {
         context.holds().add(owner, this);
-        queues.granted(name, this, lastToken());
+        context.queues().granted(name, this, lastToken());
         return machine.begin(context.random());
     }
 
@@ -181,7 +177,7 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
         } else if (action instanceof GrantMachine.RefuseRenewal refused) {
             renewals.refused(refused.why());
         } else if (action instanceof GrantMachine.ArmRenew arm) {
-            renewals.arm(arm.atNanos());
+            armRenewal(arm.atNanos());
         } else if (action instanceof GrantMachine.ArmEnd arm) {
             armEnd(arm.atNanos());
         } else if (action instanceof GrantMachine.TellAtRisk risk) {
@@ -203,35 +199,67 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
         }
     }
 
-    private synchronized void armEnd(long atNanos) {
+    private synchronized void armRenewal(long atNanos) {
         if (machine.isHeld()) {
+            long endAtNanos = machine.validUntilAtNanos();
+            context.timeline().arm(this, endAtNanos - atNanos < 0 ? endAtNanos : atNanos);
+            renewalArmed = true;
+        }
+    }
+
+    /** Arms the check of the end, unless a renewal comes before it. */
+    private synchronized void armEnd(long atNanos) {
+        if (machine.isHeld() && !renewalArmed) {
             context.timeline().arm(this, atNanos);
         }
     }
 
+    /** Whether the next renewal is due, rather than the end; from now on, the end is. */
+    private synchronized boolean beginRenewalDue() {
+        boolean isRenewal = renewalArmed;
+        renewalArmed = false;
+        if (isRenewal) {
+            armEnd(machine.validUntilAtNanos());
+        }
+        return isRenewal;
+    }
+
     /**
-     * Runs the check of the end. Only this check reports an end that no caller detects, so a failed check is repeated.
+     * Runs the check of the next renewal, which arms the one after it, or that of the end: only these report an end that
+     * no caller detects. So a check that fails is repeated.
      */
     @Override
     void due() {
+        boolean isRenewal = beginRenewalDue();
         try {
-            on(new GrantMachine.EndDue());
+            if (isRenewal) {
+                renewals.due();
+            } else {
+                on(new GrantMachine.EndDue());
+            }
         } catch (RuntimeException | Error e) {
-            armEnd(now() + TimerQueue.CHECK_AGAIN_NANOS);
+            long againAtNanos = now() + TimerQueue.CHECK_AGAIN_NANOS;
+            if (isRenewal) {
+                armRenewal(againAtNanos);
+            } else {
+                armEnd(againAtNanos);
+            }
             throw e;
         }
     }
 
-    private void disarm() {
-        renewals.disarm();
-        synchronized (this) {
-            context.timeline().disarm(this);
-        }
+    private synchronized void disarm() {
+        renewalArmed = false;
+        context.timeline().disarm(this);
     }
 
     @Override
     public LockName name() {
         return name;
+    }
+
+    OwnerToken owner() {
+        return owner;
     }
 
     @Override
@@ -353,7 +381,7 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
         context.holds().remove(owner, this);
         Futures.guarded("the news of a loss", () -> currentLease().lost(cause, renewals.votes()));
         renewals.finish(null);
-        queues.ended(name, this);
+        context.queues().ended(name, this);
     }
 
     // ---- the return of a lease
@@ -410,7 +438,7 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
     private boolean passOn(ActiveLease lease) {
         while (true) {
             checkForSuspension();
-            LocalQueues.Contender next = queues.first(name);
+            LocalQueues.Contender next = context.queues().first(name);
             boolean isAlike = next != null && settings.options().equals(next.options());
             ActiveLease passed = isAlike ? nextToPassOn() : null;
             if (next == null || passed == null) {
@@ -422,7 +450,7 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
                     Futures.guarded("the end of a lease that was passed on", end);
                     return true;
                 }
-                case GONE -> queues.leave(next);
+                case GONE -> context.queues().leave(next);
                 case CONTENDING -> {
                     return false;
                 }
@@ -478,11 +506,12 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
         } finally {
             // Remove it even if the release could not be sent: the grant ends with its ttl, and is no longer held here.
             context.holds().remove(owner, this);
-            queues.ended(name, this);
+            context.queues().ended(name, this);
         }
     }
 
     private CompletableFuture<ReleaseReply> send(ReleaseRequest.Kind kind) {
+        long highestBallot = tokens == null ? lastToken() : tokens.highestBallot();
         return context.retrier()
                 .end(List.of(name), owner, highestBallot, kind, settings.timings())
                 .firstReply();
