@@ -96,6 +96,49 @@ final class TimerQueueTest {
         }
     }
 
+    private TimerQueue.Task withLeeway(int id, long leewayMillis) {
+        return new TimerQueue.Task() {
+            @Override
+            void due() {
+                ran.add(id);
+            }
+
+            @Override
+            long leewayNanos() {
+                return leewayMillis * MS;
+            }
+        };
+    }
+
+    /** Ten thousand renewals wake the timer thread a few times a second, not ten thousand times. */
+    @Test
+    void whatMayBeEarlyRunsWithWhatIsDueAndNeverFirst() {
+        long nowNanos = runtime.nanoTime();
+        timeline.arm(withLeeway(1, 50), nowNanos + 100 * MS);
+        timeline.arm(withLeeway(2, 50), nowNanos + 150 * MS);
+        timeline.arm(withLeeway(3, 50), nowNanos + 151 * MS);
+        runtime.pass(Duration.ofNanos(100 * MS - 1));
+        assertThat(ran).isEmpty();
+        runtime.pass(Duration.ofNanos(1));
+        assertThat(ran).containsExactly(1, 2);
+        runtime.pass(Duration.ofNanos(51 * MS - 1));
+        assertThat(ran).containsExactly(1, 2);
+        runtime.pass(Duration.ofNanos(1));
+        assertThat(ran).containsExactly(1, 2, 3);
+    }
+
+    @Test
+    void whatMayNotBeEarlyIsNotRunWithWhatMay() {
+        long nowNanos = runtime.nanoTime();
+        timeline.arm(withLeeway(1, 50), nowNanos + 100 * MS);
+        due(2, 120);
+        timeline.arm(withLeeway(3, 50), nowNanos + 130 * MS);
+        runtime.pass(Duration.ofMillis(100));
+        assertThat(ran).containsExactly(1);
+        runtime.pass(Duration.ofMillis(20));
+        assertThat(ran).containsExactly(1, 2, 3);
+    }
+
     @Test
     void nothingRunsBeforeItsTimeAndEverythingAtIt() {
         due(1, 10);
