@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * The renewals of one grant: passes their answers to the machine of the grant, notifies the listeners, and answers the
  * callers that requested a renewal.
  *
- * <p>{@code this} guards the fields that change. The lock order is renewals → grant.
+ * <p>{@code this} guards the fields that change.
  */
 final class GrantRenewals implements RenewalBatcher.Renewable {
 
@@ -47,7 +47,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     }
 
     /** Returns how often the store has extended the grant. */
-    synchronized long count() {
+    synchronized int count() {
         return count;
     }
 

@@ -23,8 +23,8 @@ import org.slf4j.LoggerFactory;
  * A grant that this process holds, with its current lease: performs the actions of its {@link GrantMachine}. As a timed
  * task, it is armed for its next renewal, if one is to come, else for its end.
  *
- * <p>{@code this} guards all fields that change; actions are performed outside of the guard. The lock order is renewals
- * → grant → queue, timeline.
+ * <p>{@code this} guards all fields that change; actions are performed outside of the guard. The lock order is grant →
+ * table, queue, timeline.
  */
 final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.Held, LocalQueues.Passable {
 
