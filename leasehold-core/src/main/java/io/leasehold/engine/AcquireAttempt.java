@@ -60,12 +60,11 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
             WaitSettings settings,
             long maxWaitNanos,
             EngineContext context,
-            LocalQueues queues,
             @Nullable Throwable asked) {
         super(settings, context, asked);
         this.name = name;
         this.maxWaitNanos = maxWaitNanos;
-        this.queues = queues;
+        this.queues = context.queues();
         this.owner = OwnerToken.draw(context.runtime());
         String what = "lock \"" + name + "\" at " + context.store().description();
         boolean ofNodes = context.store().isOfNodes();
@@ -320,7 +319,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         }
         HeldGrant held;
         try {
-            held = new HeldGrant(name, grant, acquired.claimNanos(), acquired.ballot(), settings, context, queues);
+            held = new HeldGrant(name, grant, acquired.claimNanos(), acquired.ballot(), settings, context);
         } catch (RuntimeException | Error e) {
             undo(grant.owner(), acquired.ballot());
             throw e;

@@ -12,7 +12,6 @@ import io.leasehold.ReleaseOutcome;
 import io.leasehold.admin.ClientRecord;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.OptionalLong;
@@ -32,31 +31,38 @@ final class ActiveLease implements LeakWatch.Watched {
     private final LeaseOwner owner;
     private final long token;
     private final long acquiredAtNanos;
-    private final CompletableFuture<ReleaseOutcome> released = new CompletableFuture<>();
-    private final FlightEvents.@Nullable Hold recording;
+    /** Created by the first use: nearly every lease has no news for as long as it is held. */
+    private @Nullable LeaseNews news;
+    /** Reachable for as long as the lease, so that a dropped handle is found. */
+    private LeakWatch.@Nullable Trace trace;
 
-    /** Created by the first caller that requests it. */
-    private @Nullable CompletableFuture<HoldEnd> ended;
-
-    private @Nullable HoldEnd end;
-    private List<Consumer<? super LossCause>> lossCallbacks = List.of();
-    private List<Consumer<? super Duration>> riskCallbacks = List.of();
     private @Nullable Thread opener;
     /** Whether a thread other than the opener has used the lease, and may be the one that releases it. */
     private boolean shared;
 
     private boolean unseen;
 
-    private @Nullable Interruption interruption;
-    private HoldEnd.@Nullable Lost loss;
-    private boolean lossReported;
     private boolean releaseCalled;
+    /** Whether close() has begun the release; only close() then sees its outcome. */
+    private boolean closing;
 
     ActiveLease(LeaseOwner owner, long token, long acquiredAtNanos) {
         this.owner = owner;
         this.token = token;
         this.acquiredAtNanos = acquiredAtNanos;
-        this.recording = FlightEvents.begun(FlightEvents.Hold::new);
+        FlightEvents.Hold recording = FlightEvents.begun(FlightEvents.Hold::new);
+        this.news = recording == null ? null : new LeaseNews(recording);
+    }
+
+    /** Returns the news; called under the guard. */
+    private LeaseNews news() {
+        news = news == null ? new LeaseNews(null) : news;
+        return news;
+    }
+
+    /** Keeps the trace of the handle of this lease. */
+    synchronized void watched(LeakWatch.Trace handle) {
+        trace = handle;
     }
 
     @Override
@@ -149,9 +155,7 @@ final class ActiveLease implements LeakWatch.Watched {
     private Duration told(Duration remaining) {
         if (remaining.isZero()) {
             owner.on(new GrantMachine.EndDue());
-            synchronized (this) {
-                lossReported = true;
-            }
+            lossReported();
         }
         return remaining;
     }
@@ -208,11 +212,11 @@ final class ActiveLease implements LeakWatch.Watched {
 
     /** Records that an exception has reported the loss to the caller. */
     synchronized void lossReported() {
-        lossReported = true;
+        news().lossReported = true;
     }
 
     private synchronized HoldEnd.@Nullable Lost loss() {
-        return loss;
+        return news == null ? null : news.loss;
     }
 
     @Nullable
@@ -256,7 +260,7 @@ final class ActiveLease implements LeakWatch.Watched {
             if (releaseCalled) {
                 return;
             }
-            callbacks = riskCallbacks;
+            callbacks = news == null ? List.of() : news.riskCallbacks;
         }
         owner.context().events().tell(l -> l.atRisk(new LockListener.AtRisk(name(), token, remaining)));
         callbacks.forEach(callback -> call(() -> callback.accept(remaining)));
@@ -270,14 +274,8 @@ final class ActiveLease implements LeakWatch.Watched {
         HoldEnd.Lost lost = new HoldEnd.Lost(why, said);
         List<Consumer<? super LossCause>> callbacks;
         synchronized (this) {
-            loss = lost;
             // A release may find that the lease had already ended. No callback follows a release.
-            callbacks = releaseCalled ? List.of() : lossCallbacks;
-            lossCallbacks = List.of();
-            lossReported |= !callbacks.isEmpty();
-            if (interruption != null) {
-                lossReported |= interruption.deliver();
-            }
+            callbacks = news().lost(lost, releaseCalled);
         }
         callbacks.forEach(callback -> call(() -> callback.accept(why)));
         if (!tellEnd(lost, "LOST")) {
@@ -290,7 +288,7 @@ final class ActiveLease implements LeakWatch.Watched {
     /** Whether the handle was dropped while the lease was held; a lease that has ended may be dropped. */
     @Override
     public boolean isLeaked() {
-        return cause() == null;
+        return isUnreleased() && cause() == null;
     }
 
     @Override
@@ -305,7 +303,7 @@ final class ActiveLease implements LeakWatch.Watched {
 
     void onLost(Consumer<? super LossCause> callback) {
         Objects.requireNonNull(callback, "callback");
-        HoldEnd.Lost lost = lossOr(() -> lossCallbacks = with(lossCallbacks, callback));
+        HoldEnd.Lost lost = lossOr(news -> news.onLost(callback));
         if (lost != null) {
             call(() -> callback.accept(lost.cause()));
         }
@@ -315,65 +313,54 @@ final class ActiveLease implements LeakWatch.Watched {
      * Returns the loss, which is thereby reported to the caller. If the lease is not lost, the step stores the caller's
      * request. Null after a release.
      */
-    private synchronized HoldEnd.@Nullable Lost lossOr(Runnable keep) {
+    private synchronized HoldEnd.@Nullable Lost lossOr(Consumer<LeaseNews> keep) {
         used();
         if (releaseCalled) {
             return null;
         }
-        if (loss == null) {
-            keep.run();
+        LeaseNews all = news();
+        if (all.loss == null) {
+            keep.accept(all);
         } else {
-            lossReported = true;
+            all.lossReported = true;
         }
-        return loss;
+        return all.loss;
     }
 
     synchronized void onAtRisk(Consumer<? super Duration> callback) {
         used();
-        riskCallbacks = with(riskCallbacks, Objects.requireNonNull(callback, "callback"));
-    }
-
-    private static <T> List<T> with(List<T> list, T more) {
-        List<T> longer = new ArrayList<>(list);
-        longer.add(more);
-        return longer;
+        news().onAtRisk(Objects.requireNonNull(callback, "callback"));
     }
 
     void interruptOnLoss(Interruption wanted) {
-        if (lossOr(() -> interruption = wanted) != null) {
+        if (lossOr(news -> news.interruption = wanted) != null) {
             wanted.deliver();
         }
     }
 
     /** Reports the end, once; returns false if the end was reported before. */
     private boolean tellEnd(HoldEnd how, String recorded) {
+        LeaseNews all;
         CompletableFuture<HoldEnd> asked;
         synchronized (this) {
-            if (end != null) {
+            all = news();
+            if (all.end != null) {
                 return false;
             }
-            end = how;
-            asked = ended;
+            all.end = how;
+            asked = all.ended;
         }
         if (asked != null) {
             call(() -> asked.complete(how));
         }
-        if (recording != null) {
-            recording.ended(name(), token, recorded);
+        if (all.recording != null) {
+            all.recording.ended(name(), token, recorded);
         }
         return true;
     }
 
-    CompletionStage<HoldEnd> whenEnded() {
-        synchronized (this) {
-            if (end != null) {
-                return CompletableFuture.completedStage(end);
-            }
-            if (ended == null) {
-                ended = new CompletableFuture<>();
-            }
-            return ended.minimalCompletionStage();
-        }
+    synchronized CompletionStage<HoldEnd> whenEnded() {
+        return news().whenEnded();
     }
 
     // ---- release
@@ -382,14 +369,25 @@ final class ActiveLease implements LeakWatch.Watched {
         return !releaseCalled;
     }
 
+    /** Records that close() begins the release. */
+    synchronized void closing() {
+        closing = true;
+    }
+
+    synchronized boolean isClosing() {
+        return closing;
+    }
+
     /** Releases the lease, once. The future completes with the outcome, on any thread. */
     CompletableFuture<ReleaseOutcome> release() {
+        CompletableFuture<ReleaseOutcome> released;
         synchronized (this) {
+            released = news().released();
             if (releaseCalled) {
                 return released;
             }
             releaseCalled = true;
-            interruption = null;
+            news().interruption = null;
         }
         try {
             owner.giveBack(this);
@@ -402,6 +400,10 @@ final class ActiveLease implements LeakWatch.Watched {
     }
 
     void released(ReleaseOutcome outcome, List<NodeVote> said) {
+        CompletableFuture<ReleaseOutcome> released;
+        synchronized (this) {
+            released = news().released();
+        }
         if (released.complete(outcome) && tellEnd(new HoldEnd.Released(outcome, said), outcome.name())) {
             owner.context()
                     .events()
@@ -414,9 +416,9 @@ final class ActiveLease implements LeakWatch.Watched {
         LossCause unheard;
         synchronized (this) {
             // A loss that only the release has detected counts like any other.
-            boolean found = loss == null && outcome == ReleaseOutcome.ALREADY_LOST;
-            unheard = lossReported ? null : found ? LossCause.NOT_OURS : cause();
-            lossReported = true;
+            boolean found = cause() == null && outcome == ReleaseOutcome.ALREADY_LOST;
+            unheard = news().lossReported ? null : found ? LossCause.NOT_OURS : cause();
+            lossReported();
         }
         if (unheard != null) {
             LeaseMessages.logUnreportedLoss(name(), token, unheard, store());

@@ -33,7 +33,6 @@ public final class EngineClient implements LockClient {
 
     private final EngineContext context;
     private final WaitSettings defaults;
-    private final LocalQueues queues;
     private final Attempts attempts;
     /** The thread that closes the client, or has closed it. */
     private final AtomicReference<@Nullable Thread> closer = new AtomicReference<>();
@@ -55,7 +54,7 @@ public final class EngineClient implements LockClient {
             @Nullable Executor workers) {
         this.defaults = WaitSettings.of(Attempts.accepted(defaults, store), store);
         TimerQueue timeline = new TimerQueue(runtime);
-        this.queues = new LocalQueues(timeline);
+        LocalQueues queues = new LocalQueues(timeline);
         HoldTable holds = new HoldTable();
         String holderId = HolderId.of(runtime, label);
         this.context = new EngineContext(
@@ -66,11 +65,12 @@ public final class EngineClient implements LockClient {
                 new ReleaseRetrier(runtime, timeline, store),
                 new RenewalBatcher(runtime, timeline, store),
                 holds,
+                queues,
                 new SuspendWatch(runtime, timeline, holds),
                 new LeakWatch(withAcquisitionStacks),
                 new ClientAnnouncer(runtime, timeline, store, holds, holderId),
                 holderId);
-        this.attempts = new Attempts(context, queues, Workers.of(runtime, workers));
+        this.attempts = new Attempts(context, Workers.of(runtime, workers));
         store.listen(new Signals());
     }
 
@@ -78,17 +78,17 @@ public final class EngineClient implements LockClient {
     private final class Signals implements StoreSignals {
         @Override
         public void wake(LockName name) {
-            queues.wake(name);
+            context.queues().wake(name);
         }
 
         @Override
         public void handedOver(HandOver handOver) {
-            queues.handedOver(handOver);
+            context.queues().handedOver(handOver);
         }
 
         @Override
         public boolean claimed(Claim claim) {
-            return queues.claimed(claim);
+            return context.queues().claimed(claim);
         }
 
         @Override
@@ -98,7 +98,7 @@ public final class EngineClient implements LockClient {
 
         @Override
         public void takenAway(LockName name) {
-            LocalQueues.Passable held = queues.held(name);
+            LocalQueues.Passable held = context.queues().held(name);
             if (held != null) {
                 held.on(new GrantMachine.SuspectedForce());
             }
@@ -128,7 +128,7 @@ public final class EngineClient implements LockClient {
         @Override
         public void reconnected() {
             context.retrier().reconnected();
-            queues.wakeAll();
+            context.queues().wakeAll();
         }
 
         @Override

@@ -120,21 +120,10 @@ final class GrantMachine {
      */
     record LeaveToEnd() implements End {}
 
-    private enum State {
-        HELD,
-        LOST,
-        RELEASED
-    }
-
-    /** The delay between attempts to confirm a lease in doubt if nothing else renews it; it doubles each time. */
-    static final long FIRST_CONFIRM_NANOS = 100_000_000;
-
     private static final long MIN_RETRY_NANOS = 1_000_000;
-    private static final long MAX_CONFIRM_NANOS = 5_000_000_000L;
 
     private final Timings timings;
     private final long acquiredAtNanos;
-    private State state = State.HELD;
     private long validUntilAtNanos;
     private boolean renewing;
     /** The number of renewals that have begun, including the current one. */
@@ -151,22 +140,8 @@ final class GrantMachine {
     private int tries;
 
     private boolean atRisk;
-    private boolean unconfirmed;
-    private long unconfirmedAtNanos;
-    private int confirmTries;
-    /**
-     * Whether the renewal in flight was sent before the suspension; its sending time does not show the length of the
-     * suspension.
-     */
-    private boolean outdated;
-
-    /** Whether a signal claims that the hold is gone, and no renewal sent since has refuted that. */
-    private boolean doubted;
-
-    /** Whether such a signal claims that an operator took the lock. */
-    private boolean suspectedForce;
-    /** Whether the renewal in flight was sent before that signal. */
-    private boolean askAgain;
+    /** Null while there are none: nearly always. */
+    private @Nullable GrantDoubts doubts;
 
     /** Whether the lease began from a message and no renewal has succeeded: the store keeps the lock for the claim only. */
     private boolean claimed;
@@ -177,7 +152,10 @@ final class GrantMachine {
     /** The reason why renewals have stopped, if they have. */
     private @Nullable LossCause stopped;
 
+    /** The reason why the grant was lost, if it was. */
     private @Nullable LossCause cause;
+
+    private boolean released;
 
     GrantMachine(Timings timings, long sentAtNanos, long nowNanos) {
         this(timings, sentAtNanos, 0, nowNanos);
@@ -201,7 +179,7 @@ final class GrantMachine {
      * Returns the actions that begin the grant. The first renewal is up to a tenth of the interval early, at random. A
      * grant that begins from a message is renewed at once, and again soon if that fails.
      */
-    List<Action> begin(long sentAtNanos, long random) {
+    List<Action> begin(long random) {
         Action end = new ArmEnd(validUntilAtNanos);
         if (claimed) {
             List<Action> actions = new ArrayList<>(List.of(end));
@@ -213,13 +191,14 @@ final class GrantMachine {
         }
         long early = timings.renewalNanos() / 10 * random / WaitPolicy.ONE;
         armed = true;
+        long sentAtNanos = validUntilAtNanos - timings.validityNanos();
         return List.of(end, new ArmRenew(sentAtNanos + timings.renewalNanos() - early));
     }
 
     /** Processes an event and returns the actions, in the order in which to perform them. */
     List<Action> on(Event event, long nowNanos) {
         List<Action> actions = new ArrayList<>(2);
-        if (state == State.HELD && nowNanos - validUntilAtNanos >= 0) {
+        if (isHeld() && nowNanos - validUntilAtNanos >= 0) {
             lose(stopped != null ? stopped : LossCause.EXPIRED, actions);
         }
         if (event instanceof ReleaseCalled called) {
@@ -228,7 +207,7 @@ final class GrantMachine {
             release(false, deserted.keeping().isOn(nowNanos), actions);
         } else if (event instanceof RenewalSent) {
             renewalSent(actions);
-        } else if (state == State.HELD) {
+        } else if (isHeld()) {
             whileHeld(event, nowNanos, actions);
         }
         return actions;
@@ -244,9 +223,9 @@ final class GrantMachine {
         } else if (event instanceof TakenAway away) {
             lose(away.cause(), actions);
         } else if (event instanceof Denied) {
-            lose(suspectedForce ? LossCause.FORCE_RELEASED : LossCause.NOT_OURS, actions);
+            lose(doubts != null && doubts.suspectsForce() ? LossCause.FORCE_RELEASED : LossCause.NOT_OURS, actions);
         } else if (event instanceof SuspectedForce) {
-            suspectedForce = true;
+            doubts().suspectForce();
             doubted(new Renew(true), actions);
         } else if (event instanceof Doubted) {
             doubted(new Verify(), actions);
@@ -317,15 +296,12 @@ final class GrantMachine {
 
     private void renewed(long sentAtNanos, long nowNanos, List<Action> actions) {
         renewing = false;
-        if (outdated) {
-            outdated = false;
-            askAgain = false;
+        if (doubts != null && doubts.takeOutdated()) {
             confirm(actions);
             refuseIfStopped(actions);
             return;
         }
-        if (unconfirmed && sentAtNanos - unconfirmedAtNanos < 0) {
-            // This is a session's heartbeat from before the suspension.
+        if (doubts != null && doubts.isFromBefore(sentAtNanos)) {
             armConfirmation(nowNanos, actions);
             refuseIfStopped(actions);
             return;
@@ -340,26 +316,36 @@ final class GrantMachine {
             validUntilAtNanos = untilAtNanos;
         }
         atRisk = false;
-        unconfirmed = false;
         claimed = false;
         tries = 0;
         if (timings.renewed()) {
             long nextAtNanos = sentAtNanos + timings.renewalNanos();
             arm(nextAtNanos - nowNanos > 0 ? nextAtNanos : nowNanos, actions);
         }
-        doubted &= askAgain;
-        suspectedForce &= askAgain;
-        if (askAgain && mayConfirm()) {
-            askAgain = false;
+        settleDoubts(actions);
+    }
+
+    private void settleDoubts(List<Action> actions) {
+        if (doubts == null) {
+            return;
+        }
+        doubts.renewed();
+        if (doubts.asksAgain() && mayConfirm()) {
+            doubts.askedAgain();
             renew(true, actions);
         }
+        doubts = doubts.isOn() ? doubts : null;
+    }
+
+    /** Returns the doubts; creates them where there were none. */
+    private GrantDoubts doubts() {
+        doubts = doubts == null ? new GrantDoubts() : doubts;
+        return doubts;
     }
 
     /** Asks the store, even at the cap: otherwise, the holder would rely on the lease for its whole validity. */
     private void doubted(Action ask, List<Action> actions) {
-        doubted = true;
-        confirmTries = 0;
-        askAgain = renewing;
+        doubts().doubted(renewing);
         if (!renewing && mayConfirm()) {
             renew(true, ask, actions);
         }
@@ -367,8 +353,9 @@ final class GrantMachine {
 
     private void renewFailed(long nowNanos, List<Action> actions) {
         renewing = false;
-        outdated = false;
-        askAgain = false;
+        if (doubts != null) {
+            doubts.renewFailed();
+        }
         if (isInDoubt()) {
             armConfirmation(nowNanos, actions);
         } else if (timings.renewed() && !(armed && renewingByHand)) {
@@ -380,7 +367,7 @@ final class GrantMachine {
 
     /** Arms the next confirmation, also for a lease that nothing else renews. */
     private void armConfirmation(long nowNanos, List<Action> actions) {
-        long pauseNanos = Math.min(MAX_CONFIRM_NANOS, FIRST_CONFIRM_NANOS << Math.min(confirmTries++, 10));
+        long pauseNanos = doubts().nextPauseNanos();
         if (timings.renewed()) {
             pauseNanos = Math.min(pauseNanos, timings.renewalRetryNanos());
         }
@@ -408,11 +395,11 @@ final class GrantMachine {
     }
 
     private void release(boolean byHolder, boolean isKept, List<Action> actions) {
-        if (state == State.RELEASED) {
+        if (released) {
             return;
         }
-        End end = state == State.LOST ? endOfLost(byHolder, isKept) : new SendRelease();
-        state = State.RELEASED;
+        End end = isHeld() ? new SendRelease() : endOfLost(byHolder, isKept);
+        released = true;
         if (sending) {
             pending = end;
         } else {
@@ -455,10 +442,7 @@ final class GrantMachine {
     }
 
     private void suspended(long nowNanos, List<Action> actions) {
-        unconfirmed = true;
-        unconfirmedAtNanos = nowNanos;
-        confirmTries = 0;
-        outdated = renewing;
+        doubts().suspended(nowNanos, renewing);
         if (!renewing) {
             confirm(actions);
         }
@@ -490,13 +474,12 @@ final class GrantMachine {
      * waits for that event, so no renewal is ever sent after the release.
      */
     boolean beginSending() {
-        sending = state == State.HELD;
+        sending = isHeld();
         toLeave = false;
         return sending;
     }
 
     private void lose(LossCause why, List<Action> actions) {
-        state = State.LOST;
         cause = why;
         actions.add(new TellLost(why));
     }
@@ -512,7 +495,7 @@ final class GrantMachine {
      * store knows if the lease is held; a claim is too short to wait for the next renewal.
      */
     private boolean isInDoubt() {
-        return unconfirmed || doubted || claimed;
+        return claimed || (doubts != null && doubts.isOn());
     }
 
     /** Whether no renewal has succeeded since the grant began from a message. */
@@ -522,7 +505,7 @@ final class GrantMachine {
 
     /** Whether the grant is held, and no renewal has confirmed it since a suspension. */
     boolean isUnconfirmed() {
-        return state == State.HELD && unconfirmed;
+        return isHeld() && doubts != null && doubts.isUnconfirmed();
     }
 
     /** Returns the number of renewals that have begun. */
@@ -542,12 +525,12 @@ final class GrantMachine {
 
     /** Whether a renewal could still succeed. */
     boolean isHeld() {
-        return state == State.HELD;
+        return cause == null && !released;
     }
 
     /** Whether the end at the store is decided; the grant may have been lost before. */
     boolean isReleased() {
-        return state == State.RELEASED;
+        return released;
     }
 
     /**
@@ -555,7 +538,7 @@ final class GrantMachine {
      * confirmed the lease.
      */
     long remainingNanos(long nowNanos) {
-        return state == State.HELD && !unconfirmed ? Math.max(0, validUntilAtNanos - nowNanos) : 0;
+        return isHeld() && !isUnconfirmed() ? Math.max(0, validUntilAtNanos - nowNanos) : 0;
     }
 
     /** Returns the time until which the grant is or was valid, unless it ended before. */

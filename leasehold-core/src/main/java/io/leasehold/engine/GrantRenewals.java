@@ -5,8 +5,6 @@ import io.leasehold.LockListener.RenewalOutcome;
 import io.leasehold.LossCause;
 import io.leasehold.NodeVote;
 import io.leasehold.StoreUnavailableException;
-import io.leasehold.spi.LockRuntime;
-import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import java.time.Duration;
@@ -20,27 +18,22 @@ import org.jspecify.annotations.Nullable;
  * The renewals of one grant: passes their answers to the machine of the grant, notifies the listeners, and answers the
  * callers that requested a renewal.
  *
- * <p>{@code this} guards the fields that change. The lock order is renewals → grant.
+ * <p>{@code this} guards the fields that change.
  */
 final class GrantRenewals implements RenewalBatcher.Renewable {
 
     private final HeldGrant grant;
-    private final OwnerToken owner;
     /** Whether the next renewal completes a hand-over, as a part of the acquisition: it is no news if it succeeds. */
     private boolean completing;
 
     private List<CompletableFuture<Void>> askedFor = List.of();
-    /** The nodes' answers to the last renewal, if it did not succeed. */
-    private List<NodeVote> votes = List.of();
+    /** The answer to the last renewal, if it did not succeed. */
+    private RenewReply.@Nullable Item refusal;
 
-    /** The reason why the last renewal failed, if it did. */
-    private @Nullable Throwable failure;
-
-    private long count;
+    private int count;
     /** The thread that holds the lease; once it has died, no holder is left to release the lease. */
     private volatile @Nullable Thread holdingThread;
 
-    private LockRuntime.@Nullable Timer timer;
     private FlightEvents.@Nullable Renewal recording;
 
     /**
@@ -48,51 +41,32 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
      *
      * @param completing whether the grant has begun from a message
      */
-    GrantRenewals(HeldGrant grant, OwnerToken owner, boolean completing) {
+    GrantRenewals(HeldGrant grant, boolean completing) {
         this.grant = grant;
-        this.owner = owner;
         this.completing = completing;
     }
 
     /** Returns how often the store has extended the grant. */
-    synchronized long count() {
+    synchronized int count() {
         return count;
     }
 
+    /** Returns the nodes' answers to the last renewal, if it did not succeed. */
     synchronized List<NodeVote> votes() {
-        return votes;
+        return refusal == null ? List.of() : refusal.votes();
     }
 
+    /** Returns the reason why the last renewal failed, if it did. */
     synchronized @Nullable Throwable failure() {
-        return failure;
+        return refusal instanceof RenewReply.Failed failed ? failed.error() : null;
     }
 
     void bindTo(@Nullable Thread thread) {
         holdingThread = thread;
     }
 
-    synchronized void arm(long atNanos) {
-        if (grant.isHeld()) {
-            TimerQueue.cancelled(timer);
-            timer = grant.context().timeline().scheduleAt(atNanos, this::due);
-        }
-    }
-
-    synchronized void disarm() {
-        timer = TimerQueue.cancelled(timer);
-    }
-
-    /** Runs the check. The check arms the next renewal, so a failed check is repeated. */
-    private void due() {
-        try {
-            check();
-        } catch (RuntimeException | Error e) {
-            arm(grant.now() + TimerQueue.CHECK_AGAIN_NANOS);
-            throw e;
-        }
-    }
-
-    private void check() {
+    /** Runs the check that is due. It arms the next renewal. */
+    void due() {
         Futures.guarded("the check for leaks", grant.context().leaks()::report);
         Thread thread = holdingThread;
         if (thread != null && !thread.isAlive()) {
@@ -129,7 +103,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     @Override
     public RenewBatch.Item item() {
         WaitSettings settings = grant.settings();
-        return new RenewBatch.Item(grant.name(), owner, settings.timings().toldNanos(), settings.nodeTimeoutNanos());
+        return new RenewBatch.Item(grant.name(), grant.owner(), settings.timings().toldNanos(), settings.nodeTimeoutNanos());
     }
 
     @Override
@@ -157,9 +131,8 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
             grant.checkForSuspension();
             headroom = Duration.ofNanos(grant.remainingNanos());
             synchronized (this) {
-                votes = answer.votes();
-                failure = answer instanceof RenewReply.Failed failed ? failed.error() : null;
                 boolean isRenewed = answer instanceof RenewReply.Renewed;
+                refusal = isRenewed ? null : answer;
                 completes = completing && isRenewed;
                 completing = false;
                 recording = completes ? null : recording;
@@ -168,10 +141,12 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
             actions = grant.decide(eventOf(answer));
         } catch (RuntimeException | Error e) {
             // An answer that cannot be processed confirms nothing; the next renewal is armed nevertheless.
-            failed(e);
-            grant.on(new GrantMachine.RenewFailed());
-            finish(() -> new StoreUnavailableException(
-                    "the answer to a renewal of \"" + grant.name() + "\" could not be processed: " + e, e));
+            try {
+                refused(new RenewReply.Failed(unprocessed(answer, e)));
+            } finally {
+                grant.on(new GrantMachine.RenewFailed());
+            }
+            finish(() -> unprocessed(answer, e));
             throw e;
         }
         grant.perform(actions);
@@ -187,8 +162,13 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         }
     }
 
-    private synchronized void failed(Throwable error) {
-        failure = error;
+    private synchronized void refused(RenewReply.Item answer) {
+        refusal = answer;
+    }
+
+    private StoreUnavailableException unprocessed(RenewReply.Item answer, Throwable error) {
+        String message = "the answer to a renewal of \"" + grant.name() + "\" could not be processed: " + error;
+        return new StoreUnavailableException(message, answer.votes(), error);
     }
 
     private static GrantMachine.Event eventOf(RenewReply.Item answer) {
@@ -236,7 +216,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         List<CompletableFuture<Void>> waiting;
         List<NodeVote> said;
         synchronized (this) {
-            said = votes;
+            said = votes();
             waiting = askedFor;
             askedFor = List.of();
         }

@@ -12,13 +12,15 @@ import io.leasehold.spi.TokenRange;
 final class GrantTokens {
 
     private final long lastToken;
+    private final long highestBallot;
     private final long passableUntilAtNanos;
     private final long minimumValidityNanos;
     private long nextToken;
 
-    /** Takes the range. A lease that nothing renews is never passed on, nor is any lease in strict order. */
-    GrantTokens(TokenRange granted, LockOptions options, Timings timings, long grantedAtNanos) {
+    /** Takes the range, and the highest ballot ever proposed under the owner token. A lease that nothing renews is never passed on, nor is any lease in strict order. */
+    GrantTokens(TokenRange granted, long highestBallot, LockOptions options, Timings timings, long grantedAtNanos) {
         boolean passable = timings.renewed() && options.fairness() == Fairness.BOUNDED_LOCAL_HAND_OVER;
+        this.highestBallot = highestBallot;
         this.nextToken = granted.first();
         this.lastToken = Math.min(granted.last(), granted.first() + Timings.MAX_LEASES - 1);
         this.passableUntilAtNanos = grantedAtNanos + (passable ? Timings.HAND_OVER_NANOS : 0);
@@ -28,6 +30,16 @@ final class GrantTokens {
     /** Returns the token of the next lease. No other lease has it, whether or not this lease finds a holder. */
     long draw() {
         return nextToken++;
+    }
+
+    /** Returns the highest token that a lease of the grant may have. */
+    long last() {
+        return lastToken;
+    }
+
+    /** Returns the highest ballot ever proposed under the owner token, perhaps by a request that may still arrive. */
+    long highestBallot() {
+        return highestBallot;
     }
 
     /** Whether the next holder in the process may receive the grant now, with this validity left. */

@@ -8,9 +8,10 @@ import io.leasehold.NodeVote;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.spi.Grant;
-import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -19,12 +20,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A grant that this process holds, with its current lease: performs the actions of its {@link GrantMachine}.
+ * A grant that this process holds, with its current lease: performs the actions of its {@link GrantMachine}. As a timed
+ * task, it is armed for its next renewal, if one is to come, else for its end.
  *
- * <p>{@code this} guards all fields that change; actions are performed outside of the guard. The lock order is renewals
- * → grant → queue, timeline.
+ * <p>{@code this} guards all fields that change; actions are performed outside of the guard. The lock order is grant →
+ * table, queue, timeline.
  */
-final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passable {
+final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.Held, LocalQueues.Passable {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final long RELEASE_AGAIN_NANOS = 1_000_000_000L;
@@ -35,19 +37,19 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     private static final long TOGETHER_NANOS = 1_000_000L;
 
     private final LockName name;
-    private final Grant grant;
-    /** The highest ballot ever proposed under the owner token, perhaps by a request that may still arrive. */
-    private final long highestBallot;
-
+    private final OwnerToken owner;
     private final WaitSettings settings;
     private final EngineContext context;
-    private final LocalQueues queues;
     private final GrantMachine machine;
-    private final GrantTokens tokens;
+    /** Null if the grant has one token, and no other was ever proposed: its only lease has that token. */
+    private final @Nullable GrantTokens tokens;
+
     private final GrantRenewals renewals;
 
     /** The number of detected suspensions that were reported to the machine. */
-    private long suspensionsSeen;
+    private int suspensionsSeen;
+    /** Whether the timed task is armed for the next renewal. */
+    private boolean renewalArmed;
 
     private ActiveLease current;
     /**
@@ -56,7 +58,6 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
      */
     private @Nullable ActiveLease givenBack;
 
-    private LockRuntime.@Nullable Timer endTimer;
     /** Created by the first check that has to wait. */
     private @Nullable GrantChecks checks;
 
@@ -73,20 +74,21 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
             long claimNanos,
             long highestBallot,
             WaitSettings settings,
-            EngineContext context,
-            LocalQueues queues) {
+            EngineContext context) {
         this.name = name;
-        this.grant = grant;
-        this.highestBallot = Math.max(highestBallot, grant.tokens().last());
+        this.owner = grant.owner();
         this.settings = settings;
         this.context = context;
-        this.queues = queues;
         long grantedAtNanos = now();
         this.machine = new GrantMachine(settings.timings(), grant.sentAtNanos(), claimNanos, grantedAtNanos);
-        this.tokens = new GrantTokens(grant.tokens(), settings.options(), settings.timings(), grantedAtNanos);
-        this.renewals = new GrantRenewals(this, grant.owner(), claimNanos > 0);
+        TokenRange range = grant.tokens();
+        long highest = Math.max(highestBallot, range.last());
+        this.tokens = range.first() == highest
+                ? null
+                : new GrantTokens(range, highest, settings.options(), settings.timings(), grantedAtNanos);
+        this.renewals = new GrantRenewals(this, claimNanos > 0);
         this.suspensionsSeen = context.suspensions().suspensions();
-        this.current = new ActiveLease(this, tokens.draw(), grantedAtNanos);
+        this.current = new ActiveLease(this, tokens == null ? range.first() : tokens.draw(), grantedAtNanos);
     }
 
     long now() {
@@ -123,9 +125,9 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
      * yet and would then keep it.
      */
     private synchronized List<GrantMachine.Action> registered() {
-        context.holds().add(grant.owner(), this);
-        queues.granted(name, this, grant.tokens().last());
-        return machine.begin(grant.sentAtNanos(), context.random());
+        context.holds().add(owner, this);
+        context.queues().granted(name, this, lastToken());
+        return machine.begin(context.random());
     }
 
     @Override
@@ -175,7 +177,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         } else if (action instanceof GrantMachine.RefuseRenewal refused) {
             renewals.refused(refused.why());
         } else if (action instanceof GrantMachine.ArmRenew arm) {
-            renewals.arm(arm.atNanos());
+            armRenewal(arm.atNanos());
         } else if (action instanceof GrantMachine.ArmEnd arm) {
             armEnd(arm.atNanos());
         } else if (action instanceof GrantMachine.TellAtRisk risk) {
@@ -197,35 +199,73 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         }
     }
 
-    private synchronized void armEnd(long atNanos) {
+    private synchronized void armRenewal(long atNanos) {
         if (machine.isHeld()) {
-            TimerQueue.cancelled(endTimer);
-            endTimer = context.timeline().scheduleAt(atNanos, this::endDue);
+            long endAtNanos = machine.validUntilAtNanos();
+            context.timeline().arm(this, endAtNanos - atNanos < 0 ? endAtNanos : atNanos);
+            renewalArmed = true;
         }
     }
 
+    /** Arms the check of the end, unless a renewal comes before it. */
+    private synchronized void armEnd(long atNanos) {
+        if (machine.isHeld() && !renewalArmed) {
+            context.timeline().arm(this, atNanos);
+        }
+    }
+
+    /** Whether the next renewal is due, rather than the end; from now on, the end is. */
+    private synchronized boolean beginRenewalDue() {
+        boolean isRenewal = renewalArmed;
+        renewalArmed = false;
+        if (isRenewal) {
+            armEnd(machine.validUntilAtNanos());
+        }
+        return isRenewal;
+    }
+
     /**
-     * Runs the check of the end. Only this check reports an end that no caller detects, so a failed check is repeated.
+     * Runs the check of the next renewal, which arms the one after it, or that of the end: only these report an end that
+     * no caller detects. So a check that fails is repeated.
      */
-    private void endDue() {
+    @Override
+    void due() {
+        boolean isRenewal = beginRenewalDue();
         try {
-            on(new GrantMachine.EndDue());
+            if (isRenewal) {
+                renewals.due();
+            } else {
+                on(new GrantMachine.EndDue());
+            }
         } catch (RuntimeException | Error e) {
-            armEnd(now() + TimerQueue.CHECK_AGAIN_NANOS);
+            long againAtNanos = now() + TimerQueue.CHECK_AGAIN_NANOS;
+            if (isRenewal) {
+                armRenewal(againAtNanos);
+            } else {
+                armEnd(againAtNanos);
+            }
             throw e;
         }
     }
 
-    private void disarm() {
-        renewals.disarm();
-        synchronized (this) {
-            endTimer = TimerQueue.cancelled(endTimer);
-        }
+    /** A renewal may be early. Without the guard, this may be read for the check of the end, which then runs again. */
+    @Override
+    long leewayNanos() {
+        return renewalArmed ? settings.timings().batchingNanos() : 0;
+    }
+
+    private synchronized void disarm() {
+        renewalArmed = false;
+        context.timeline().disarm(this);
     }
 
     @Override
     public LockName name() {
         return name;
+    }
+
+    OwnerToken owner() {
+        return owner;
     }
 
     @Override
@@ -263,7 +303,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     public void noticeSuspension() {
         List<GrantMachine.Action> actions;
         synchronized (this) {
-            long noticed = context.suspensions().suspensions();
+            int noticed = context.suspensions().suspensions();
             if (noticed == suspensionsSeen) {
                 return;
             }
@@ -344,10 +384,10 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
 
     private void tellLost(LossCause cause) {
         disarm();
-        context.holds().remove(grant.owner(), this);
+        context.holds().remove(owner, this);
         Futures.guarded("the news of a loss", () -> currentLease().lost(cause, renewals.votes()));
         renewals.finish(null);
-        queues.ended(name, this);
+        context.queues().ended(name, this);
     }
 
     // ---- the return of a lease
@@ -404,7 +444,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
     private boolean passOn(ActiveLease lease) {
         while (true) {
             checkForSuspension();
-            LocalQueues.Contender next = queues.first(name);
+            LocalQueues.Contender next = context.queues().first(name);
             boolean isAlike = next != null && settings.options().equals(next.options());
             ActiveLease passed = isAlike ? nextToPassOn() : null;
             if (next == null || passed == null) {
@@ -416,7 +456,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
                     Futures.guarded("the end of a lease that was passed on", end);
                     return true;
                 }
-                case GONE -> queues.leave(next);
+                case GONE -> context.queues().leave(next);
                 case CONTENDING -> {
                     return false;
                 }
@@ -430,7 +470,7 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
      */
     private synchronized @Nullable ActiveLease nextToPassOn() {
         boolean isKnown = suspensionsSeen == context.suspensions().suspensions();
-        if (!isKnown || !tokens.mayPassOn(machine.remainingNanos(now()), now())) {
+        if (!isKnown || tokens == null || !tokens.mayPassOn(machine.remainingNanos(now()), now())) {
             return null;
         }
         current = new ActiveLease(this, tokens.draw(), now());
@@ -438,9 +478,16 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
         return current;
     }
 
+    /** Reads the lease without the guard: a grant that has one token has the token of its only lease. */
+    @Override
+    public long lastToken() {
+        return tokens == null ? current.token() : tokens.last();
+    }
+
     @Override
     public synchronized long passableNanos(LockOptions wanted) {
-        return machine.isHeld() && settings.options().equals(wanted) ? tokens.passableNanos(now()) : 0;
+        boolean isPassable = tokens != null && machine.isHeld() && settings.options().equals(wanted);
+        return isPassable ? tokens.passableNanos(now()) : 0;
     }
 
     // ---- the end at the store
@@ -464,14 +511,15 @@ final class HeldGrant implements LeaseOwner, HoldTable.Held, LocalQueues.Passabl
             send(ReleaseRequest.Kind.RELEASE).thenAccept(reply -> finish(outcome(reply), reply.votes()));
         } finally {
             // Remove it even if the release could not be sent: the grant ends with its ttl, and is no longer held here.
-            context.holds().remove(grant.owner(), this);
-            queues.ended(name, this);
+            context.holds().remove(owner, this);
+            context.queues().ended(name, this);
         }
     }
 
     private CompletableFuture<ReleaseReply> send(ReleaseRequest.Kind kind) {
+        long highestBallot = tokens == null ? lastToken() : tokens.highestBallot();
         return context.retrier()
-                .end(List.of(name), grant.owner(), highestBallot, kind, settings.timings())
+                .end(List.of(name), owner, highestBallot, kind, settings.timings())
                 .firstReply();
     }
 

@@ -6,12 +6,12 @@ import io.leasehold.spi.OwnerToken;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
-import java.util.stream.Stream;
 
 /**
  * The grants that a client holds, by owner token, and those that it is ending. The grants of one atomic request share
  * an owner token.
+ *
+ * <p>{@code this} guards the held ones.
  */
 final class HoldTable {
 
@@ -38,7 +38,7 @@ final class HoldTable {
         ClientRecord.ClientHold asClientHold();
     }
 
-    private final ConcurrentMap<OwnerToken, List<Held>> held = new ConcurrentHashMap<>();
+    private final OwnerIndex<Held> held = new OwnerIndex<>();
 
     /**
      * The grants whose end is decided and has not reached the {@link ReleaseRetrier}. Those that were lost before are
@@ -46,32 +46,24 @@ final class HoldTable {
      */
     private final Set<Held> ending = ConcurrentHashMap.newKeySet();
 
-    void add(OwnerToken owner, Held grant) {
-        held.merge(
-                owner,
-                List.of(grant),
-                (some, more) -> Stream.concat(some.stream(), more.stream()).toList());
+    synchronized void add(OwnerToken owner, Held grant) {
+        held.add(owner, grant);
     }
 
-    void remove(OwnerToken owner, Held grant) {
-        held.computeIfPresent(owner, (o, grants) -> {
-            List<Held> rest = grants.size() == 1 && grants.get(0) == grant
-                    ? List.of()
-                    : grants.stream().filter(g -> g != grant).toList();
-            return rest.isEmpty() ? null : rest;
-        });
+    synchronized void remove(OwnerToken owner, Held grant) {
+        held.remove(owner, grant);
     }
 
-    List<Held> find(OwnerToken owner) {
-        return held.getOrDefault(owner, List.of());
+    synchronized List<Held> find(OwnerToken owner) {
+        return held.find(owner);
     }
 
-    boolean isEmpty() {
+    synchronized boolean isEmpty() {
         return held.isEmpty();
     }
 
-    List<Held> all() {
-        return held.values().stream().flatMap(List::stream).toList();
+    synchronized List<Held> all() {
+        return held.all();
     }
 
     void endBegun(Held grant) {

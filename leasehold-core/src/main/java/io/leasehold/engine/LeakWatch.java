@@ -4,8 +4,6 @@ import io.leasehold.LockName;
 import java.lang.ref.PhantomReference;
 import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -22,8 +20,6 @@ final class LeakWatch {
 
     private final boolean withStacks;
     private final ReferenceQueue<Object> unreachable = new ReferenceQueue<>();
-    /** Keeps the references themselves reachable. */
-    private final Set<Trace> traces = ConcurrentHashMap.newKeySet();
 
     /** The lease behind a handle. */
     interface Watched {
@@ -32,7 +28,7 @@ final class LeakWatch {
 
         long token();
 
-        /** Whether the lease is still held, although its handle is gone. */
+        /** Whether the lease is still held and was not released, although its handle is gone. */
         boolean isLeaked();
 
         void leaked();
@@ -48,53 +44,62 @@ final class LeakWatch {
         return withStacks ? new Throwable("the lease was acquired here") : null;
     }
 
-    /** Watches the handle of a lease; the lease must not refer to it. */
+    /**
+     * Watches the handle of a lease; the lease must not refer to it. The lease keeps the trace: a trace that is
+     * unreachable itself reports nothing.
+     */
     Trace trace(Object handle, Watched lease, @Nullable Throwable stack) {
         // Without renewals, no check runs. The traces of dropped leases must not accumulate, so check here.
         report();
-        Trace trace = new Trace(handle, lease, stack);
-        traces.add(trace);
-        return trace;
+        return stack == null ? new Trace(handle, lease, unreachable) : new RecordedTrace(handle, lease, unreachable, stack);
     }
 
     /** Reports the leases that have become unreachable since the last call. */
     void report() {
         for (Reference<?> found; (found = unreachable.poll()) != null; ) {
-            if (found instanceof Trace trace && traces.remove(trace)) {
+            if (found instanceof Trace trace) {
                 Futures.guarded("the report of a leak", trace::leaked);
             }
         }
     }
 
     /** The trace of one handle. */
-    final class Trace extends PhantomReference<Object> {
+    static class Trace extends PhantomReference<Object> {
 
         private final Watched lease;
-        private final @Nullable Throwable stack;
 
-        Trace(Object handle, Watched lease, @Nullable Throwable stack) {
+        Trace(Object handle, Watched lease, ReferenceQueue<Object> unreachable) {
             super(handle, unreachable);
             this.lease = lease;
-            this.stack = stack;
-        }
-
-        /** Ends the watch: the lease was released. */
-        void forget() {
-            traces.remove(this);
         }
 
         private void leaked() {
-            if (!lease.isLeaked()) {
-                return;
+            if (lease.isLeaked()) {
+                log(lease);
+                lease.leaked();
             }
-            if (stack != null) {
-                LOG.atError()
-                        .addKeyValue("lock", lease.name())
-                        .addKeyValue("fencingToken", lease.token())
-                        .setCause(stack)
-                        .log("lease on \"{}\" was dropped without a release", lease.name());
-            }
-            lease.leaked();
+        }
+
+        void log(Watched leaked) {}
+    }
+
+    /** The trace of one handle, with the stack of its acquisition. */
+    private static final class RecordedTrace extends Trace {
+
+        private final Throwable stack;
+
+        RecordedTrace(Object handle, Watched lease, ReferenceQueue<Object> unreachable, Throwable stack) {
+            super(handle, lease, unreachable);
+            this.stack = stack;
+        }
+
+        @Override
+        void log(Watched leaked) {
+            LOG.atError()
+                    .addKeyValue("lock", leaked.name())
+                    .addKeyValue("fencingToken", leaked.token())
+                    .setCause(stack)
+                    .log("lease on \"{}\" was dropped without a release", leaked.name());
         }
     }
 }

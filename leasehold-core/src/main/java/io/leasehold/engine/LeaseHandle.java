@@ -25,13 +25,10 @@ final class LeaseHandle implements Lease, UnseenHold {
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
     private final ActiveLease state;
-    private final LeakWatch.Trace trace;
-    /** Whether {@link #close()} has begun the release; only close() then sees its outcome. */
-    private volatile boolean closing;
 
     LeaseHandle(ActiveLease state, LeakWatch leaks, @Nullable Throwable asked) {
         this.state = state;
-        this.trace = leaks.trace(this, state, asked);
+        state.watched(leaks.trace(this, state, asked));
     }
 
     /** Returns the handle behind a lease of this engine. */
@@ -132,7 +129,6 @@ final class LeaseHandle implements Lease, UnseenHold {
 
     /** Releases the lease, as {@link #releaseAsync}, but completes on any thread. */
     CompletableFuture<ReleaseOutcome> give() {
-        trace.forget();
         return state.release();
     }
 
@@ -149,7 +145,7 @@ final class LeaseHandle implements Lease, UnseenHold {
     /** Sends the release for which {@link #close()} waits. */
     void beginClose() {
         if (state.isUnreleased()) {
-            closing = true;
+            state.closing();
             give();
         }
     }
@@ -159,7 +155,7 @@ final class LeaseHandle implements Lease, UnseenHold {
         try {
             beginClose();
             ReleaseOutcome outcome = Futures.join(runtime(), state.release());
-            if (closing) {
+            if (state.isClosing()) {
                 state.logUnreportedLoss(outcome);
             }
         } catch (RuntimeException e) {

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param <C> the type of the attempts
  * @param <G> the type of the grants
  */
-final class LocalQueue<C, G> {
+class LocalQueue<C, G> {
 
     private @Nullable C first;
     /** The attempts behind the first, or null: nearly every lock has none, for as long as it is held. */
@@ -68,6 +68,12 @@ final class LocalQueue<C, G> {
     /** Whether the queue has neither attempts nor a grant. */
     boolean isEmpty() {
         return first == null && held == null;
+    }
+
+    /** Returns the grant, if nothing else need be known of this queue until the next attempt enters it. */
+    @Nullable
+    G onlyHeld() {
+        return first == null && awaited == null && !settling ? held : null;
     }
 
     /** Whether the caller settles the queue; if not, the thread that does so checks once more. */

@@ -48,8 +48,35 @@ final class LocalQueues {
         void clientClosing();
     }
 
-    /** A grant that is held here. */
-    interface Passable {
+    /** What is known of one name. */
+    sealed interface Queue permits Line, Passable {}
+
+    /** A queue with attempts, or one that is being settled. */
+    private static final class Line extends LocalQueue<Contender, Passable> implements Queue {
+
+        static Line of(Queue queue) {
+            if (queue instanceof Line line) {
+                return line;
+            }
+            Passable held = (Passable) queue;
+            Line line = new Line();
+            line.granted(held, held.lastToken());
+            return line;
+        }
+
+        /** Returns the least that tells the same: null if the queue is empty, the grant if nobody waits for it. */
+        @Nullable
+        Queue least() {
+            Passable only = onlyHeld();
+            if (only != null && only.lastToken() == seenToken()) {
+                return only;
+            }
+            return isEmpty() ? null : this;
+        }
+    }
+
+    /** A grant that is held here. It is itself the queue of its name while nobody waits, as for nearly all names. */
+    non-sealed interface Passable extends Queue {
 
         /**
          * Returns how long a hand-over to an attempt with these options is still possible; zero or less if it is not.
@@ -66,10 +93,13 @@ final class LocalQueues {
 
         /** Returns the current lease as a holder, for messages. */
         Holder asHolder();
+
+        /** Returns the highest token that a lease of the grant may have. Called inside a step: takes no lock. */
+        long lastToken();
     }
 
     private final TimerQueue timeline;
-    private final ConcurrentMap<LockName, LocalQueue<Contender, Passable>> queues = new ConcurrentHashMap<>();
+    private final ConcurrentMap<LockName, Queue> queues = new ConcurrentHashMap<>();
 
     LocalQueues(TimerQueue timeline) {
         this.timeline = timeline;
@@ -77,7 +107,7 @@ final class LocalQueues {
 
     private interface Question<R> {
         @Nullable
-        R of(LocalQueue<Contender, Passable> queue);
+        R of(Line queue);
     }
 
     /** Asks the queue of this name, and removes the queue if it is then empty. Returns null if no queue exists. */
@@ -88,9 +118,7 @@ final class LocalQueues {
     }
 
     /** A step of the map, with its answer: one object, since every acquire and release asks several times. */
-    private static final class Step<R>
-            implements BiFunction<
-                    LockName, LocalQueue<Contender, Passable>, @Nullable LocalQueue<Contender, Passable>> {
+    private static final class Step<R> implements BiFunction<LockName, Queue, @Nullable Queue> {
         private final Question<R> question;
         private @Nullable R answer;
 
@@ -99,9 +127,10 @@ final class LocalQueues {
         }
 
         @Override
-        public @Nullable LocalQueue<Contender, Passable> apply(LockName name, LocalQueue<Contender, Passable> queue) {
-            answer = question.of(queue);
-            return queue.isEmpty() ? null : queue;
+        public @Nullable Queue apply(LockName name, Queue queue) {
+            Line line = Line.of(queue);
+            answer = question.of(line);
+            return line.least();
         }
     }
 
@@ -112,12 +141,12 @@ final class LocalQueues {
     }
 
     /** Changes the queue of this name; creates the queue if none exists. */
-    private boolean fill(LockName name, Predicate<LocalQueue<Contender, Passable>> change) {
+    private boolean fill(LockName name, Predicate<Line> change) {
         AtomicBoolean answer = new AtomicBoolean();
         queues.compute(name, (same, known) -> {
-            LocalQueue<Contender, Passable> queue = known == null ? new LocalQueue<>() : known;
-            answer.set(change.test(queue));
-            return queue;
+            Line line = known == null ? new Line() : Line.of(known);
+            answer.set(change.test(line));
+            return line.least();
         });
         return answer.get();
     }
@@ -133,7 +162,7 @@ final class LocalQueues {
     }
 
     /** Changes the queue of this name, if one exists. */
-    private void change(LockName name, Consumer<LocalQueue<Contender, Passable>> change) {
+    private void change(LockName name, Consumer<Line> change) {
         find(name, queue -> {
             change.accept(queue);
             return null;
@@ -164,15 +193,17 @@ final class LocalQueues {
 
     /** Records that the grant is over. */
     void ended(LockName name, Passable grant) {
-        change(name, queue -> queue.ended(grant));
-        settle(name);
+        if (!queues.remove(name, grant)) {
+            change(name, queue -> queue.ended(grant));
+            settle(name);
+        }
     }
 
     /** Starts the first attempt, unless the held grant may still be handed to it. */
     void settle(LockName name) {
         // A loop, since a store may answer at once: an attempt that starts is then done at once, and calls this method
         // again. Ten thousand nested calls would exhaust the stack.
-        boolean isMine = ask(name, false, LocalQueue::beginSettling);
+        boolean isMine = queues.get(name) instanceof Line && ask(name, false, LocalQueue::beginSettling);
         while (isMine) {
             boolean settled = false;
             try {
@@ -229,13 +260,13 @@ final class LocalQueues {
     /** Returns the attempt that would be next. */
     @Nullable
     Contender first(LockName name) {
-        return find(name, LocalQueue::first);
+        return queues.get(name) instanceof Line ? find(name, LocalQueue::first) : null;
     }
 
     /** Returns the grant of this name that this process holds. */
     @Nullable
     Passable held(LockName name) {
-        return find(name, LocalQueue::held);
+        return queues.get(name) instanceof Passable held ? held : find(name, LocalQueue::held);
     }
 
     /** Returns this process as the holder, if it holds the lock. */

@@ -26,7 +26,7 @@ final class SuspendWatch {
      * @param offsetNanos the wall clock minus the monotonic clock
      * @param suspensions the number of suspensions detected so far
      */
-    private record Baseline(boolean watching, long offsetNanos, long suspensions) {}
+    private record Baseline(boolean watching, long offsetNanos, int suspensions) {}
 
     private final LockRuntime runtime;
     private final TimerQueue timeline;
@@ -67,7 +67,7 @@ final class SuspendWatch {
     }
 
     /** Returns the number of suspensions detected so far; a grant that has seen fewer is unconfirmed. */
-    long suspensions() {
+    int suspensions() {
         return baseline().suspensions();
     }
 

@@ -4,18 +4,16 @@ import io.leasehold.spi.InlineThread;
 import io.leasehold.spi.LockRuntime;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
-import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The single timer of a client: a heap holds all its entries, and at most one timer of the runtime is armed for them.
+ * The single timer of a client: a heap holds all its tasks, and at most one timer of the runtime is armed for them.
  *
- * <p>The armed timer stays when an entry is cancelled or a later one is added, so that acquiring and releasing locks
- * all day does not wake the timer thread. A cancelled entry loses its task at once. It is removed when it is the first,
- * or with all others when most are cancelled: a million past leases leave nothing behind.
+ * <p>The armed timer stays when a task is cancelled or a later one is added, so that acquiring and releasing locks all
+ * day does not wake the timer thread. A cancelled task leaves the heap at once: a million past leases leave nothing
+ * behind.
  *
  * <p>{@code this} guards the fields; tasks run outside of the guard, on the runtime's timer thread.
  */
@@ -26,13 +24,23 @@ final class TimerQueue {
     /** The delay after which a failed check is repeated. */
     static final long CHECK_AGAIN_NANOS = 100_000_000;
 
-    private static final int MIN_SWEEP = 16;
+    /** A task that is armed for one time at most, and may be armed again. */
+    abstract static class Task extends TimerHeap.Entry {
+
+        /** Called at its time, unless the task was disarmed or armed for another time before. */
+        abstract void due();
+
+        /**
+         * Returns how much earlier it may be called if the timer thread runs anyway: that thread is woken once for many
+         * renewals, not for each. Called under the guard of the queue: takes no lock.
+         */
+        long leewayNanos() {
+            return 0;
+        }
+    }
 
     private final LockRuntime runtime;
-    private final PriorityQueue<Entry> heap =
-            new PriorityQueue<>((one, other) -> Long.signum(one.atNanos - other.atNanos));
-    /** The number of cancelled entries in the heap. */
-    private int cancelled;
+    private final TimerHeap<Task> heap = new TimerHeap<>();
 
     private LockRuntime.@Nullable Timer armed;
     private long armedAtNanos;
@@ -58,42 +66,33 @@ final class TimerQueue {
 
     /** Runs the task once, at this time. */
     LockRuntime.Timer scheduleAt(long atNanos, Runnable task) {
-        Entry entry = new Entry(atNanos, task);
-        synchronized (this) {
-            heap.add(entry);
-            if (first() == entry || armed == null) {
-                arm();
-            }
-            sweep();
-        }
-        return entry;
+        Once once = new Once(task);
+        arm(once, atNanos);
+        return once;
     }
 
-    /**
-     * Drops the cancelled entries once they are most of the queue; called under the guard. If that fails for lack of
-     * memory, the next entry retries it.
-     */
-    private void sweep() {
-        if (cancelled <= Math.max(MIN_SWEEP, heap.size() / 2)) {
-            return;
-        }
-        try {
-            heap.removeIf(each -> each.task == null);
-            cancelled = 0;
-        } catch (OutOfMemoryError e) {
-            LOG.error("cancelled timers of the lock client could not be dropped", e);
+    /** Arms the task for this time, instead of the time for which it is armed, if any. */
+    synchronized void arm(Task task, long atNanos) {
+        heap.put(task, atNanos);
+        if (heap.first() == task || armed == null) {
+            arm();
         }
     }
 
+    /** Disarms the task, if it is armed. */
+    synchronized void disarm(Task task) {
+        heap.remove(task);
+    }
+
     /**
-     * Arms a timer for the first entry; called under the guard. The later timer stays until the earlier one is armed.
+     * Arms a timer for the first task; called under the guard. The later timer stays until the earlier one is armed.
      */
     private void arm() {
-        Entry first = first();
+        Task first = heap.first();
         if (first == null) {
             return;
         }
-        long atNanos = first.atNanos;
+        long atNanos = first.atNanos();
         LockRuntime.Timer later = armed;
         if (later != null && armedAtNanos - atNanos <= 0) {
             return;
@@ -117,7 +116,7 @@ final class TimerQueue {
             generation = mine;
             return true;
         } catch (Error e) {
-            // The entries stay: the next one that is added or fires arms a timer for all of them.
+            // The tasks stay: the next one that is added or fires arms a timer for all of them.
             LOG.error("no timer of the lock client could be armed", e);
             return false;
         }
@@ -128,7 +127,7 @@ final class TimerQueue {
      * otherwise, each such timer would continue forever.
      */
     private void fire(long fired) {
-        List<Runnable> due = List.of();
+        List<Task> due = List.of();
         synchronized (this) {
             if (fired == generation) {
                 armed = null;
@@ -141,54 +140,42 @@ final class TimerQueue {
             }
             arm();
         }
-        List<Runnable> tasks = due;
+        List<Task> tasks = due;
         // Run each task, even after a failure: the others are the renewals of other leases.
-        InlineThread.run(() -> tasks.forEach(task -> Futures.guarded("a timed task", task)));
+        InlineThread.run(() -> tasks.forEach(task -> Futures.guarded("a timed task", task::due)));
     }
 
     /** Takes the due tasks; called under the guard. The list keeps the tasks that were taken before an Error. */
-    private void takeDue(List<Runnable> due) {
+    private void takeDue(List<Task> due) {
         long nowNanos = runtime.nanoTime();
-        for (Entry first; (first = first()) != null && first.atNanos - nowNanos <= 0; ) {
-            due.add(Objects.requireNonNull(first.task));
-            first.task = null;
-            heap.remove();
+        for (Task first; (first = heap.first()) != null && first.atNanos() - nowNanos <= first.leewayNanos(); ) {
+            due.add(first);
+            heap.remove(first);
         }
     }
 
-    /** The first entry that is not cancelled; called under the guard. */
-    private @Nullable Entry first() {
-        Entry first = heap.peek();
-        while (first != null && first.task == null) {
-            heap.remove();
-            cancelled--;
-            first = heap.peek();
-        }
-        return first;
-    }
+    /** A task that runs once. */
+    private final class Once extends Task implements LockRuntime.Timer {
 
-    /** An entry of the heap; without a task once it is cancelled or due. */
-    private final class Entry implements LockRuntime.Timer {
+        private final Runnable task;
 
-        private final long atNanos;
-        private @Nullable Runnable task;
-
-        Entry(long atNanos, Runnable task) {
-            this.atNanos = atNanos;
+        Once(Runnable task) {
             this.task = task;
         }
 
         @Override
+        void due() {
+            task.run();
+        }
+
+        @Override
         public void cancel() {
-            synchronized (TimerQueue.this) {
-                cancelled += task == null ? 0 : 1;
-                task = null;
-            }
+            disarm(this);
         }
     }
 
-    /** Returns the number of waiting entries. */
+    /** Returns the number of armed tasks. */
     synchronized int size() {
-        return heap.size() - cancelled;
+        return heap.size();
     }
 }

@@ -138,7 +138,7 @@ record Timings(
      */
     long leastClaimedNanos() {
         long firstNanos = batchingNanos() + answerNanos;
-        long secondNanos = GrantMachine.FIRST_CONFIRM_NANOS + batchingNanos() + MIN_ANSWER_NANOS;
+        long secondNanos = GrantDoubts.FIRST_CONFIRM_NANOS + batchingNanos() + MIN_ANSWER_NANOS;
         long bothNanos = firstNanos + secondNanos;
         return minimumValidityNanos > bothNanos ? minimumValidityNanos + bothNanos : bothNanos;
     }

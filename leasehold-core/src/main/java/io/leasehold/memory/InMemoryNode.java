@@ -48,6 +48,11 @@ import org.slf4j.LoggerFactory;
  * <p>Several clients may share one instance, in one process or in a simulation. Its clock is the runtime's wall clock at its
  * creation plus the monotonic time since, so it never jumps.
  *
+ * <p>As every node, it keeps the fence of a name for a while after its last use, so that a clock that was set back or a
+ * node that restarts never grants a token twice. A node of {@code memory:} needs no such memory: nothing outlives it. It
+ * forgets a name once nobody holds it or waits for it and the clock has passed its fence. The highest fence that it has
+ * forgotten is the floor for all names, so that the tokens of each name increase.
+ *
  * <p>All state is guarded by {@code this}; signals are sent outside of it.
  */
 public final class InMemoryNode implements LockNode, StoreAdmin {
@@ -64,6 +69,10 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     private final List<StoreSignals> listeners = new CopyOnWriteArrayList<>();
     private final Map<LockName, Entry> entries = new TreeMap<>();
     private final MemberMarker marker;
+    private final boolean forgets;
+    /** The highest fence of all names that were forgotten; never ahead of the clock. */
+    private long forgottenFence;
+
     private int requestsSinceSweep;
 
     /** Creates an empty node. */
@@ -77,7 +86,17 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
      * @param runtime the runtime of the saved node; the times of keys refer to its clock
      */
     public InMemoryNode(LockRuntime runtime, NodeImage image) {
+        this(runtime, image, false);
+    }
+
+    /** Creates a node that forgets each name after its use: no other node continues with its state. */
+    static InMemoryNode ofOneProcess(LockRuntime runtime) {
+        return new InMemoryNode(runtime, NodeImage.EMPTY, true);
+    }
+
+    private InMemoryNode(LockRuntime runtime, NodeImage image, boolean forgets) {
         this.runtime = runtime;
+        this.forgets = forgets;
         this.marker = image.marker();
         this.entries.putAll(image.entries());
         this.birthMicros = runtime.wallMillis() * 1_000;
@@ -177,7 +196,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         AcquireRequest request = ballot.request();
         long nowNanos = runtime.nanoTime();
         long serverMicros = serverMicros();
-        long fence = 0;
+        long fence = forgottenFence;
         for (LockName name : request.names()) {
             Entry entry = entry(name);
             dropSilentWaiters(entry, nowNanos);
@@ -284,7 +303,8 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             return;
         }
         OwnerToken owner = first.getKey();
-        TokenRange tokens = TokenRange.of(Math.max(entry.fence + 1, serverMicros()), place.reserve());
+        TokenRange tokens = TokenRange.of(
+                Math.max(Math.max(entry.fence, forgottenFence) + 1, serverMicros()), place.reserve());
         entry.held = new Held(owner, place.holderId(), tokens.first(), nowNanos + place.claimNanos());
         entry.fence = tokens.last();
         line.remove();
@@ -352,6 +372,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
                 if (entry.held == null) {
                     serveFirst(name, entry, nowNanos, signals);
                 }
+                forgetUnused(name, entry);
             }
             awaited = !signals.isEmpty();
         }
@@ -414,6 +435,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             entry.held = null;
             signals.add(listener -> listener.lost(removed.owner(), LossCause.FORCE_RELEASED));
             serveFirst(name, entry, runtime.nanoTime(), signals);
+            forgetUnused(name, entry);
         }
         send(signals);
         return CompletableFuture.completedFuture(true);
@@ -423,9 +445,31 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         return birthMicros + (runtime.nanoTime() - birthAtNanos) / 1_000;
     }
 
+    private void forgetUnused(LockName name, Entry entry) {
+        if (forgets && retire(entry, serverMicros())) {
+            entries.remove(name);
+        }
+    }
+
+    /** Whether to remove this entry: nobody uses it, and its fence is not above this floor. */
+    private boolean retire(Entry entry, long floor) {
+        if (entry.held != null || !entry.waiters.isEmpty() || entry.fence > floor) {
+            return false;
+        }
+        if (forgets) {
+            forgottenFence = Math.max(forgottenFence, entry.fence);
+        }
+        return true;
+    }
+
+    /** Returns the number of names of which something is kept. */
+    synchronized int names() {
+        return entries.size();
+    }
+
     /**
-     * Removes names whose fence is older than the clock by more than the retention, so that one-off names leave nothing
-     * behind.
+     * Removes names whose fence is older than the clock by more than the retention, if there is one, so that one-off
+     * names leave nothing behind.
      */
     private void sweepSometimes() {
         if (++requestsSinceSweep < Math.max(SWEEP_EVERY, entries.size())) {
@@ -433,11 +477,12 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         }
         requestsSinceSweep = 0;
         long nowNanos = runtime.nanoTime();
-        long floor = serverMicros() - RETENTION_MICROS;
+        long floor = serverMicros() - (forgets ? 0 : RETENTION_MICROS);
         for (Iterator<Entry> all = entries.values().iterator(); all.hasNext(); ) {
             Entry entry = all.next();
             dropSilentWaiters(entry, nowNanos);
-            if (current(entry, nowNanos) == null && entry.waiters.isEmpty() && entry.fence <= floor) {
+            current(entry, nowNanos);
+            if (retire(entry, floor)) {
                 all.remove();
             }
         }

@@ -26,6 +26,6 @@ public final class InMemoryStoreProvider implements StoreProvider {
             throw new IllegalArgumentException("store URI \"" + uri.redacted()
                     + "\": nothing may follow \"memory:\"; each client has its own store");
         }
-        return new SingleNodeStore(new InMemoryNode(runtime), runtime);
+        return new SingleNodeStore(InMemoryNode.ofOneProcess(runtime), runtime);
     }
 }

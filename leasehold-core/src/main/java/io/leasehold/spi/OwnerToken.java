@@ -1,5 +1,6 @@
 package io.leasehold.spi;
 
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -20,17 +21,23 @@ public final class OwnerToken {
     private static final int ATTEMPT_ID_BYTES = 8;
     private static final int PUBLIC_ID_BYTES = 16;
 
-    private final String hex;
+    // Numbers, not digits: a client keeps a token for each lease that it holds, and needs the digits for a request only.
+    private final long first;
+    private final long middle;
+    private final int last;
 
-    private OwnerToken(String hex) {
-        this.hex = hex;
+    private OwnerToken(byte[] bytes) {
+        ByteBuffer from = ByteBuffer.wrap(bytes);
+        this.first = from.getLong();
+        this.middle = from.getLong();
+        this.last = from.getInt();
     }
 
     /** Draws a new token. */
     public static OwnerToken draw(LockRuntime runtime) {
         byte[] bytes = new byte[BYTES];
         runtime.randomBytes(bytes);
-        return new OwnerToken(HexFormat.of().formatHex(bytes));
+        return new OwnerToken(bytes);
     }
 
     /**
@@ -39,16 +46,21 @@ public final class OwnerToken {
      * @throws IllegalArgumentException if the text has another form; the message does not repeat the text
      */
     public static OwnerToken fromHex(String hex) {
-        if (hex.length() != 2 * BYTES || !hex.chars().allMatch(c -> Character.digit(c, 16) >= 0)) {
+        if (hex.length() != 2 * BYTES || !hex.chars().allMatch(HexFormat::isHexDigit)) {
             throw new IllegalArgumentException(
                     "an owner token is 40 hexadecimal digits; got " + hex.length() + " characters");
         }
-        return new OwnerToken(hex.toLowerCase(java.util.Locale.ROOT));
+        return new OwnerToken(HexFormat.of().parseHex(hex));
     }
 
     /** The token as 40 lower-case hexadecimal digits: for the wire only, never for display. */
     public String hex() {
-        return hex;
+        byte[] bytes = ByteBuffer.allocate(BYTES)
+                .putLong(first)
+                .putLong(middle)
+                .putInt(last)
+                .array();
+        return HexFormat.of().formatHex(bytes);
     }
 
     /** The public id of its attempt: the first 16 digits of the SHA-1 of {@link #hex()}. */
@@ -67,7 +79,7 @@ public final class OwnerToken {
     /** Computes the first bytes of a digest of the hexadecimal digits. */
     private String digest(String algorithm, int bytes) {
         try {
-            byte[] digest = MessageDigest.getInstance(algorithm).digest(hex.getBytes(StandardCharsets.US_ASCII));
+            byte[] digest = MessageDigest.getInstance(algorithm).digest(hex().getBytes(StandardCharsets.US_ASCII));
             return HexFormat.of().formatHex(digest, 0, bytes);
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException("every Java platform has " + algorithm, e);
@@ -76,12 +88,12 @@ public final class OwnerToken {
 
     @Override
     public boolean equals(@Nullable Object o) {
-        return o instanceof OwnerToken other && hex.equals(other.hex);
+        return o instanceof OwnerToken other && first == other.first && middle == other.middle && last == other.last;
     }
 
     @Override
     public int hashCode() {
-        return hex.hashCode();
+        return last;
     }
 
     /** Does not reveal the token. */

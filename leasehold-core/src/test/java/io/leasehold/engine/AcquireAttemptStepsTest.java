@@ -169,6 +169,7 @@ final class AcquireAttemptStepsTest {
                 all.retrier(),
                 all.renewals(),
                 shop.holds,
+                shop.queues,
                 all.suspensions(),
                 null,
                 all.announcer(),
@@ -176,7 +177,7 @@ final class AcquireAttemptStepsTest {
         HeldGrant keeper = shop.keeper();
         LeaseHandle lease = keeper.begin(all.suspensions().mark(), null);
         AcquireAttempt broken =
-                new AcquireAttempt(Workshop.NAME, shop.settings, Long.MAX_VALUE, withoutLeaks, shop.queues, null);
+                new AcquireAttempt(Workshop.NAME, shop.settings, Long.MAX_VALUE, withoutLeaks, null);
         shop.queues.enter(broken);
         AcquireAttempt next = shop.waiter();
         shop.queues.enter(next);

@@ -29,7 +29,7 @@ final class GrantMachineClaimTest {
     private final GrantMachine machine = new GrantMachine(TIMINGS, BEGAN, CLAIM, NOW);
 
     private void begins() {
-        assertThat(machine.begin(BEGAN, 0)).containsExactly(new ArmEnd(UNTIL), new Renew(false));
+        assertThat(machine.begin(0)).containsExactly(new ArmEnd(UNTIL), new Renew(false));
     }
 
     @Test

@@ -69,9 +69,9 @@ final class GrantMachineScheduleTest {
     @Test
     void theFirstRenewalComesUpToATenthOfTheIntervalEarly() {
         ArmEnd end = new ArmEnd(ACQUIRED + VALIDITY);
-        assertThat(machine.begin(ACQUIRED, 0)).containsExactly(end, again(INTERVAL));
-        assertThat(machine.begin(ACQUIRED, WaitPolicy.ONE / 2)).containsExactly(end, again(INTERVAL - 10 * MS));
-        assertThat(renewedEvery(0).begin(ACQUIRED, 0)).containsExactly(end);
+        assertThat(machine.begin(0)).containsExactly(end, again(INTERVAL));
+        assertThat(machine.begin(WaitPolicy.ONE / 2)).containsExactly(end, again(INTERVAL - 10 * MS));
+        assertThat(renewedEvery(0).begin(0)).containsExactly(end);
     }
 
     @Test
@@ -139,7 +139,7 @@ final class GrantMachineScheduleTest {
 
     @Test
     void aFailureOfWhatTheHolderAsksForPutsOffNoRenewal() {
-        machine.begin(ACQUIRED, 0);
+        machine.begin(0);
         dueByHand(1);
         assertThat(renewalFails(2)).as("the first one is armed").isEmpty();
         due(INTERVAL);

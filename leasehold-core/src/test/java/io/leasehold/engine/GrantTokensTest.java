@@ -20,7 +20,7 @@ class GrantTokensTest {
     private static final long GRANTED = 1_000;
 
     private static GrantTokens tokens(int count, LockOptions options) {
-        return new GrantTokens(TokenRange.of(7, count), options, Timings.of(options, false), GRANTED);
+        return new GrantTokens(TokenRange.of(7, count), 6 + count, options, Timings.of(options, false), GRANTED);
     }
 
     @Test

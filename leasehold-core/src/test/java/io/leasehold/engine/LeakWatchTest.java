@@ -83,11 +83,8 @@ final class LeakWatchTest {
     }
 
     @Test
-    void aHandleThatWasGivenBackOrWhoseLeaseHasEndedIsNoLeak() {
-        LeakWatch.Trace given = watch.trace(handle(), lease("given back", true), null);
+    void aHandleWhoseLeaseHasEndedIsNoLeak() {
         LeakWatch.Trace ended = watch.trace(handle(), lease("ended", false), new Throwable("the stack"));
-        given.forget();
-        given.enqueue();
         ended.enqueue();
         assertThat(logged(watch::report)).isEmpty();
         assertThat(found).isEmpty();
@@ -115,6 +112,17 @@ final class LeakWatchTest {
         watch.trace(handle(), lease("without", true), null).enqueue();
         assertThat(logged(watch::report)).isEmpty();
         assertThat(found).containsExactly("dropped", "without");
+    }
+
+    /** The holder is done with the lease, although it may still be held at the store. */
+    @Test
+    void aLeaseThatWasReleasedIsNoLeak() {
+        StillRuntime runtime = new StillRuntime();
+        Workshop shop = new Workshop(runtime, new SilentStore());
+        LeaseHandle lease = shop.keeper().begin(shop.context.suspensions().mark(), null);
+        assertThat(lease.state().isLeaked()).isTrue();
+        lease.releaseAsync();
+        assertThat(lease.state().isLeaked()).isFalse();
     }
 
     /** Renewals keep a dropped lease alive, so each renewal checks for dropped leases. */

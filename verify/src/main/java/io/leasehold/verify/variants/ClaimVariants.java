@@ -179,8 +179,8 @@ final class ClaimVariants {
                         "release-before-the-renewal-of-a-claim",
                         "a release is overtaken by the renewal of a claim",
                         GRANT,
-                        "sending = state == State.HELD;",
-                        "sending = state == State.HELD || claimed;"),
+                        "sending = isHeld();",
+                        "sending = isHeld() || claimed;"),
                 new Variant(
                         "claim-renewed-later",
                         "a claim is not renewed at once",
@@ -191,8 +191,8 @@ final class ClaimVariants {
                         "claim-renewed-once",
                         "a renewal of a claim that fails is repeated as those of other leases",
                         GRANT,
-                        "return unconfirmed || doubted || claimed;",
-                        "return unconfirmed || doubted;"),
+                        "return claimed || (doubts != null",
+                        "return (doubts != null"),
                 new Variant(
                         "claim-without-replicas",
                         "a message counts although replicas must acknowledge grants",

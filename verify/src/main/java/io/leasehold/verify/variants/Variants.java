@@ -38,14 +38,14 @@ final class Variants {
                 new Variant(
                         "sleep-unnoticed",
                         "a lease is trusted although the machine slept through its end",
-                        LEASE,
+                        "engine/GrantDoubts.java",
                         "        unconfirmed = true;\n",
                         ""),
                 new Variant(
                         "renewal-after-release",
                         "a renewal may be sent after the release",
                         LEASE,
-                        "sending = state == State.HELD;",
+                        "sending = isHeld();",
                         "sending = true;"),
                 new Variant(
                         "no-undo",
@@ -227,7 +227,7 @@ final class Variants {
                         "after news of an operator's release, a failed query is the last",
                         LEASE,
                         "        if (isInDoubt()) {\n            armConfirmation(",
-                        "        if (unconfirmed) {\n            armConfirmation("),
+                        "        if (isUnconfirmed()) {\n            armConfirmation("),
                 new Variant(
                         "look-armed-once",
                         "a waiter whose poll fails arms no other",

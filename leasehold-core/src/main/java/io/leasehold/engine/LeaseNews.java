@@ -1,0 +1,83 @@
+package io.leasehold.engine;
+
+import io.leasehold.HoldEnd;
+import io.leasehold.LossCause;
+import io.leasehold.ReleaseOutcome;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How one lease ended, and who is to be notified of it. Its lease guards all fields.
+ *
+ * <p>An object of its own, since a lease that is merely held has none of this.
+ */
+final class LeaseNews {
+
+    final FlightEvents.@Nullable Hold recording;
+
+    List<Consumer<? super Duration>> riskCallbacks = List.of();
+    @Nullable
+    Interruption interruption;
+
+    HoldEnd.@Nullable Lost loss;
+    /** Whether user code was notified of the loss. */
+    boolean lossReported;
+
+    @Nullable
+    HoldEnd end;
+    /** Created by the first caller that requests it. */
+    @Nullable
+    CompletableFuture<HoldEnd> ended;
+
+    private List<Consumer<? super LossCause>> lossCallbacks = List.of();
+    private @Nullable CompletableFuture<ReleaseOutcome> released;
+
+    LeaseNews(FlightEvents.@Nullable Hold recording) {
+        this.recording = recording;
+    }
+
+    void onLost(Consumer<? super LossCause> callback) {
+        lossCallbacks = with(lossCallbacks, callback);
+    }
+
+    void onAtRisk(Consumer<? super Duration> callback) {
+        riskCallbacks = with(riskCallbacks, callback);
+    }
+
+    private static <T> List<T> with(List<T> list, T more) {
+        List<T> longer = new ArrayList<>(list);
+        longer.add(more);
+        return longer;
+    }
+
+    /** Records the loss, and interrupts the thread that asked for it. Returns the callbacks to run, each once. */
+    List<Consumer<? super LossCause>> lost(HoldEnd.Lost lost, boolean isGivenBack) {
+        loss = lost;
+        List<Consumer<? super LossCause>> callbacks = isGivenBack ? List.of() : lossCallbacks;
+        lossCallbacks = List.of();
+        lossReported |= !callbacks.isEmpty();
+        if (interruption != null) {
+            lossReported |= interruption.deliver();
+        }
+        return callbacks;
+    }
+
+    CompletionStage<HoldEnd> whenEnded() {
+        if (end != null) {
+            return CompletableFuture.completedStage(end);
+        }
+        ended = ended == null ? new CompletableFuture<>() : ended;
+        return ended.minimalCompletionStage();
+    }
+
+    /** Returns the future of the release, which completes with its outcome. */
+    CompletableFuture<ReleaseOutcome> released() {
+        released = released == null ? new CompletableFuture<>() : released;
+        return released;
+    }
+}
