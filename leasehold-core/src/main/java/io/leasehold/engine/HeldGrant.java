@@ -486,8 +486,10 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
 
     @Override
     public synchronized long passableNanos(LockOptions wanted) {
-        boolean isPassable = tokens != null && machine.isHeld() && settings.options().equals(wanted);
-        return isPassable ? tokens.passableNanos(now()) : 0;
+        if (tokens == null || !machine.isHeld() || !settings.options().equals(wanted)) {
+            return 0;
+        }
+        return tokens.passableNanos(now());
     }
 
     // ---- the end at the store
