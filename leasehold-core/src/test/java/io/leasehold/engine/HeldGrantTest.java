@@ -3,7 +3,9 @@ package io.leasehold.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
+import io.leasehold.StoreUnavailableException;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewReply;
 import java.time.Duration;
@@ -92,6 +94,45 @@ final class HeldGrantTest {
         runtime.pass(Duration.ofMinutes(5));
         assertThat(store.renewals()).as("none after the release").hasSize(1);
         assertThat(store.releases()).hasSize(1);
+    }
+
+    /** The pause after the last try that fails is longer than the rest of the validity. */
+    @Test
+    void aLossIsReportedAtItsTimeAlthoughTheNextRenewalWouldBeLater() {
+        LeaseHandle lease = held();
+        List<LossCause> told = new ArrayList<>();
+        lease.onLost(told::add);
+        long validNanos = workshop.settings.timings().validityNanos();
+        int answered = 0;
+        for (long ms = 0; ms < validNanos / 1_000_000; ms += 10) {
+            runtime.pass(Duration.ofMillis(10).compareTo(lease.remainingValidity()) < 0
+                    ? Duration.ofMillis(10)
+                    : lease.remainingValidity().minusNanos(1));
+            for (; answered < store.renewals().size(); answered++) {
+                store.renewals()
+                        .get(answered)
+                        .answer()
+                        .complete(new RenewReply(List.of(new RenewReply.Failed(new StoreUnavailableException("n", null)))));
+            }
+        }
+        assertThat(answered).isGreaterThan(3);
+        assertThat(told).isEmpty();
+        runtime.pass(lease.remainingValidity());
+        assertThat(told).containsExactly(LossCause.EXPIRED);
+    }
+
+    /** The timer thread that sends one renewal takes those with it that would wake it a little later. */
+    @Test
+    void aRenewalMayBeALittleEarlyIfTheTimerRunsAnyway() {
+        held();
+        runtime.pass(Duration.ofMillis(80));
+        held();
+        runtime.pass(Duration.ofMillis(9_920));
+        assertThat(store.renewals()).as("the first is due and waits for others").isEmpty();
+        runtime.pass(Duration.ofMillis(50));
+        assertThat(store.renewals()).hasSize(1);
+        runtime.pass(Duration.ofMillis(50));
+        assertThat(store.renewals()).as("30 ms before its time").hasSize(2);
     }
 
     @Test

@@ -46,6 +46,26 @@ final class LocalQueueTest {
         assertThat(queue.isEmpty()).isTrue();
     }
 
+    /** Only then, the grant alone tells what the queue does. */
+    @Test
+    void aGrantForWhichNobodyWaitsIsAllThereIsToKnow() {
+        assertThat(queue.onlyHeld()).isNull();
+        queue.enter("a");
+        queue.granted(grant, 1);
+        assertThat(queue.onlyHeld()).as("an attempt waits").isNull();
+        queue.leave("a");
+        assertThat(queue.onlyHeld()).isSameAs(grant);
+        queue.beginSettling();
+        assertThat(queue.onlyHeld()).as("a thread settles the queue").isNull();
+        queue.nextContender();
+        queue.continueSettling(true);
+        assertThat(queue.onlyHeld()).isSameAs(grant);
+        queue.beginAwaiting(grant);
+        assertThat(queue.onlyHeld())
+                .as("the timer of its hand-over is armed: another is not needed")
+                .isNull();
+    }
+
     @Test
     void anEarlierGrantThatEndsLateIsNotTheOneThatIsHeld() {
         Object later = new Object();

@@ -171,6 +171,33 @@ final class LocalQueuesTest {
         assertThat(shop.timeline.size()).isEqualTo(timers);
     }
 
+    /** A store that has forgotten grants a lower token. The next request still names the higher one. */
+    @Test
+    void theHighestTokenIsRememberedBehindALowerOne() {
+        Workshop shop = new Workshop(runtime, new SilentStore());
+        shop.queues.granted(Workshop.NAME, shop.keeper(), 5_000);
+        HeldGrant now = shop.keeper();
+        shop.queues.granted(Workshop.NAME, now, now.lastToken());
+        assertThat(now.lastToken()).isLessThan(5_000);
+        assertThat(shop.queues.seenToken(Workshop.NAME)).isEqualTo(5_000);
+        shop.queues.ended(Workshop.NAME, now);
+        assertThat(shop.queues.isEmpty()).isTrue();
+    }
+
+    @Test
+    void aGrantForWhichNobodyWaitsAnswersForItsQueue() {
+        Workshop shop = new Workshop(runtime, new SilentStore());
+        HeldGrant held = shop.keeper();
+        shop.queues.granted(Workshop.NAME, held, held.lastToken());
+        assertThat(shop.queues.seenToken(Workshop.NAME)).isEqualTo(held.lastToken());
+        assertThat(shop.queues.reserve(Workshop.NAME)).isEqualTo(1);
+        assertThat(shop.queues.all()).isEmpty();
+        AcquireAttempt waiter = shop.waiter();
+        shop.queues.enter(waiter);
+        assertThat(shop.queues.first(Workshop.NAME)).isSameAs(waiter);
+        assertThat(shop.queues.held(Workshop.NAME)).isSameAs(held);
+    }
+
     @Test
     void aQuestionAboutTheHolderLosesNobodyInLine() {
         Lease first = held(1);
