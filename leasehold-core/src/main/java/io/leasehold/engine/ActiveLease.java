@@ -34,6 +34,7 @@ final class ActiveLease implements LeakWatch.Watched {
     /** Created by the first use: nearly every lease has no news for as long as it is held. */
     private @Nullable LeaseNews news;
     /** Reachable for as long as the lease, so that a dropped handle is found. */
+    @SuppressWarnings("UnusedVariable")
     private LeakWatch.@Nullable Trace trace;
 
     private @Nullable Thread opener;

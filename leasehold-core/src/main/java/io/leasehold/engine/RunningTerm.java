@@ -111,8 +111,8 @@ final class RunningTerm implements Term {
 
     private synchronized void refuseIfGivenBack() {
         if (over || end instanceof End.Resigned) {
-            throw new IllegalStateException("cannot check the term " + fencingToken() + " of election \"" + election()
-                    + "\": it was released");
+            throw new IllegalStateException(
+                    "cannot check the term " + fencingToken() + " of election \"" + election() + "\": it was released");
         }
     }
 

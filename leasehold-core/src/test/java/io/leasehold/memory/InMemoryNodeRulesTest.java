@@ -383,7 +383,9 @@ final class InMemoryNodeRulesTest {
         assertThat(passing)
                 .isInstanceOfSatisfying(
                         NodeReply.Held.class,
-                        held -> assertThat(held.holder()).as("no client holds it").isNull());
+                        held -> assertThat(held.holder())
+                                .as("no client holds it")
+                                .isNull());
         assertThat(heard).as("and the first is notified again").containsExactly("wake n", "wake n");
         assertThat(waits(first, "host/1/a", 0)).isInstanceOf(NodeReply.Yes.class);
         assertThat(node.admin().waiters(NAME, 10).join()).isEmpty();
