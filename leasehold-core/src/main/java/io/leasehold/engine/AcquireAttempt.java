@@ -56,11 +56,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
     private final CompletableFuture<Void> settled = new CompletableFuture<>();
 
     AcquireAttempt(
-            LockName name,
-            WaitSettings settings,
-            long maxWaitNanos,
-            EngineContext context,
-            @Nullable Throwable asked) {
+            LockName name, WaitSettings settings, long maxWaitNanos, EngineContext context, @Nullable Throwable asked) {
         super(settings, context, asked);
         this.name = name;
         this.maxWaitNanos = maxWaitNanos;

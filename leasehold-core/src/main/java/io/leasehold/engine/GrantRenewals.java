@@ -103,7 +103,8 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     @Override
     public RenewBatch.Item item() {
         WaitSettings settings = grant.settings();
-        return new RenewBatch.Item(grant.name(), grant.owner(), settings.timings().toldNanos(), settings.nodeTimeoutNanos());
+        return new RenewBatch.Item(
+                grant.name(), grant.owner(), settings.timings().toldNanos(), settings.nodeTimeoutNanos());
     }
 
     @Override

@@ -225,8 +225,8 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
     }
 
     /**
-     * Runs the check of the next renewal, which arms the one after it, or that of the end: only these report an end that
-     * no caller detects. So a check that fails is repeated.
+     * Runs the check of the next renewal, which arms the one after it, or that of the end: only these report an end
+     * that no caller detects. So a check that fails is repeated.
      */
     @Override
     void due() {
@@ -486,7 +486,8 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
 
     @Override
     public synchronized long passableNanos(LockOptions wanted) {
-        boolean isPassable = tokens != null && machine.isHeld() && settings.options().equals(wanted);
+        boolean isPassable =
+                tokens != null && machine.isHeld() && settings.options().equals(wanted);
         return isPassable ? tokens.passableNanos(now()) : 0;
     }
 

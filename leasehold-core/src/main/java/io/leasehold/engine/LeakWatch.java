@@ -51,7 +51,9 @@ final class LeakWatch {
     Trace trace(Object handle, Watched lease, @Nullable Throwable stack) {
         // Without renewals, no check runs. The traces of dropped leases must not accumulate, so check here.
         report();
-        return stack == null ? new Trace(handle, lease, unreachable) : new RecordedTrace(handle, lease, unreachable, stack);
+        return stack == null
+                ? new Trace(handle, lease, unreachable)
+                : new RecordedTrace(handle, lease, unreachable, stack);
     }
 
     /** Reports the leases that have become unreachable since the last call. */

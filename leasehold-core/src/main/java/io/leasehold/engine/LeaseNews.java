@@ -21,6 +21,7 @@ final class LeaseNews {
     final FlightEvents.@Nullable Hold recording;
 
     List<Consumer<? super Duration>> riskCallbacks = List.of();
+
     @Nullable
     Interruption interruption;
 

@@ -71,7 +71,9 @@ final class TimerHeap<E extends TimerHeap.Entry> {
             place = (place - 1) / 2;
         }
         if (place == from) {
-            for (int child; (child = earlierChild(place)) < size() && isBefore(entries.get(child), entry); place = child) {
+            for (int child;
+                    (child = earlierChild(place)) < size() && isBefore(entries.get(child), entry);
+                    place = child) {
                 set(entries.get(child), place);
             }
         }

@@ -303,8 +303,8 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             return;
         }
         OwnerToken owner = first.getKey();
-        TokenRange tokens = TokenRange.of(
-                Math.max(Math.max(entry.fence, forgottenFence) + 1, serverMicros()), place.reserve());
+        TokenRange tokens =
+                TokenRange.of(Math.max(Math.max(entry.fence, forgottenFence) + 1, serverMicros()), place.reserve());
         entry.held = new Held(owner, place.holderId(), tokens.first(), nowNanos + place.claimNanos());
         entry.fence = tokens.last();
         line.remove();

@@ -21,7 +21,8 @@ public final class OwnerToken {
     private static final int ATTEMPT_ID_BYTES = 8;
     private static final int PUBLIC_ID_BYTES = 16;
 
-    // Numbers, not digits: a client keeps a token for each lease that it holds, and needs the digits for a request only.
+    // Numbers, not digits: a client keeps a token for each lease that it holds, and needs the digits for a request
+    // only.
     private final long first;
     private final long middle;
     private final int last;

@@ -176,8 +176,7 @@ final class AcquireAttemptStepsTest {
                 all.holderId());
         HeldGrant keeper = shop.keeper();
         LeaseHandle lease = keeper.begin(all.suspensions().mark(), null);
-        AcquireAttempt broken =
-                new AcquireAttempt(Workshop.NAME, shop.settings, Long.MAX_VALUE, withoutLeaks, null);
+        AcquireAttempt broken = new AcquireAttempt(Workshop.NAME, shop.settings, Long.MAX_VALUE, withoutLeaks, null);
         shop.queues.enter(broken);
         AcquireAttempt next = shop.waiter();
         shop.queues.enter(next);

@@ -105,14 +105,16 @@ final class HeldGrantTest {
         long validNanos = workshop.settings.timings().validityNanos();
         int answered = 0;
         for (long ms = 0; ms < validNanos / 1_000_000; ms += 10) {
-            runtime.pass(Duration.ofMillis(10).compareTo(lease.remainingValidity()) < 0
-                    ? Duration.ofMillis(10)
-                    : lease.remainingValidity().minusNanos(1));
+            runtime.pass(
+                    Duration.ofMillis(10).compareTo(lease.remainingValidity()) < 0
+                            ? Duration.ofMillis(10)
+                            : lease.remainingValidity().minusNanos(1));
             for (; answered < store.renewals().size(); answered++) {
                 store.renewals()
                         .get(answered)
                         .answer()
-                        .complete(new RenewReply(List.of(new RenewReply.Failed(new StoreUnavailableException("n", null)))));
+                        .complete(new RenewReply(
+                                List.of(new RenewReply.Failed(new StoreUnavailableException("n", null)))));
             }
         }
         assertThat(answered).isGreaterThan(3);

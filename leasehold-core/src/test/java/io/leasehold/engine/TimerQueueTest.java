@@ -72,7 +72,8 @@ final class TimerQueueTest {
                 tasks.add(new TimerQueue.Task() {
                     @Override
                     void due() {
-                        assertThat(ranAt.put(mine, runtime.nanoTime() - startedAtNanos)).isNull();
+                        assertThat(ranAt.put(mine, runtime.nanoTime() - startedAtNanos))
+                                .isNull();
                     }
                 });
             }

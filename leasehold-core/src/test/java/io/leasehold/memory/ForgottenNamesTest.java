@@ -78,7 +78,9 @@ final class ForgottenNamesTest {
         clock.pass(Duration.ofNanos(SECOND));
         assertThat(node.names()).isEqualTo(1);
         node.release(end(held, micros(), Kind.RELEASE));
-        assertThat(node.waiters(NAME, 10).join()).as("the waiter was woken, and has its place").hasSize(1);
+        assertThat(node.waiters(NAME, 10).join())
+                .as("the waiter was woken, and has its place")
+                .hasSize(1);
         node.release(end(waiting, micros(), Kind.UNDO));
         assertThat(node.names()).isZero();
     }
@@ -122,7 +124,8 @@ final class ForgottenNamesTest {
         node.release(end(late, candidate, Kind.UNDO));
         assertThat(node.names()).isZero();
         assertThat(node.acquire(new Ballot(late, candidate, 1)).join()).isInstanceOf(NodeReply.Stale.class);
-        assertThat(node.acquire(new Ballot(request(NAME), candidate + 1, 1)).join()).isInstanceOf(NodeReply.Yes.class);
+        assertThat(node.acquire(new Ballot(request(NAME), candidate + 1, 1)).join())
+                .isInstanceOf(NodeReply.Yes.class);
     }
 
     /** Otherwise, one fence ahead of the clock would be the floor for all names. */
@@ -131,7 +134,8 @@ final class ForgottenNamesTest {
         AcquireRequest undone = request(NAME);
         node.release(end(undone, micros() + 1_000_000, Kind.UNDO));
         assertThat(node.names()).isEqualTo(1);
-        assertThat(node.acquire(new Ballot(request(LockName.exactly("other")), micros(), 1)).join())
+        assertThat(node.acquire(new Ballot(request(LockName.exactly("other")), micros(), 1))
+                        .join())
                 .isInstanceOf(NodeReply.Yes.class);
         assertThat(node.acquire(new Ballot(undone, micros() + 1_000_000, 1)).join())
                 .isInstanceOf(NodeReply.Stale.class);
