@@ -56,11 +56,16 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
     private final CompletableFuture<Void> settled = new CompletableFuture<>();
 
     AcquireAttempt(
-            LockName name, WaitSettings settings, long maxWaitNanos, EngineContext context, @Nullable Throwable asked) {
+            LockName name,
+            WaitSettings settings,
+            long maxWaitNanos,
+            EngineContext context,
+            LocalQueues queues,
+            @Nullable Throwable asked) {
         super(settings, context, asked);
         this.name = name;
         this.maxWaitNanos = maxWaitNanos;
-        this.queues = context.queues();
+        this.queues = queues;
         this.owner = OwnerToken.draw(context.runtime());
         String what = "lock \"" + name + "\" at " + context.store().description();
         boolean ofNodes = context.store().isOfNodes();
@@ -315,7 +320,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         }
         HeldGrant held;
         try {
-            held = new HeldGrant(name, grant, acquired.claimNanos(), acquired.ballot(), settings, context);
+            held = new HeldGrant(name, grant, acquired.claimNanos(), acquired.ballot(), settings, context, queues);
         } catch (RuntimeException | Error e) {
             undo(grant.owner(), acquired.ballot());
             throw e;

@@ -37,9 +37,9 @@ final class Attempts {
 
     private volatile boolean closing;
 
-    Attempts(EngineContext context, Workers workers) {
+    Attempts(EngineContext context, LocalQueues queues, Workers workers) {
         this.context = context;
-        this.queues = context.queues();
+        this.queues = queues;
         this.workers = workers;
     }
 
@@ -86,7 +86,7 @@ final class Attempts {
     /** Enters an attempt with the stack of the caller, if stacks are recorded. */
     AcquireAttempt enter(LockName name, WaitSettings settings, long maxWaitNanos, @Nullable Throwable asked) {
         accepted(settings.options(), context.store());
-        return begun(() -> new AcquireAttempt(name, settings, maxWaitNanos, context, asked), queues::enter);
+        return begun(() -> new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked), queues::enter);
     }
 
     PendingAttempt<MultiLease> enterAll(List<LockName> names, WaitSettings settings, long maxWaitNanos) {
@@ -131,7 +131,7 @@ final class Attempts {
 
     /** Holds a grant that was not obtained through a queue. */
     LeaseHandle keep(LockName name, Grant grant, WaitSettings settings, long mark, @Nullable Throwable asked) {
-        return new HeldGrant(name, grant, 0, grant.tokens().last(), settings, context).begin(mark, asked);
+        return new HeldGrant(name, grant, 0, grant.tokens().last(), settings, context, queues).begin(mark, asked);
     }
 
     /**

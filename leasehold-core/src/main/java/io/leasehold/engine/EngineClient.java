@@ -32,6 +32,7 @@ public final class EngineClient implements LockClient {
     private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(5);
 
     private final EngineContext context;
+    private final LocalQueues queues;
     private final WaitSettings defaults;
     private final Attempts attempts;
     /** The thread that closes the client, or has closed it. */
@@ -54,7 +55,7 @@ public final class EngineClient implements LockClient {
             @Nullable Executor workers) {
         this.defaults = WaitSettings.of(Attempts.accepted(defaults, store), store);
         TimerQueue timeline = new TimerQueue(runtime);
-        LocalQueues queues = new LocalQueues(timeline);
+        this.queues = new LocalQueues(timeline);
         HoldTable holds = new HoldTable();
         String holderId = HolderId.of(runtime, label);
         this.context = new EngineContext(
@@ -65,12 +66,11 @@ public final class EngineClient implements LockClient {
                 new ReleaseRetrier(runtime, timeline, store),
                 new RenewalBatcher(runtime, timeline, store),
                 holds,
-                queues,
                 new SuspendWatch(runtime, timeline, holds),
                 new LeakWatch(withAcquisitionStacks),
                 new ClientAnnouncer(runtime, timeline, store, holds, holderId),
                 holderId);
-        this.attempts = new Attempts(context, Workers.of(runtime, workers));
+        this.attempts = new Attempts(context, queues, Workers.of(runtime, workers));
         store.listen(new Signals());
     }
 
@@ -78,17 +78,17 @@ public final class EngineClient implements LockClient {
     private final class Signals implements StoreSignals {
         @Override
         public void wake(LockName name) {
-            context.queues().wake(name);
+            queues.wake(name);
         }
 
         @Override
         public void handedOver(HandOver handOver) {
-            context.queues().handedOver(handOver);
+            queues.handedOver(handOver);
         }
 
         @Override
         public boolean claimed(Claim claim) {
-            return context.queues().claimed(claim);
+            return queues.claimed(claim);
         }
 
         @Override
@@ -98,7 +98,7 @@ public final class EngineClient implements LockClient {
 
         @Override
         public void takenAway(LockName name) {
-            LocalQueues.Passable held = context.queues().held(name);
+            LocalQueues.Passable held = queues.held(name);
             if (held != null) {
                 held.on(new GrantMachine.SuspectedForce());
             }
@@ -128,7 +128,7 @@ public final class EngineClient implements LockClient {
         @Override
         public void reconnected() {
             context.retrier().reconnected();
-            context.queues().wakeAll();
+            queues.wakeAll();
         }
 
         @Override

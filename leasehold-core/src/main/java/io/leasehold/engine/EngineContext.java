@@ -18,7 +18,6 @@ import java.util.concurrent.CompletableFuture;
  * @param retrier ends owner tokens
  * @param renewals sends renewals in batches
  * @param holds the grants that are held
- * @param queues the attempts, and the grants that are held, by name
  * @param suspensions detects that the machine was suspended
  * @param leaks detects dropped leases
  * @param announcer announces the client at the store
@@ -32,7 +31,6 @@ record EngineContext(
         ReleaseRetrier retrier,
         RenewalBatcher renewals,
         HoldTable holds,
-        LocalQueues queues,
         SuspendWatch suspensions,
         LeakWatch leaks,
         ClientAnnouncer announcer,

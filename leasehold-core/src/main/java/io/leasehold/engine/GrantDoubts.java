@@ -75,7 +75,7 @@ final class GrantDoubts {
         askAgain = false;
     }
 
-    /** Whether a renewal that was sent at this time proves nothing: a session's heartbeat from before the suspension. */
+    /** Whether a renewal sent at this time proves nothing: a session's heartbeat from before the suspension. */
     boolean isFromBefore(long sentAtNanos) {
         return unconfirmed && sentAtNanos - unconfirmedAtNanos < 0;
     }

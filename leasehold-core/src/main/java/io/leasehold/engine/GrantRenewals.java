@@ -31,6 +31,8 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     private RenewReply.@Nullable Item refusal;
 
     private int count;
+    /** Whether the timed task of the grant is armed for the next renewal; guarded by the grant. */
+    private boolean armed;
     /** The thread that holds the lease; once it has died, no holder is left to release the lease. */
     private volatile @Nullable Thread holdingThread;
 
@@ -59,6 +61,14 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
     /** Returns the reason why the last renewal failed, if it did. */
     synchronized @Nullable Throwable failure() {
         return refusal instanceof RenewReply.Failed failed ? failed.error() : null;
+    }
+
+    void armed(boolean forRenewal) {
+        armed = forRenewal;
+    }
+
+    boolean isArmed() {
+        return armed;
     }
 
     void bindTo(@Nullable Thread thread) {

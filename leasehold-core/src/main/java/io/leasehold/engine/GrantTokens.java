@@ -17,7 +17,10 @@ final class GrantTokens {
     private final long minimumValidityNanos;
     private long nextToken;
 
-    /** Takes the range, and the highest ballot ever proposed under the owner token. A lease that nothing renews is never passed on, nor is any lease in strict order. */
+    /**
+     * Takes the range, and the highest ballot ever proposed under the owner token. A lease that nothing renews is never
+     * passed on, nor is any lease in strict order.
+     */
     GrantTokens(TokenRange granted, long highestBallot, LockOptions options, Timings timings, long grantedAtNanos) {
         boolean passable = timings.renewed() && options.fairness() == Fairness.BOUNDED_LOCAL_HAND_OVER;
         this.highestBallot = highestBallot;

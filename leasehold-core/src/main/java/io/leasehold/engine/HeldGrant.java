@@ -40,6 +40,7 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
     private final OwnerToken owner;
     private final WaitSettings settings;
     private final EngineContext context;
+    private final LocalQueues queues;
     private final GrantMachine machine;
     /** Null if the grant has one token, and no other was ever proposed: its only lease has that token. */
     private final @Nullable GrantTokens tokens;
@@ -48,8 +49,6 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
 
     /** The number of detected suspensions that were reported to the machine. */
     private int suspensionsSeen;
-    /** Whether the timed task is armed for the next renewal. */
-    private boolean renewalArmed;
 
     private ActiveLease current;
     /**
@@ -74,11 +73,13 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
             long claimNanos,
             long highestBallot,
             WaitSettings settings,
-            EngineContext context) {
+            EngineContext context,
+            LocalQueues queues) {
         this.name = name;
         this.owner = grant.owner();
         this.settings = settings;
         this.context = context;
+        this.queues = queues;
         long grantedAtNanos = now();
         this.machine = new GrantMachine(settings.timings(), grant.sentAtNanos(), claimNanos, grantedAtNanos);
         TokenRange range = grant.tokens();
@@ -126,7 +127,7 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
      */
     private synchronized List<GrantMachine.Action> registered() {
         context.holds().add(owner, this);
-        context.queues().granted(name, this, lastToken());
+        queues.granted(name, this, lastToken());
         return machine.begin(context.random());
     }
 
@@ -203,21 +204,21 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
         if (machine.isHeld()) {
             long endAtNanos = machine.validUntilAtNanos();
             context.timeline().arm(this, endAtNanos - atNanos < 0 ? endAtNanos : atNanos);
-            renewalArmed = true;
+            renewals.armed(true);
         }
     }
 
     /** Arms the check of the end, unless a renewal comes before it. */
     private synchronized void armEnd(long atNanos) {
-        if (machine.isHeld() && !renewalArmed) {
+        if (machine.isHeld() && !renewals.isArmed()) {
             context.timeline().arm(this, atNanos);
         }
     }
 
     /** Whether the next renewal is due, rather than the end; from now on, the end is. */
     private synchronized boolean beginRenewalDue() {
-        boolean isRenewal = renewalArmed;
-        renewalArmed = false;
+        boolean isRenewal = renewals.isArmed();
+        renewals.armed(false);
         if (isRenewal) {
             armEnd(machine.validUntilAtNanos());
         }
@@ -225,8 +226,8 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
     }
 
     /**
-     * Runs the check of the next renewal, which arms the one after it, or that of the end: only these report an end that
-     * no caller detects. So a check that fails is repeated.
+     * Runs the check of the next renewal, which arms the one after it, or that of the end: only these report an end
+     * that no caller detects. So a check that fails is repeated.
      */
     @Override
     void due() {
@@ -251,11 +252,11 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
     /** A renewal may be early. Without the guard, this may be read for the check of the end, which then runs again. */
     @Override
     long leewayNanos() {
-        return renewalArmed ? settings.timings().batchingNanos() : 0;
+        return renewals.isArmed() ? settings.timings().batchingNanos() : 0;
     }
 
     private synchronized void disarm() {
-        renewalArmed = false;
+        renewals.armed(false);
         context.timeline().disarm(this);
     }
 
@@ -387,7 +388,7 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
         context.holds().remove(owner, this);
         Futures.guarded("the news of a loss", () -> currentLease().lost(cause, renewals.votes()));
         renewals.finish(null);
-        context.queues().ended(name, this);
+        queues.ended(name, this);
     }
 
     // ---- the return of a lease
@@ -444,7 +445,7 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
     private boolean passOn(ActiveLease lease) {
         while (true) {
             checkForSuspension();
-            LocalQueues.Contender next = context.queues().first(name);
+            LocalQueues.Contender next = queues.first(name);
             boolean isAlike = next != null && settings.options().equals(next.options());
             ActiveLease passed = isAlike ? nextToPassOn() : null;
             if (next == null || passed == null) {
@@ -456,7 +457,7 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
                     Futures.guarded("the end of a lease that was passed on", end);
                     return true;
                 }
-                case GONE -> context.queues().leave(next);
+                case GONE -> queues.leave(next);
                 case CONTENDING -> {
                     return false;
                 }
@@ -514,7 +515,7 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
         } finally {
             // Remove it even if the release could not be sent: the grant ends with its ttl, and is no longer held here.
             context.holds().remove(owner, this);
-            context.queues().ended(name, this);
+            queues.ended(name, this);
         }
     }
 

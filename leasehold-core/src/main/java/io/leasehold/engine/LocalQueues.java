@@ -48,7 +48,7 @@ final class LocalQueues {
         void clientClosing();
     }
 
-    /** What is known of one name. */
+    /** The knowledge about one name. */
     sealed interface Queue permits Line, Passable {}
 
     /** A queue with attempts, or one that is being settled. */

@@ -169,14 +169,14 @@ final class AcquireAttemptStepsTest {
                 all.retrier(),
                 all.renewals(),
                 shop.holds,
-                shop.queues,
                 all.suspensions(),
                 null,
                 all.announcer(),
                 all.holderId());
         HeldGrant keeper = shop.keeper();
         LeaseHandle lease = keeper.begin(all.suspensions().mark(), null);
-        AcquireAttempt broken = new AcquireAttempt(Workshop.NAME, shop.settings, Long.MAX_VALUE, withoutLeaks, null);
+        AcquireAttempt broken =
+                new AcquireAttempt(Workshop.NAME, shop.settings, Long.MAX_VALUE, withoutLeaks, shop.queues, null);
         shop.queues.enter(broken);
         AcquireAttempt next = shop.waiter();
         shop.queues.enter(next);

@@ -24,14 +24,14 @@ final class HeldLeaseHeapTest {
     private LeaseHandle lease(String name) {
         Grant grant = new Grant(
                 OwnerToken.draw(shop.runtime), TokenRange.of(1, 1), shop.runtime.nanoTime(), Incarnation.DURABLE);
-        return new HeldGrant(LockName.exactly(name), grant, 0, 1, shop.settings, shop.context)
+        return new HeldGrant(LockName.exactly(name), grant, 0, 1, shop.settings, shop.context, shop.queues)
                 .begin(shop.context.suspensions().mark(), null);
     }
 
     @Test
     void aHeldLeaseKeepsLessThanFiveHundredBytes() {
         for (int i = 0; i < LEASES / 10; i++) {
-            lease("warm-" + i).releaseAsync();
+            assertThat(lease("warm-" + i).releaseAsync()).isNotNull();
         }
         List<LeaseHandle> held = new ArrayList<>(LEASES);
         long before = live();

@@ -30,7 +30,7 @@ public final class LocalQueuesLincheckTest {
         for (int i = 0; i < waiters.length; i++) {
             // Each waiter has its own store, which shows which waiter has begun to contend.
             EngineContext context = new Workshop(runtime, stores[i]).context;
-            waiters[i] = new AcquireAttempt(Workshop.NAME, workshop.settings, Long.MAX_VALUE, context, null);
+            waiters[i] = new AcquireAttempt(Workshop.NAME, workshop.settings, Long.MAX_VALUE, context, queues, null);
         }
         for (int i = 0; i < grants.length; i++) {
             grants[i] = workshop.keeper();

@@ -49,7 +49,7 @@ public final class RenewalBatcherLincheckTest {
                     runtime.nanoTime(),
                     Incarnation.DURABLE);
             LockName name = LockName.exactly("lock-" + i);
-            grants[i] = new HeldGrant(name, grant, 0, 0, workshop.settings, workshop.context);
+            grants[i] = new HeldGrant(name, grant, 0, 0, workshop.settings, workshop.context, workshop.queues);
             leases[i] =
                     grants[i].begin(workshop.context.suspensions().mark(), null).state();
         }

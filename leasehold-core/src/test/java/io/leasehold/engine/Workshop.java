@@ -44,7 +44,6 @@ final class Workshop {
                 new ReleaseRetrier(runtime, timeline, store),
                 new RenewalBatcher(runtime, timeline, store),
                 holds,
-                queues,
                 new SuspendWatch(runtime, timeline, holds),
                 new LeakWatch(false),
                 new ClientAnnouncer(runtime, timeline, store, holds, "host/1/test"),
@@ -56,7 +55,7 @@ final class Workshop {
     }
 
     AcquireAttempt waiter(long maxWaitNanos) {
-        return new AcquireAttempt(NAME, settings, maxWaitNanos, context, null);
+        return new AcquireAttempt(NAME, settings, maxWaitNanos, context, queues, null);
     }
 
     /** Returns a grant of 64 tokens that starts now. */
@@ -65,6 +64,6 @@ final class Workshop {
     }
 
     HeldGrant keeper() {
-        return new HeldGrant(NAME, grant(), 0, 0, settings, context);
+        return new HeldGrant(NAME, grant(), 0, 0, settings, context, queues);
     }
 }

@@ -47,13 +47,12 @@ final class HeldLease {
                 new ReleaseRetrier(runtime, timeline, store),
                 new RenewalBatcher(runtime, timeline, store),
                 holds,
-                queues,
                 new SuspendWatch(runtime, timeline, holds),
                 new LeakWatch(false),
                 new ClientAnnouncer(runtime, timeline, store, holds, "host/1/jcstress"),
                 "host/1/jcstress");
         Grant grant = new Grant(OWNER, TokenRange.of(1, 64), 0, Incarnation.DURABLE);
-        keeper = new HeldGrant(NAME, grant, 0, 64, SETTINGS, context);
+        keeper = new HeldGrant(NAME, grant, 0, 64, SETTINGS, context, queues);
         if (begun) {
             begin();
         }
@@ -82,12 +81,11 @@ final class HeldLease {
                 context.retrier(),
                 context.renewals(),
                 context.holds(),
-                queues,
                 context.suspensions(),
                 context.leaks(),
                 context.announcer(),
                 context.holderId());
-        return new AcquireAttempt(NAME, SETTINGS, Long.MAX_VALUE, own, null);
+        return new AcquireAttempt(NAME, SETTINGS, Long.MAX_VALUE, own, queues, null);
     }
 
     void lose() {
