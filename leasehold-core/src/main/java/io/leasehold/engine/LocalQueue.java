@@ -63,6 +63,9 @@ class LocalQueue<C, G> {
         if (held == grant) {
             held = null;
         }
+        if (awaited == grant) {
+            awaited = null;
+        }
     }
 
     /** Whether the queue has neither attempts nor a grant. */

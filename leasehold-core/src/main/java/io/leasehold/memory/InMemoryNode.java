@@ -108,6 +108,9 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
 
     /** The current state, as a disk or a replica would have it. */
     public synchronized NodeImage image() {
+        if (forgets) {
+            throw new IllegalStateException("a node that forgets unused names has no image: their fences are gone");
+        }
         return new NodeImage(entries, marker);
     }
 

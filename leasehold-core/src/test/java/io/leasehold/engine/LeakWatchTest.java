@@ -121,7 +121,7 @@ final class LeakWatchTest {
         Workshop shop = new Workshop(runtime, new SilentStore());
         LeaseHandle lease = shop.keeper().begin(shop.context.suspensions().mark(), null);
         assertThat(lease.state().isLeaked()).isTrue();
-        lease.releaseAsync();
+        assertThat(lease.releaseAsync()).isNotNull();
         assertThat(lease.state().isLeaked()).isFalse();
     }
 

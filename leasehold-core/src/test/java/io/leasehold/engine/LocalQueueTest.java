@@ -66,6 +66,19 @@ final class LocalQueueTest {
                 .isNull();
     }
 
+    /** The queue of the next grant keeps nothing of the one for which an attempt waited. */
+    @Test
+    void aGrantThatHasEndedIsAwaitedNoMore() {
+        Object next = new Object();
+        queue.granted(grant, 1);
+        queue.enter("a");
+        queue.beginAwaiting(grant);
+        queue.ended(grant);
+        queue.granted(next, 2);
+        queue.leave("a");
+        assertThat(queue.onlyHeld()).isSameAs(next);
+    }
+
     @Test
     void anEarlierGrantThatEndsLateIsNotTheOneThatIsHeld() {
         Object later = new Object();
