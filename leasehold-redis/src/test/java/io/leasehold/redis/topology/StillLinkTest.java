@@ -431,7 +431,9 @@ final class StillLinkTest {
                 .as("limits that are left")
                 .isFalse();
         connection.ends();
-        assertThat(connection.closes).as("the driver keeps it until it is notified").isPositive();
+        assertThat(connection.closes)
+                .as("the driver keeps it until it is notified")
+                .isPositive();
         assertThat(ended).containsExactly(link.join());
     }
 

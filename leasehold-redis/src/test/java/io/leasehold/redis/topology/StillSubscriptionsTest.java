@@ -112,7 +112,9 @@ final class StillSubscriptionsTest {
         StillDriver.Pushes pushes = subscribed();
         for (int i = 1; i <= 9; i++) {
             pushes.ends();
-            assertThat(pushes.closes).as("the driver keeps it until it is notified").isPositive();
+            assertThat(pushes.closes)
+                    .as("the driver keeps it until it is notified")
+                    .isPositive();
             assertThat(subscriptions.isLive("")).isFalse();
             runtime.advance(FIRST_RETRY);
             assertThat(tries()).isEqualTo(i + 1);

@@ -185,7 +185,9 @@ final class StillWakeUpsTest {
         driver.pushes().begins();
         assertThat(connections()).isEqualTo(2);
         assertThat(wakeUps.isLive(LOW)).isTrue();
-        assertThat(resubscribed).as("a caller with a negative answer is notified").hasValue(1);
+        assertThat(resubscribed)
+                .as("a caller with a negative answer is notified")
+                .hasValue(1);
     }
 
     // ---- what fails

@@ -64,7 +64,9 @@ class PatternSubscribersTest {
 
             assertThat(bench.release(ALICE, token)).containsExactly("released");
 
-            assertThat(SERVER.redis().exists(bench.lock)).as("held by no client").isZero();
+            assertThat(SERVER.redis().exists(bench.lock))
+                    .as("held by no client")
+                    .isZero();
             assertThat(SERVER.redis().exists(bench.queued))
                     .as("its place is free")
                     .isZero();
@@ -105,7 +107,9 @@ class PatternSubscribersTest {
 
             assertThat(reply).hasSize(3).startsWith("released", "besides");
             assertThat((String) reply.get(2)).contains("publish");
-            assertThat(SERVER.redis().exists(bench.lock)).as("held by no client").isZero();
+            assertThat(SERVER.redis().exists(bench.lock))
+                    .as("held by no client")
+                    .isZero();
         } finally {
             SERVER.server().call("ACL", "SETUSER", "default", "+@all");
         }

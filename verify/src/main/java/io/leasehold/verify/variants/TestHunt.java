@@ -15,8 +15,8 @@ import org.junit.platform.launcher.core.LauncherFactory;
 /** Runs tests that exhaust or target single rules; created in the class loader of a variant. */
 public final class TestHunt implements Supplier<String> {
 
+    /** What needs least time runs first: most variants are detected before the exhaustive searches. */
     private static final List<String> OF_CORE = List.of(
-            "io.leasehold.quorum.QuorumRoundExhaustiveTest",
             "io.leasehold.quorum.QuorumRoundSilenceTest",
             "io.leasehold.quorum.NodeSetTest",
             "io.leasehold.quorum.ContentionBackoffTest",
@@ -24,11 +24,12 @@ public final class TestHunt implements Supplier<String> {
             "io.leasehold.quorum.QuorumRenewalTest",
             "io.leasehold.quorum.NodeReleaseTest",
             "io.leasehold.memory.InMemoryNodeTest",
-            "io.leasehold.engine.AcquireMachineExhaustiveTest",
             "io.leasehold.engine.AcquireMachineTest",
-            "io.leasehold.engine.GrantMachineExhaustiveTest",
             "io.leasehold.engine.WaitingChecksTest",
-            "io.leasehold.engine.EnsureValidTest");
+            "io.leasehold.engine.EnsureValidTest",
+            "io.leasehold.engine.AcquireMachineExhaustiveTest",
+            "io.leasehold.engine.GrantMachineExhaustiveTest",
+            "io.leasehold.quorum.QuorumRoundExhaustiveTest");
 
     private final List<String> tests;
 

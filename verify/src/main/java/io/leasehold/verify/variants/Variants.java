@@ -233,10 +233,11 @@ final class Variants {
                         "a waiter whose poll fails arms no other",
                         ATTEMPT,
                         "if (wakePending && !(reply instanceof AcquireReply.Failed)) {",
-                        "if (reply instanceof AcquireReply.Failed) {\n"
-                                + "            return List.of();\n"
-                                + "        }\n"
-                                + "        if (wakePending) {"),
+                        """
+                        if (reply instanceof AcquireReply.Failed) {
+                                    return List.of();
+                                }
+                                if (wakePending) {"""),
                 new Variant(
                         "look-too-late",
                         "a waiter polls after ten times the interval in its options",

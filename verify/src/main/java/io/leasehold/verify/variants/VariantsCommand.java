@@ -7,13 +7,19 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 
 /** {@code variants}: removes each rule from the production classes in turn. */
 @Command(
@@ -40,6 +46,15 @@ public final class VariantsCommand implements Callable<Integer> {
     @Option(names = "--store", paramLabel = "redis|sql|etcd|zookeeper", description = "Only this store's variants.")
     private @Nullable String store;
 
+    @Option(
+            names = "--part",
+            paramLabel = "I/N",
+            description = "Only each N-th variant, beginning with the I-th. Default: 1/1, all of them")
+    private String part = "1/1";
+
+    @Spec
+    private @Nullable CommandSpec spec;
+
     @Option(names = "--project", hidden = true, description = "The folder of the project, whose sources are changed.")
     private Path project = Path.of("");
 
@@ -48,10 +63,12 @@ public final class VariantsCommand implements Callable<Integer> {
         Path target = Files.createTempDirectory("leasehold-variants-");
         int caught = 0;
         int tested = 0;
+        Part of = Part.of(part, spec);
+        int index = 0;
         try {
             for (Suite suite : chosen()) {
                 for (Variant variant : suite.variants()) {
-                    if (only == null || only.equals(variant.name())) {
+                    if (of.contains(index++) && (only == null || only.equals(variant.name()))) {
                         tested++;
                         caught += isCaught(suite, variant, target) ? 1 : 0;
                     }
@@ -62,6 +79,29 @@ public final class VariantsCommand implements Callable<Integer> {
         }
         System.out.println("variants: " + caught + " of " + tested + " caught");
         return caught == tested && tested > 0 ? 0 : 1;
+    }
+
+    /** Each {@code count}-th variant, beginning with the {@code first}-th, which counts from 1. */
+    private record Part(int first, int count) {
+
+        private static final Pattern FORM = Pattern.compile("([1-9]\\d{0,3})/([1-9]\\d{0,3})");
+
+        static Part of(String text, @Nullable CommandSpec spec) {
+            Matcher form = FORM.matcher(text);
+            if (form.matches()) {
+                Part part = new Part(Integer.parseInt(form.group(1)), Integer.parseInt(form.group(2)));
+                if (part.first <= part.count) {
+                    return part;
+                }
+            }
+            throw new ParameterException(
+                    Objects.requireNonNull(spec).commandLine(),
+                    "--part is I/N, with I from 1 to N, for example 1/2; it was \"" + text + "\"");
+        }
+
+        boolean contains(int index) {
+            return index % count == first - 1;
+        }
     }
 
     private boolean isCaught(Suite suite, Variant variant, Path target) throws Exception {
