@@ -318,7 +318,7 @@ final class ElectionTest {
             runtime.pass(Duration.ofSeconds(20));
         });
         assertThat(told).containsExactly("a");
-        assertThat(log.lines().filter(line -> line.contains("cannot be seen")))
+        assertThat(log.lines().filter(line -> line.contains("is unknown at the moment")))
                 .as("once for each outage")
                 .hasSize(2);
     }
