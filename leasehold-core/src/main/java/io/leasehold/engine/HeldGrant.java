@@ -26,10 +26,9 @@ import org.slf4j.LoggerFactory;
  * <p>{@code this} guards all fields that change; actions are performed outside of the guard. The lock order is grant →
  * table, queue, timeline.
  */
-final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.Held, LocalQueues.Passable {
+final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, HoldTable.Held, LocalQueues.Passable {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
-    private static final long RELEASE_AGAIN_NANOS = 1_000_000_000L;
     /**
      * How long a doubted grant waits for the others that are doubted at the same time; the batch is sent before this
      * time is over.
@@ -203,8 +202,9 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
     private synchronized void armRenewal(long atNanos) {
         if (machine.isHeld()) {
             long endAtNanos = machine.validUntilAtNanos();
-            context.timeline().arm(this, endAtNanos - atNanos < 0 ? endAtNanos : atNanos);
-            renewals.armed(true);
+            boolean isBeforeTheEnd = atNanos - endAtNanos < 0;
+            renewals.armed(isBeforeTheEnd);
+            context.timeline().arm(this, isBeforeTheEnd ? atNanos : endAtNanos);
         }
     }
 
@@ -231,8 +231,9 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
      */
     @Override
     void due() {
-        boolean isRenewal = beginRenewalDue();
+        boolean isRenewal = renewals.isArmed();
         try {
+            isRenewal = beginRenewalDue();
             if (isRenewal) {
                 renewals.due();
             } else {
@@ -291,7 +292,8 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
         return machine.remainingNanos(now());
     }
 
-    void checkForSuspension() {
+    @Override
+    public void checkForSuspension() {
         context.suspensions().check();
         noticeSuspension();
     }
@@ -393,10 +395,6 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
 
     // ---- the return of a lease
 
-    /**
-     * Keeps the lock for {@link LockOptions#atLeast()}. Then passes it on to the next attempt in the process, if that
-     * is allowed, else releases it.
-     */
     @Override
     public void giveBack(ActiveLease lease) {
         synchronized (this) {
@@ -405,71 +403,27 @@ final class HeldGrant extends TimerQueue.Task implements LeaseOwner, HoldTable.H
         if (isUrgent()) {
             checks().givenBack();
         }
-        Duration atLeast = settings.options().atLeast();
-        if (atLeast.isZero() || !Futures.succeeds(name, "kept for " + atLeast, () -> keep(lease))) {
-            passOnOrRelease(lease);
-        }
+        new LeaseReturn(this, queues, lease).begin();
     }
 
-    private void passOnOrRelease(ActiveLease lease) {
-        if (Futures.succeeds(name, "passed on within the process", () -> passOn(lease))) {
-            return;
-        }
-        try {
-            synchronized (this) {
-                // Restored, if the lease for the next holder was not taken; the token of that lease is not used again.
-                current = lease;
-            }
-            on(new GrantMachine.ReleaseCalled(lease.keeping()));
-        } catch (RuntimeException | Error e) {
-            // Otherwise, the lease would be renewed until the client closes.
-            context.timeline().schedule(RELEASE_AGAIN_NANOS, () -> passOnOrRelease(lease));
-            throw e;
-        }
+    @Override
+    public synchronized boolean beginKeeping(GrantMachine.Keeping keeping) {
+        // The thread of the lease may die from now on.
+        renewals.bindTo(null);
+        return machine.isHeld() && keeping.isOn(now());
     }
 
-    private boolean keep(ActiveLease lease) {
-        GrantMachine.Keeping keeping = lease.keeping();
+    @Override
+    public void releaseFor(ActiveLease lease) {
         synchronized (this) {
-            // The thread of the lease may die from now on.
-            renewals.bindTo(null);
-            if (!machine.isHeld() || !keeping.isOn(now())) {
-                return false;
-            }
+            // Restored, if the lease for the next holder was not taken; the token of that lease is not used again.
+            current = lease;
         }
-        context.timeline().scheduleAt(keeping.fromAtNanos() + keeping.forNanos(), () -> passOnOrRelease(lease));
-        lease.released(ReleaseOutcome.KEPT, List.of());
-        return true;
+        on(new GrantMachine.ReleaseCalled(lease.keeping()));
     }
 
-    private boolean passOn(ActiveLease lease) {
-        while (true) {
-            checkForSuspension();
-            LocalQueues.Contender next = queues.first(name);
-            boolean isAlike = next != null && settings.options().equals(next.options());
-            ActiveLease passed = isAlike ? nextToPassOn() : null;
-            if (next == null || passed == null) {
-                return false;
-            }
-            switch (next.handOver(passed)) {
-                case ACCEPTED -> {
-                    Runnable end = () -> lease.released(ReleaseOutcome.RELEASED, List.of());
-                    Futures.guarded("the end of a lease that was passed on", end);
-                    return true;
-                }
-                case GONE -> queues.leave(next);
-                case CONTENDING -> {
-                    return false;
-                }
-            }
-        }
-    }
-
-    /**
-     * Returns the next lease of the grant. Returns null if it may not be passed on, or the machine was suspended since
-     * the last check.
-     */
-    private synchronized @Nullable ActiveLease nextToPassOn() {
+    @Override
+    public synchronized @Nullable ActiveLease nextToPassOn() {
         boolean isKnown = suspensionsSeen == context.suspensions().suspensions();
         if (!isKnown || tokens == null || !tokens.mayPassOn(machine.remainingNanos(now()), now())) {
             return null;

@@ -56,7 +56,7 @@ final class LeaseNews {
         return longer;
     }
 
-    /** Records the loss, and interrupts the thread that asked for it. Returns the callbacks to run, each once. */
+    /** Records the loss, and interrupts the thread that requested that. Returns the callbacks to run, each once. */
     List<Consumer<? super LossCause>> lost(HoldEnd.Lost lost, boolean isGivenBack) {
         loss = lost;
         List<Consumer<? super LossCause>> callbacks = isGivenBack ? List.of() : lossCallbacks;

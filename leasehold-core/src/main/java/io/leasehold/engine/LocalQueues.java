@@ -64,7 +64,7 @@ final class LocalQueues {
             return line;
         }
 
-        /** Returns the least that tells the same: null if the queue is empty, the grant if nobody waits for it. */
+        /** Returns the least that tells the same: null if the queue is empty, the grant if no attempt waits for it. */
         @Nullable
         Queue least() {
             Passable only = onlyHeld();
@@ -75,7 +75,7 @@ final class LocalQueues {
         }
     }
 
-    /** A grant that is held here. It is itself the queue of its name while nobody waits, as for nearly all names. */
+    /** A grant that is held here. It is itself the queue of its name while no attempt waits, as for nearly all names. */
     non-sealed interface Passable extends Queue {
 
         /**

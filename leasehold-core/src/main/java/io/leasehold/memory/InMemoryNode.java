@@ -2,11 +2,12 @@ package io.leasehold.memory;
 
 import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
-import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
+import io.leasehold.memory.NameState.Held;
+import io.leasehold.memory.NameState.Place;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.Birth;
 import io.leasehold.node.LockNode;
@@ -27,13 +28,10 @@ import io.leasehold.spi.TokenRange;
 import io.leasehold.spi.toolkit.Glob;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -50,7 +48,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>As every node, it keeps the fence of a name for a while after its last use, so that a clock that was set back or a
  * node that restarts never grants a token twice. A node of {@code memory:} needs no such memory: nothing outlives it. It
- * forgets a name once nobody holds it or waits for it and the clock has passed its fence. The highest fence that it has
+ * forgets a name once it has neither a holder nor waiters and the clock has passed its fence. The highest fence that it has
  * forgotten is the floor for all names, so that the tokens of each name increase.
  *
  * <p>All state is guarded by {@code this}; signals are sent outside of it.
@@ -67,7 +65,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     private final long birthMicros;
     private final long birthAtNanos;
     private final List<StoreSignals> listeners = new CopyOnWriteArrayList<>();
-    private final Map<LockName, Entry> entries = new TreeMap<>();
+    private final Map<LockName, NameState> entries = new TreeMap<>();
     private final MemberMarker marker;
     private final boolean forgets;
     /** The highest fence of all names that were forgotten; never ahead of the clock. */
@@ -113,34 +111,6 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         }
         return new NodeImage(entries, marker);
     }
-
-    /** The state of one name. */
-    static final class Entry {
-        private @Nullable Held held;
-        private long fence;
-        /** The waiters in their order. The map that can grow is made for the first: most names never have one. */
-        private Map<OwnerToken, Place> waiters = Collections.emptyMap();
-
-        Entry copy() {
-            Entry copy = new Entry();
-            copy.held = held;
-            copy.fence = fence;
-            waiters.forEach(copy::keep);
-            return copy;
-        }
-
-        void keep(OwnerToken owner, Place place) {
-            if (waiters.isEmpty()) {
-                waiters = new LinkedHashMap<>(4);
-            }
-            waiters.put(owner, place);
-        }
-    }
-
-    /** A place in the queue, with the request of its waiter. */
-    private record Place(String holderId, int reserve, long claimNanos, long sinceAtNanos, long forgottenAtNanos) {}
-
-    private record Held(OwnerToken owner, String holderId, long token, long endsAtNanos) {}
 
     @Override
     public boolean isAtomicOver(List<LockName> names) {
@@ -201,8 +171,8 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         long serverMicros = serverMicros();
         long fence = forgottenFence;
         for (LockName name : request.names()) {
-            Entry entry = entry(name);
-            dropSilentWaiters(entry, nowNanos);
+            NameState entry = entry(name);
+            entry.dropSilentWaiters(nowNanos);
             fence = Math.max(fence, entry.fence);
         }
         if (ballot.tokens().last() > Math.max(fence, serverMicros) + MAX_LEAD_MICROS) {
@@ -217,40 +187,33 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             return new NodeReply.Stale(floor, incarnation, serverMicros);
         }
         for (LockName name : request.names()) {
-            Entry entry = entry(name);
+            NameState entry = entry(name);
             Held held = current(entry, nowNanos);
             boolean own = held != null && held.owner().equals(request.owner());
-            if (!own && (held != null || (inOrder && !isFirst(entry, request.owner())))) {
+            if (!own && (held != null || (inOrder && !entry.isFirst(request.owner())))) {
                 if (held == null) {
                     serveFirst(name, entry, nowNanos, signals);
                 }
                 if (!inOrder) {
-                    forgetPlaceOf(request, entry);
+                    entry.forgetPlaceOf(request.holderId());
                 }
                 return busy(ballot, entry, nowNanos, serverMicros);
             }
         }
         for (LockName name : request.names()) {
             if (!inOrder) {
-                forgetPlaceOf(request, entry(name));
+                entry(name).forgetPlaceOf(request.holderId());
             }
             grant(entry(name), ballot, nowNanos);
         }
         return new NodeReply.Yes(incarnation, serverMicros);
     }
 
-    /**
-     * Removes the client's earlier place: at a member of a set a client has one place, under any of its owner tokens.
-     */
-    private static void forgetPlaceOf(AcquireRequest request, Entry entry) {
-        entry.waiters.values().removeIf(place -> place.holderId().equals(request.holderId()));
+    private NameState entry(LockName name) {
+        return entries.computeIfAbsent(name, n -> new NameState());
     }
 
-    private Entry entry(LockName name) {
-        return entries.computeIfAbsent(name, n -> new Entry());
-    }
-
-    private static void grant(Entry entry, Ballot ballot, long nowNanos) {
+    private static void grant(NameState entry, Ballot ballot, long nowNanos) {
         AcquireRequest request = ballot.request();
         long endsAtNanos = nowNanos + request.ttlNanos();
         Held own = entry.held;
@@ -262,7 +225,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         entry.waiters.remove(request.owner());
     }
 
-    private NodeReply busy(Ballot ballot, Entry entry, long nowNanos, long serverMicros) {
+    private NodeReply busy(Ballot ballot, NameState entry, long nowNanos, long serverMicros) {
         AcquireRequest request = ballot.request();
         Held held = entry.held;
         if (request.isWaiting()) {
@@ -277,24 +240,15 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
                             request.holderId(), ballot.reserve(), ballot.claimNanos(), sinceAtNanos, forgottenAtNanos));
         }
         return new NodeReply.Held(
-                held == null ? null : holder(held, nowNanos), request.isWaiting(), incarnation, serverMicros);
-    }
-
-    /**
-     * Whether a free lock goes to this caller: it goes to its first waiter, and to a caller that does not wait only if
-     * there are no waiters.
-     */
-    private static boolean isFirst(Entry entry, OwnerToken owner) {
-        return entry.waiters.isEmpty()
-                || entry.waiters.keySet().iterator().next().equals(owner);
+                held == null ? null : held.asHolder(nowNanos), request.isWaiting(), incarnation, serverMicros);
     }
 
     /**
      * Serves the first waiter of a free lock: hands the lock over, with tokens above the fence, or wakes the waiter, as
      * its request says. The node does not know dead waiters and does not skip them: each costs its claim time.
      */
-    private void serveFirst(LockName name, Entry entry, long nowNanos, List<Consumer<StoreSignals>> signals) {
-        dropSilentWaiters(entry, nowNanos);
+    private void serveFirst(LockName name, NameState entry, long nowNanos, List<Consumer<StoreSignals>> signals) {
+        entry.dropSilentWaiters(nowNanos);
         Iterator<Map.Entry<OwnerToken, Place>> line = entry.waiters.entrySet().iterator();
         if (!line.hasNext()) {
             return;
@@ -315,22 +269,8 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         signals.add(listener -> listener.handedOver(handOver));
     }
 
-    private static void dropSilentWaiters(Entry entry, long nowNanos) {
-        if (!entry.waiters.isEmpty()) {
-            entry.waiters.values().removeIf(place -> nowNanos - place.forgottenAtNanos() >= 0);
-        }
-    }
-
-    private static @Nullable Held current(@Nullable Entry entry, long nowNanos) {
-        if (entry != null && entry.held != null && nowNanos - entry.held.endsAtNanos() >= 0) {
-            entry.held = null;
-        }
-        return entry == null ? null : entry.held;
-    }
-
-    private static Holder holder(Held held, long nowNanos) {
-        return new Holder(
-                held.holderId(), Duration.ofNanos(held.endsAtNanos() - nowNanos), OptionalLong.of(held.token()));
+    private static @Nullable Held current(@Nullable NameState entry, long nowNanos) {
+        return entry == null ? null : entry.heldAt(nowNanos);
     }
 
     @Override
@@ -338,7 +278,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         long nowNanos = runtime.nanoTime();
         List<RenewReply.Item> answers = new ArrayList<>(batch.items().size());
         for (RenewBatch.Item item : batch.items()) {
-            Entry entry = entries.get(item.name());
+            NameState entry = entries.get(item.name());
             Held held = current(entry, nowNanos);
             if (entry == null || held == null || !held.owner().equals(item.owner())) {
                 answers.add(new RenewReply.NotOurs());
@@ -361,7 +301,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         synchronized (this) {
             long nowNanos = runtime.nanoTime();
             for (LockName name : request.names()) {
-                Entry entry = entry(name);
+                NameState entry = entry(name);
                 if (request.kind() != ReleaseRequest.Kind.SUPERSEDED) {
                     entry.waiters.remove(request.owner());
                 }
@@ -394,7 +334,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         long nowNanos = runtime.nanoTime();
         Held held = current(entries.get(name), nowNanos);
         return CompletableFuture.completedFuture(
-                Optional.ofNullable(held).map(h -> new HeldLock(name, holder(h, nowNanos))));
+                Optional.ofNullable(held).map(h -> new HeldLock(name, h.asHolder(nowNanos))));
     }
 
     @Override
@@ -402,10 +342,10 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         Glob names = Glob.of(glob);
         long nowNanos = runtime.nanoTime();
         List<HeldLock> found = new ArrayList<>();
-        for (Map.Entry<LockName, Entry> e : entries.entrySet()) {
+        for (Map.Entry<LockName, NameState> e : entries.entrySet()) {
             Held held = current(e.getValue(), nowNanos);
             if (held != null && found.size() < limit && names.matches(e.getKey())) {
-                found.add(new HeldLock(e.getKey(), holder(held, nowNanos)));
+                found.add(new HeldLock(e.getKey(), held.asHolder(nowNanos)));
             }
         }
         return CompletableFuture.completedFuture(found);
@@ -413,12 +353,12 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
 
     @Override
     public synchronized CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
-        Entry entry = entries.get(name);
+        NameState entry = entries.get(name);
         if (entry == null) {
             return CompletableFuture.completedFuture(List.of());
         }
         long nowNanos = runtime.nanoTime();
-        dropSilentWaiters(entry, nowNanos);
+        entry.dropSilentWaiters(nowNanos);
         return CompletableFuture.completedFuture(entry.waiters.values().stream()
                 .limit(limit)
                 .map(place -> new QueuedWaiter(place.holderId(), Duration.ofNanos(nowNanos - place.sinceAtNanos())))
@@ -429,7 +369,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
         List<Consumer<StoreSignals>> signals = new ArrayList<>(2);
         synchronized (this) {
-            Entry entry = entries.get(name);
+            NameState entry = entries.get(name);
             Held removed = current(entry, runtime.nanoTime());
             if (entry == null || removed == null || (holderId != null && !holderId.equals(removed.holderId()))) {
                 return CompletableFuture.completedFuture(false);
@@ -448,14 +388,14 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         return birthMicros + (runtime.nanoTime() - birthAtNanos) / 1_000;
     }
 
-    private void forgetUnused(LockName name, Entry entry) {
+    private void forgetUnused(LockName name, NameState entry) {
         if (forgets && retire(entry, serverMicros())) {
             entries.remove(name);
         }
     }
 
-    /** Whether to remove this entry: nobody uses it, and its fence is not above this floor. */
-    private boolean retire(Entry entry, long floor) {
+    /** Whether to remove this entry: it has neither a holder nor waiters, and its fence is not above this floor. */
+    private boolean retire(NameState entry, long floor) {
         if (entry.held != null || !entry.waiters.isEmpty() || entry.fence > floor) {
             return false;
         }
@@ -481,9 +421,9 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         requestsSinceSweep = 0;
         long nowNanos = runtime.nanoTime();
         long floor = serverMicros() - (forgets ? 0 : RETENTION_MICROS);
-        for (Iterator<Entry> all = entries.values().iterator(); all.hasNext(); ) {
-            Entry entry = all.next();
-            dropSilentWaiters(entry, nowNanos);
+        for (Iterator<NameState> all = entries.values().iterator(); all.hasNext(); ) {
+            NameState entry = all.next();
+            entry.dropSilentWaiters(nowNanos);
             current(entry, nowNanos);
             if (retire(entry, floor)) {
                 all.remove();

@@ -11,22 +11,22 @@ public final class NodeImage {
 
     static final NodeImage EMPTY = new NodeImage(Map.of(), new MemberMarker());
 
-    private final Map<LockName, InMemoryNode.Entry> entries;
+    private final Map<LockName, NameState> entries;
     private final MemberMarker marker;
 
-    NodeImage(Map<LockName, InMemoryNode.Entry> entries, MemberMarker marker) {
+    NodeImage(Map<LockName, NameState> entries, MemberMarker marker) {
         this.entries = copy(entries);
         this.marker = marker.copy();
     }
 
-    private static Map<LockName, InMemoryNode.Entry> copy(Map<LockName, InMemoryNode.Entry> entries) {
-        Map<LockName, InMemoryNode.Entry> copy = new TreeMap<>();
+    private static Map<LockName, NameState> copy(Map<LockName, NameState> entries) {
+        Map<LockName, NameState> copy = new TreeMap<>();
         entries.forEach((name, entry) -> copy.put(name, entry.copy()));
         return copy;
     }
 
     /** Returns a separate copy for one node. */
-    Map<LockName, InMemoryNode.Entry> entries() {
+    Map<LockName, NameState> entries() {
         return copy(entries);
     }
 

@@ -15,7 +15,7 @@ import org.junit.platform.launcher.core.LauncherFactory;
 /** Runs tests that exhaust or target single rules; created in the class loader of a variant. */
 public final class TestHunt implements Supplier<String> {
 
-    /** What needs least time runs first: most variants are detected before the exhaustive searches. */
+    /** The exhaustive searches run last: most variants are detected before them, in less time. */
     private static final List<String> OF_CORE = List.of(
             "io.leasehold.quorum.QuorumRoundSilenceTest",
             "io.leasehold.quorum.NodeSetTest",

@@ -117,7 +117,7 @@ final class Variants {
                 new Variant(
                         "dead-waiters-stay",
                         "a silent waiter keeps its place",
-                        NODE,
+                        "memory/NameState.java",
                         "nowNanos - place.forgottenAtNanos() >= 0);",
                         "nowNanos - place.forgottenAtNanos() >= Long.MAX_VALUE);"),
                 new Variant(
