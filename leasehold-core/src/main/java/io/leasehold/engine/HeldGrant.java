@@ -201,10 +201,9 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
 
     private synchronized void armRenewal(long atNanos) {
         if (machine.isHeld()) {
-            long endAtNanos = machine.validUntilAtNanos();
-            boolean isBeforeTheEnd = atNanos - endAtNanos < 0;
+            boolean isBeforeTheEnd = atNanos - machine.validUntilAtNanos() < 0;
             renewals.armed(isBeforeTheEnd);
-            context.timeline().arm(this, isBeforeTheEnd ? atNanos : endAtNanos);
+            context.timeline().arm(this, isBeforeTheEnd ? atNanos : machine.validUntilAtNanos());
         }
     }
 
@@ -243,9 +242,8 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
             long againAtNanos = now() + TimerQueue.CHECK_AGAIN_NANOS;
             if (isRenewal) {
                 armRenewal(againAtNanos);
-            } else {
-                armEnd(againAtNanos);
             }
+            armEnd(againAtNanos);
             throw e;
         }
     }
@@ -441,10 +439,8 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
 
     @Override
     public synchronized long passableNanos(LockOptions wanted) {
-        if (tokens == null || !machine.isHeld() || !settings.options().equals(wanted)) {
-            return 0;
-        }
-        return tokens.passableNanos(now());
+        boolean isAlike = settings.options().equals(wanted);
+        return isAlike && machine.isHeld() && tokens != null ? tokens.passableNanos(now()) : 0;
     }
 
     // ---- the end at the store
