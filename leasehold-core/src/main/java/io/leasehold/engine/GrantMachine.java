@@ -480,8 +480,9 @@ final class GrantMachine {
     }
 
     private void lose(LossCause why, List<Action> actions) {
-        cause = why;
+        // Last, since a loss that has a cause is reported no more.
         actions.add(new TellLost(why));
+        cause = why;
     }
 
     /** Returns why the lease was lost, even after its release; null if it was not lost. */

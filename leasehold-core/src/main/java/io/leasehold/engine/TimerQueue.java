@@ -2,8 +2,8 @@ package io.leasehold.engine;
 
 import io.leasehold.spi.InlineThread;
 import io.leasehold.spi.LockRuntime;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.ArrayDeque;
+import java.util.Queue;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,6 +38,8 @@ final class TimerQueue {
             return 0;
         }
     }
+
+    private static final Queue<Task> NONE = new ArrayDeque<>(0);
 
     private final LockRuntime runtime;
     private final TimerHeap<Task> heap = new TimerHeap<>();
@@ -125,28 +127,57 @@ final class TimerQueue {
     /**
      * Runs the due tasks. A timer that was cancelled too late fires, too, and must not affect the current one:
      * otherwise, each such timer would continue forever.
+     *
+     * <p>An Error may leave this at any statement, since even the log needs memory. The tasks that it keeps from
+     * running go back: one of them may be all that a lease has for its renewals and its end.
      */
     private void fire(long fired) {
-        List<Task> due = List.of();
-        synchronized (this) {
-            if (fired == generation) {
-                armed = null;
+        Queue<Task> due = NONE;
+        try {
+            synchronized (this) {
+                try {
+                    if (fired == generation) {
+                        armed = null;
+                    }
+                    due = new ArrayDeque<>();
+                    takeDue(due);
+                } catch (Error e) {
+                    LOG.error("the timed tasks of the lock client could not be processed; this is repeated", e);
+                } finally {
+                    arm();
+                }
             }
-            try {
-                due = new ArrayList<>();
-                takeDue(due);
-            } catch (Error e) {
-                LOG.error("the timed tasks of the lock client could not be processed; this is repeated", e);
+            Queue<Task> tasks = due;
+            InlineThread.run(() -> runAll(tasks));
+        } finally {
+            if (!due.isEmpty()) {
+                putBack(due);
             }
-            arm();
         }
-        List<Task> tasks = due;
-        // Run each task, even after a failure: the others are the renewals of other leases.
-        InlineThread.run(() -> tasks.forEach(task -> Futures.guarded("a timed task", task::due)));
     }
 
-    /** Takes the due tasks; called under the guard. The list keeps the tasks that were taken before an Error. */
-    private void takeDue(List<Task> due) {
+    /** Runs each task, even after a failure: the others are the renewals of other leases. */
+    private static void runAll(Queue<Task> tasks) {
+        for (Task task; (task = tasks.poll()) != null; ) {
+            Futures.guarded("a timed task", task::due);
+        }
+    }
+
+    /** Arms the tasks again for the times at which they were due, except those that were armed meanwhile. */
+    private synchronized void putBack(Queue<Task> tasks) {
+        try {
+            for (Task task; (task = tasks.poll()) != null; ) {
+                if (!heap.contains(task)) {
+                    heap.put(task, task.atNanos());
+                }
+            }
+        } finally {
+            arm();
+        }
+    }
+
+    /** Takes the due tasks; called under the guard. The queue keeps the tasks that were taken before an Error. */
+    private void takeDue(Queue<Task> due) {
         long nowNanos = runtime.nanoTime();
         for (Task first; (first = heap.first()) != null && first.atNanos() - nowNanos <= first.leewayNanos(); ) {
             due.add(first);

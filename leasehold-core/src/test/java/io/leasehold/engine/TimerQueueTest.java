@@ -1,8 +1,10 @@
 package io.leasehold.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.spi.LockRuntime;
+import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
@@ -215,6 +217,25 @@ final class TimerQueueTest {
         due(3, 2);
         runtime.pass(Duration.ofMillis(2));
         assertThat(ran).containsExactly(2, 3);
+    }
+
+    /** The log needs memory, too: an Error then leaves the loop over the due tasks. */
+    @Test
+    void aFailureThatCannotBeLoggedCostsNoOther() {
+        timeline.schedule(MS, () -> {
+            throw new OutOfMemoryError("made by the test") {
+                @Override
+                public void printStackTrace(PrintStream stream) {
+                    throw new InternalError("made by the test, while the failure is logged");
+                }
+            };
+        });
+        due(2, 1);
+        due(3, 2);
+        assertThatThrownBy(() -> runtime.pass(Duration.ofMillis(2))).isInstanceOf(InternalError.class);
+        runtime.pass(Duration.ofMillis(1));
+        assertThat(ran).containsExactly(2, 3);
+        assertThat(timeline.size()).isZero();
     }
 
     /** A timer that fires although it was just cancelled leaves one timer, not two endless chains. */
