@@ -304,9 +304,17 @@ public final class GuardedCommand implements AutoCloseable {
         return part;
     }
 
-    /** After TERM for the lease: the rest may use its grace; the watch kills it in time. */
-    private static void awaitNone(ProcessTree tree, LossWatch watch) {
+    /**
+     * After TERM for the lease: the rest may use its grace, and is then killed. The watch kills it before the lease ends,
+     * but a lease that is renewed after all does not end: the rest would keep the lock forever.
+     */
+    private void awaitNone(ProcessTree tree, LossWatch watch) {
+        long startedAtNanos = System.nanoTime();
         while (watch.action() == LossWatch.Action.TERMINATED && !tree.alive().isEmpty()) {
+            if (System.nanoTime() - startedAtNanos >= settings.grace().toNanos()) {
+                tree.kill(KILL_PATIENCE_NANOS);
+                return;
+            }
             LockSupport.parkNanos(POLL_NANOS);
         }
     }

@@ -77,6 +77,45 @@ class GuardedCommandTest {
         }
     }
 
+    /**
+     * The command received TERM since its lease was about to end, and has ended; then the lease is renewed after all. The
+     * child that ignores TERM is killed nevertheless: it would keep the lock for as long as it runs.
+     */
+    @Test
+    void killsWhatIgnoresTermIfTheLeaseIsRenewedAfterAll() throws Exception {
+        AtomicLong endsAtNanos = new AtomicLong(System.nanoTime() + TimeUnit.HOURS.toNanos(1));
+        GuardedCommand.Settings settings = new GuardedCommand.Settings(
+                TypedWords.ofTexts(List.of("/bin/sh", "-c", "cd '" + directory + "'; mkfifo go; " + LEAVES_A_CHILD)),
+                OnLost.TERM,
+                GRACE,
+                TTL,
+                Containment.CGROUP);
+        try (GuardedCommand command = GuardedCommand.prepare(settings, new CommandLookup(System.getenv("PATH")))) {
+            command.start(Map.of(), () -> endsAtNanos.get() - System.nanoTime());
+            await("child-runs");
+            ProcessHandle child = onlySleeper();
+            ProcessHandle root = child.parent().orElseThrow();
+
+            Thread renewing = new Thread(() -> {
+                endsAtNanos.set(System.nanoTime() + GRACE.toNanos());
+                command.check();
+                awaitEnd(root);
+                endsAtNanos.set(System.nanoTime() + TimeUnit.HOURS.toNanos(1));
+                command.check();
+            });
+            renewing.start();
+            GuardedCommand.Ended ended = command.await();
+            renewing.join();
+
+            assertThat(ProcessTable.ofThisSystem().rows())
+                    .as("what runs, zombies aside")
+                    .noneMatch(row -> row.pid() == child.pid());
+            assertThat(ended.exitCode()).isEqualTo(128 + 15);
+            assertThat(ended.endedForLease()).isTrue();
+            assertThat(ended.survivors()).isEmpty();
+        }
+    }
+
     /** It appears as a zombie, and continues in its other threads: it must have ended before the next holder begins. */
     @ParameterizedTest
     @EnumSource(Containment.class)
