@@ -83,8 +83,8 @@ class ZooKeeperTlsTest {
     }
 
     /**
-     * A second connection, to check whether TLS works, would cost each client a handshake. A client whose handshake
-     * takes a second on a busy machine connects again, so that one of several clients must do with one.
+     * A second connection, to check whether TLS works, would cost each client a handshake. A client makes one if the
+     * ensemble is silent for a second, as it may be on a busy machine; so one of several clients must do without.
      */
     @Test
     void aClientConnectsOnce() throws Exception {
