@@ -123,6 +123,20 @@ final class HeldGrantTest {
         assertThat(told).containsExactly(LossCause.EXPIRED);
     }
 
+    /** Another thread ends the lease after a renewal was decided, and before it is armed. */
+    @Test
+    void aLeaseThatHasEndedArmsNothing() {
+        HeldGrant keeper = workshop.keeper();
+        LeaseHandle lease = keeper.begin(workshop.context.suspensions().mark(), null);
+        keeper.on(new GrantMachine.TakenAway(LossCause.FORCE_RELEASED));
+        assertThat(lease.isValid()).isFalse();
+        int armed = workshop.timeline.size();
+        long laterAtNanos = runtime.nanoTime() + Duration.ofSeconds(1).toNanos();
+        keeper.perform(List.of(new GrantMachine.ArmRenew(laterAtNanos)));
+        keeper.perform(List.of(new GrantMachine.ArmEnd(laterAtNanos)));
+        assertThat(workshop.timeline.size()).isEqualTo(armed);
+    }
+
     /** The timer thread that sends one renewal takes those with it that would wake it a little later. */
     @Test
     void aRenewalMayBeALittleEarlyIfTheTimerRunsAnyway() {
