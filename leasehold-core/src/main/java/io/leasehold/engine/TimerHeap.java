@@ -38,10 +38,6 @@ final class TimerHeap<E extends TimerHeap.Entry> {
         return entries.isEmpty() ? null : entries.get(0);
     }
 
-    boolean contains(E entry) {
-        return ((Entry) entry).place != NOWHERE;
-    }
-
     /** Adds the entry for this time, or moves it to this time. If memory is short, nothing changes. */
     void put(E entry, long atNanos) {
         Entry added = entry;

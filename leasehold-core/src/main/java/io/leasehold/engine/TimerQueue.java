@@ -163,13 +163,11 @@ final class TimerQueue {
         }
     }
 
-    /** Arms the tasks again for the times at which they were due, except those that were armed meanwhile. */
+    /** Arms each task again for the time at which it was due, or for the time for which it was armed meanwhile. */
     private synchronized void putBack(Queue<Task> tasks) {
         try {
             for (Task task; (task = tasks.poll()) != null; ) {
-                if (!heap.contains(task)) {
-                    heap.put(task, task.atNanos());
-                }
+                heap.put(task, task.atNanos());
             }
         } finally {
             arm();
