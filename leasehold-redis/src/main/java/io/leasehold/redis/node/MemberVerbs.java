@@ -187,9 +187,11 @@ final class MemberVerbs {
                 calls.release(lock, request, wakeUps.channel(lock), stays),
                 (reply, link) -> decoder.release(reply),
                 FailedReplies::releaseFailed);
-        // The whole script may have run after the common case, and an attempt of this client may have begun in between:
-        // the script then also removes the place of that attempt.
-        boolean mayHaveEndedLaterPlaces = !stays && request.kind() == ReleaseRequest.Kind.RELEASE;
+        // This script may run after the request of an attempt of this client that began in the meantime: if the two
+        // were
+        // sent by two threads, if the server did not know the script, or if it ran after the common case. It then also
+        // removes the place of that attempt.
+        boolean mayHaveEndedLaterPlaces = !stays;
         return answered.thenApply(reply -> {
             // A member does not wake the client that sends the release, even if that client is the first in the queue.
             if (!goesOn

@@ -209,6 +209,27 @@ final class MemberPlacesTest extends NodeExchanges {
         assertThat(woken).as("no client is left").hasSize(1);
     }
 
+    /** The release was called before the attempt began, but ran after its request: the member no longer watches it. */
+    @Test
+    void anAttemptWhosePlaceAnEarlierReleaseRemovesIsWoken() throws Exception {
+        for (ReleaseRequest.Kind kind : List.of(ReleaseRequest.Kind.UNDO, ReleaseRequest.Kind.RELEASE)) {
+            woken.clear();
+            asks(owner, QUEUED);
+            CompletableFuture<NodeReply> next = new CompletableFuture<>();
+            scripts.put(LuaScript.MEMBER_RELEASE.sha1(), command -> {
+                member.acquire(new Ballot(request(other).waiting(RECHECK_NANOS), 5_000, 3), SET)
+                        .thenAccept(next::complete);
+                return bulks("not-ours");
+            });
+            ends(owner, kind);
+            assertThat(last(LuaScript.MEMBER_RELEASE).get(9)).isEqualTo("leave");
+            assertThat(woken).as(kind.toString()).containsExactly(NAME);
+            assertThat(answer(next)).isInstanceOf(NodeReply.Held.class);
+            says(LuaScript.MEMBER_RELEASE, bulks("not-ours"));
+            ends(other, kind);
+        }
+    }
+
     // ---- a client that does not listen yet
 
     @Test

@@ -95,6 +95,12 @@ final class MemberVariants {
                         "(mayHaveEndedLaterPlaces || ",
                         "("),
                 new Variant(
+                        "place-ended-by-an-earlier-undo",
+                        "an attempt whose place the undo of an earlier one has removed is not woken",
+                        "redis/node/MemberVerbs.java",
+                        "mayHaveEndedLaterPlaces = !stays;",
+                        "mayHaveEndedLaterPlaces = !stays && request.kind() == ReleaseRequest.Kind.RELEASE;"),
+                new Variant(
                         "proxy-is-not-believed",
                         "the run id of the connection is sent though a proxy was declared",
                         LIFE,
