@@ -215,16 +215,15 @@ final class MemberPlacesTest extends NodeExchanges {
         for (ReleaseRequest.Kind kind : List.of(ReleaseRequest.Kind.UNDO, ReleaseRequest.Kind.RELEASE)) {
             woken.clear();
             asks(owner, QUEUED);
-            CompletableFuture<NodeReply> next = new CompletableFuture<>();
+            List<CompletableFuture<NodeReply>> next = new CopyOnWriteArrayList<>();
             scripts.put(LuaScript.MEMBER_RELEASE.sha1(), command -> {
-                member.acquire(new Ballot(request(other).waiting(RECHECK_NANOS), 5_000, 3), SET)
-                        .thenAccept(next::complete);
+                next.add(member.acquire(new Ballot(request(other).waiting(RECHECK_NANOS), 5_000, 3), SET));
                 return bulks("not-ours");
             });
             ends(owner, kind);
             assertThat(last(LuaScript.MEMBER_RELEASE).get(9)).isEqualTo("leave");
             assertThat(woken).as(kind.toString()).containsExactly(NAME);
-            assertThat(answer(next)).isInstanceOf(NodeReply.Held.class);
+            assertThat(answer(next.get(0))).isInstanceOf(NodeReply.Held.class);
             says(LuaScript.MEMBER_RELEASE, bulks("not-ours"));
             ends(other, kind);
         }
