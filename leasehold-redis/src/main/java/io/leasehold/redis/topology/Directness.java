@@ -25,9 +25,10 @@ final class Directness {
         this.connection = connection;
     }
 
-    /** Whether the proof exists by now. The first call asks the server. */
+    /** Whether the proof exists by now. The first call asks the server, and does not use an answer that comes at once. */
     boolean isProved() {
-        return proof().getNow(false);
+        boolean asked = proof.get() != null;
+        return proof().getNow(false) && asked;
     }
 
     /** The answer, which never fails. The first call asks the server. */
