@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.leasehold.DistributedLock;
+import io.leasehold.Fairness;
 import io.leasehold.Lease;
 import io.leasehold.LeaseAtRiskException;
 import io.leasehold.LeaseLostException;
@@ -269,11 +271,14 @@ final class EnsureValidTest {
     /** After a grant was passed on within the process, it is valid, but not for its former holder. */
     @Test
     void aCheckDoesNotPassByTheLeaseOfTheNextHolder() {
-        Lease lease = held();
-        CompletableFuture<Void> check = lease.ensureValidForAsync(MUCH).toCompletableFuture();
+        grantAtOnce();
+        LockOptions options = OPTIONS.fairness(Fairness.BOUNDED_LOCAL_HAND_OVER);
+        DistributedLock lock = client.named(LockName.exactly("a")).with(given -> options);
+        Lease lease = lock.acquireAsync().join();
         ActiveLease state = LeaseHandle.of(lease).state();
+        CompletableFuture<Lease> next = lock.acquireAsync();
         lease.releaseAsync();
-        assertThat(check).isCompletedExceptionally();
+        assertThat(LeaseHandle.of(next.join()).state().owner()).isSameAs(state.owner());
         List<WaitingChecks.Verdict> verdicts = new ArrayList<>();
         state.owner().ask(state, new WaitingChecks.Check() {
             @Override
@@ -363,6 +368,24 @@ final class EnsureValidTest {
         assertThatThrownBy(() -> lease.ensureValidFor(Duration.ofMillis(29_500)))
                 .isInstanceOf(LeaseAtRiskException.class);
         assertThat(lease.remainingValidity()).isEqualTo(Duration.ofMillis(29_398));
+    }
+
+    /** The first lease has enough left when it is renewed, but not when the second is: they pass together or not at all. */
+    @Test
+    void whatPassesFirstIsCheckedAgainAfterTheSlowestAnswer() {
+        grantAtOnce();
+        store.isNotAtomic();
+        MultiLease all = client.all("a", "b").acquireAsync().join();
+        runtime.pass(Duration.ofSeconds(8));
+        CompletableFuture<Void> check =
+                all.ensureValidForAsync(Duration.ofMillis(29_500)).toCompletableFuture();
+        long askedAtNanos = runtime.nanoTime();
+        answer(0, new RenewReply.Renewed(askedAtNanos));
+        runtime.pass(Duration.ofMillis(300));
+        answer(1, new RenewReply.Renewed(askedAtNanos));
+        assertThatThrownBy(check::join)
+                .hasCauseInstanceOf(LeaseAtRiskException.class)
+                .hasMessageContaining("\"a\"");
     }
 
     /** The check does not wait for the other leases: it can no longer pass. */

@@ -48,6 +48,7 @@ public final class JointHunt {
         public String apply(int runs) {
             return new TestHunt(List.of(
                             "io.leasehold.redis.node.MemberLivesTest",
+                            "io.leasehold.redis.node.MemberPlacesTest",
                             "io.leasehold.redis.wire.MemberManyScriptsTest",
                             "io.leasehold.redis.wire.MemberAcquireScriptTest",
                             "io.leasehold.redis.topology.StillLinkTest"))
