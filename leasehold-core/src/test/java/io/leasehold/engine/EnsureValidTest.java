@@ -347,8 +347,11 @@ final class EnsureValidTest {
         assertThat(store.renewals()).hasSize(2);
         answer(0, new RenewReply.Renewed(runtime.nanoTime()));
         assertThat(check).isNotDone();
+        CompletableFuture<Void> next = all.ensureValidForAsync(MUCH).toCompletableFuture();
+        assertThat(next).as("the first lease has enough, the second not yet").isNotDone();
         answer(1, new RenewReply.Renewed(runtime.nanoTime()));
         assertThat(check).isCompleted();
+        assertThat(next).isCompleted();
         runtime.pass(Duration.ofSeconds(8));
         runtime.schedule(1_000_000, () -> answer(2, new RenewReply.Renewed(runtime.nanoTime())));
         assertThatThrownBy(() -> all.ensureValidFor(MUCH))

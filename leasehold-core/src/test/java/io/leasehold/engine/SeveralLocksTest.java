@@ -121,6 +121,16 @@ final class SeveralLocksTest {
 
     // ---- at once
 
+    /** A grant counts from the sending of its request, and the machine slept since. */
+    @Test
+    void aSleepDuringTheRequestLeavesNothingValid() {
+        CompletableFuture<MultiLease> wanted = both().acquireAsync();
+        long askedAtNanos = runtime.nanoTime();
+        runtime.suspend(Duration.ofHours(1));
+        grant(5, askedAtNanos);
+        assertThat(wanted.join().isValid()).isFalse();
+    }
+
     @Test
     void theyAreGrantedInOneRequestWhereTheStoreCan() {
         CompletableFuture<MultiLease> wanted = both().acquireAsync();

@@ -148,7 +148,7 @@ final class StillNodeTest {
                 StillDriver.Connection made = new StillDriver.Connection();
                 String host = asked.server().host();
                 asked.answer().complete(made);
-                made.answers("INFO", info("life of " + host));
+                made.answers("INFO", info("life-of-" + host));
                 if (host.equals("one")) {
                     one = made;
                 } else {
@@ -216,8 +216,8 @@ final class StillNodeTest {
         CompletableFuture<NodeReply> high = node.probe(served(false), LIMIT.toNanos());
         one.answers("TIME", "5", "6");
         two.answers("TIME", "7", "8");
-        assertThat(told(low)).isEqualTo(new NodeReply.Stale(0, new Incarnation("life of one"), 5_000_006));
-        assertThat(told(high)).isEqualTo(new NodeReply.Stale(0, new Incarnation("life of two"), 7_000_008));
+        assertThat(told(low)).isEqualTo(new NodeReply.Stale(0, new Incarnation("life-of-one"), 5_000_006));
+        assertThat(told(high)).isEqualTo(new NodeReply.Stale(0, new Incarnation("life-of-two"), 7_000_008));
     }
 
     @Test
@@ -282,10 +282,10 @@ final class StillNodeTest {
             master.answers("INFO", "");
         }
         NodeOpening.Outcome outcome = told(opening.outcome());
-        assertThat(outcome.found()).containsOnlyKeys(new Incarnation("life of one"), new Incarnation("life of two"));
-        assertThat(outcome.found().get(new Incarnation("life of one")).durableNow())
+        assertThat(outcome.found()).containsOnlyKeys(new Incarnation("life-of-one"), new Incarnation("life-of-two"));
+        assertThat(outcome.found().get(new Incarnation("life-of-one")).durableNow())
                 .isTrue();
-        assertThat(outcome.found().get(new Incarnation("life of two")).durableNow())
+        assertThat(outcome.found().get(new Incarnation("life-of-two")).durableNow())
                 .isFalse();
         assertThat(outcome.weakest()).isNotNull();
         one.thrown = new NoClassDefFoundError("made by the test");
@@ -424,19 +424,22 @@ final class StillNodeTest {
     @Test
     void theTimeOfAHandOverOnAClusterIsComparedWithNothing() {
         for (String each : List.of("7.0.0", "6.2.0")) {
-            version = each;
-            RedisNode node = cluster();
-            LockName name = served(true);
-            String lock = KeyLayout.standard().lock(name);
-            node.acquire(new Ballot(request(name).waiting(1_000_000_000L), 5_000, 2));
-            one.answers("EVALSHA", "held", "5", "host/1/a::", "host/1/a", "9");
-            StillDriver.Pushes pushes = driver.pushes();
-            pushes.info.complete(info("one"));
-            pushes.begins();
-            assertThat(pushes.subscribed.get(0).sharded()).isEqualTo(each.equals("7.0.0"));
-            signals.clear();
-            pushes.listener.message("handed@one id 5 6 7 " + lock);
-            assertThat(signals).containsExactly("handed " + name);
+            for (boolean byTheFirst : new boolean[] {true, false}) {
+                version = each;
+                RedisNode node = cluster();
+                LockName name = served(byTheFirst);
+                String life = "life-of-" + (byTheFirst ? "one" : "two");
+                node.acquire(new Ballot(request(name).waiting(1_000_000_000L), 5_000, 2));
+                (byTheFirst ? one : two).answers("EVALSHA", "held", "5", "host/1/a::", "host/1/a", "9");
+                StillDriver.Pushes pushes = driver.pushes();
+                pushes.info.complete(info(life));
+                pushes.begins();
+                assertThat(pushes.subscribed.get(0).sharded()).isEqualTo(each.equals("7.0.0"));
+                signals.clear();
+                pushes.listener.message(
+                        "handed@" + life + " id 5 6 7 " + KeyLayout.standard().lock(name));
+                assertThat(signals).containsExactly("handed " + name);
+            }
         }
     }
 

@@ -244,6 +244,8 @@ final class StillOriginTest {
         Heard heard = heard(settings());
         linked("one");
         assertThat(channel(heard, origin("two"))).isNull();
+        assertThat(channel(heard, "handed@two id 5 6 7 lock:{x}", origin("two")))
+                .isNull();
     }
 
     /** A replica delivers the messages of its primary: a demoted server delivers the hand-overs of its successor. */

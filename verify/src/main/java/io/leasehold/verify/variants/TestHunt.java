@@ -27,6 +27,7 @@ public final class TestHunt implements Supplier<String> {
             "io.leasehold.engine.AcquireMachineTest",
             "io.leasehold.engine.WaitingChecksTest",
             "io.leasehold.engine.EnsureValidTest",
+            "io.leasehold.engine.SeveralLocksTest",
             "io.leasehold.engine.AcquireMachineExhaustiveTest",
             "io.leasehold.engine.GrantMachineExhaustiveTest",
             "io.leasehold.quorum.QuorumRoundExhaustiveTest");
