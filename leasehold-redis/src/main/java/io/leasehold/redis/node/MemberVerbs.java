@@ -187,10 +187,9 @@ final class MemberVerbs {
                 calls.release(lock, request, wakeUps.channel(lock), stays),
                 (reply, link) -> decoder.release(reply),
                 FailedReplies::releaseFailed);
-        // This script may run after the request of an attempt of this client that began in the meantime: if the two
-        // were
-        // sent by two threads, if the server did not know the script, or if it ran after the common case. It then also
-        // removes the place of that attempt.
+        // An attempt of this client may begin in the meantime, and its request run before this script, which then also
+        // removes the place of that attempt: if two threads send the two, if the server does not know the script, or if
+        // the script runs after the common case.
         boolean mayHaveEndedLaterPlaces = !stays;
         return answered.thenApply(reply -> {
             // A member does not wake the client that sends the release, even if that client is the first in the queue.
