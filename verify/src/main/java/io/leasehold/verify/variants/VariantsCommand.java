@@ -5,14 +5,14 @@ import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.function.IntFunction;
 import java.util.function.Supplier;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -47,10 +47,16 @@ public final class VariantsCommand implements Callable<Integer> {
     private @Nullable String store;
 
     @Option(
-            names = "--part",
-            paramLabel = "I/N",
-            description = "Only each N-th variant, beginning with the I-th. Default: 1/1, all of them")
-    private String part = "1/1";
+            names = "--minutes",
+            paramLabel = "M",
+            description = "No variant is begun after this time; how many are left is said. Default: no limit")
+    private double minutes = Double.POSITIVE_INFINITY;
+
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            description = "Where in the list to begin, for a run that is limited in time. Default: 0")
+    private int seed;
 
     @Spec
     private @Nullable CommandSpec spec;
@@ -60,48 +66,46 @@ public final class VariantsCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
+        if (!(minutes > 0)) {
+            throw new ParameterException(
+                    Objects.requireNonNull(spec).commandLine(), "--minutes is more than 0; it was " + minutes);
+        }
         Path target = Files.createTempDirectory("leasehold-variants-");
+        List<Task> tasks = tasks();
+        long begun = System.nanoTime();
         int caught = 0;
         int tested = 0;
-        Part of = Part.of(part, spec);
-        int index = 0;
         try {
-            for (Suite suite : chosen()) {
-                for (Variant variant : suite.variants()) {
-                    if (of.contains(index++) && (only == null || only.equals(variant.name()))) {
-                        tested++;
-                        caught += isCaught(suite, variant, target) ? 1 : 0;
-                    }
+            for (Task task : tasks) {
+                if ((System.nanoTime() - begun) / 60e9 >= minutes) {
+                    break;
                 }
+                tested++;
+                caught += isCaught(task.suite(), task.variant(), target) ? 1 : 0;
             }
         } finally {
             delete(target);
         }
-        System.out.println("variants: " + caught + " of " + tested + " caught");
+        int left = tasks.size() - tested;
+        System.out.println("variants: " + caught + " of " + tested + " caught"
+                + (left == 0 ? "" : ", " + left + " not run in " + minutes + " minutes"));
         return caught == tested && tested > 0 ? 0 : 1;
     }
 
-    /** Each {@code count}-th variant, beginning with the {@code first}-th, which counts from 1. */
-    private record Part(int first, int count) {
+    private record Task(Suite suite, Variant variant) {}
 
-        private static final Pattern FORM = Pattern.compile("([1-9]\\d{0,3})/([1-9]\\d{0,3})");
-
-        static Part of(String text, @Nullable CommandSpec spec) {
-            Matcher form = FORM.matcher(text);
-            if (form.matches()) {
-                Part part = new Part(Integer.parseInt(form.group(1)), Integer.parseInt(form.group(2)));
-                if (part.first <= part.count) {
-                    return part;
+    /** What is to be run, in the order of the lists, beginning where the seed says. */
+    private List<Task> tasks() {
+        List<Task> tasks = new ArrayList<>();
+        for (Suite suite : chosen()) {
+            for (Variant variant : suite.variants()) {
+                if (only == null || only.equals(variant.name())) {
+                    tasks.add(new Task(suite, variant));
                 }
             }
-            throw new ParameterException(
-                    Objects.requireNonNull(spec).commandLine(),
-                    "--part is I/N, with I from 1 to N, for example 1/2; it was \"" + text + "\"");
         }
-
-        boolean contains(int index) {
-            return index % count == first - 1;
-        }
+        Collections.rotate(tasks, -Math.floorMod(seed, Math.max(1, tasks.size())));
+        return tasks;
     }
 
     private boolean isCaught(Suite suite, Variant variant, Path target) throws Exception {
