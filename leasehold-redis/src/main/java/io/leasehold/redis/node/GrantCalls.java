@@ -2,6 +2,7 @@ package io.leasehold.redis.node;
 
 import io.leasehold.node.Ballot;
 import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.LifeCheck;
 import io.leasehold.redis.wire.LockValue;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.ScriptCall;
@@ -22,8 +23,12 @@ final class GrantCalls {
      */
     record Place(long millis, String channel) {}
 
-    /** Proposes a ballot. A request for one token may use the common case of a free lock, jointly with other calls. */
-    static ScriptCall acquire(String lock, Ballot ballot, @Nullable Place place) {
+    /**
+     * Proposes a ballot. A request for one token may use the common case of a free lock, jointly with other calls.
+     *
+     * @param life how the script knows the run id of its server
+     */
+    static ScriptCall acquire(String lock, Ballot ballot, @Nullable Place place, LifeCheck life) {
         AcquireRequest request = ballot.request();
         String value = LockValue.of(request.owner(), ballot.candidate(), request.holderId());
         String ttl = Long.toString(NodeSettings.ceilMillis(request.ttlNanos()));
@@ -44,7 +49,8 @@ final class GrantCalls {
         } else if (!single) {
             arguments = new String[] {value, ttl, candidate, last(ballot)};
         }
-        ScriptCall call = ScriptCall.ofLock(LuaScript.ACQUIRE, lock, arguments);
+        ScriptCall whole = ScriptCall.ofLock(LuaScript.ACQUIRE, lock, arguments);
+        ScriptCall call = place == null ? whole : whole.naming(life);
         return single
                 ? call.orCommonly(new ScriptCall.CommonCase(
                         LuaScript.ACQUIRE_FREE, LuaScript.ACQUIRE_MANY, KeyLayout.grantKeys(lock), few))
@@ -58,10 +64,12 @@ final class GrantCalls {
     /**
      * Ends the hold of an owner token. A release by a holder may use the common case of a lock without waiters, jointly
      * with other calls.
+     *
+     * @param life how the script knows the run id of its server
      */
-    static ScriptCall release(String lock, ReleaseRequest request) {
+    static ScriptCall release(String lock, ReleaseRequest request, LifeCheck life) {
         String[] arguments = {request.owner().hex(), Long.toString(request.ballot())};
-        ScriptCall call = ScriptCall.ofLock(LuaScript.RELEASE, lock, arguments);
+        ScriptCall call = ScriptCall.ofLock(LuaScript.RELEASE, lock, arguments).naming(life);
         return request.kind() == ReleaseRequest.Kind.RELEASE
                 ? call.orCommonly(new ScriptCall.CommonCase(
                         LuaScript.RELEASE_HELD,

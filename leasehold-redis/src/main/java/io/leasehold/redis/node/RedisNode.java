@@ -268,7 +268,7 @@ public final class RedisNode implements LockNode {
         return acks.acquire(
                 subject,
                 timeoutNanos,
-                GrantCalls.acquire(lock, ballot, queue ? place(ballot.request(), lock) : null),
+                GrantCalls.acquire(lock, ballot, queue ? place(ballot.request(), lock) : null, settings.lifeCheck()),
                 (reply, link) -> decoder.acquire(reply, link.incarnation(), subject));
     }
 
@@ -341,7 +341,7 @@ public final class RedisNode implements LockNode {
         return requests.run(
                 new Requests.Subject("release", name),
                 request.timeoutNanos(),
-                GrantCalls.release(keys.lock(name), request),
+                GrantCalls.release(keys.lock(name), request, settings.lifeCheck()),
                 (reply, link) -> decoder.release(reply),
                 FailedReplies::releaseFailed);
     }

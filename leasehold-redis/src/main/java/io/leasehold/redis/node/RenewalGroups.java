@@ -3,6 +3,7 @@ package io.leasehold.redis.node;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -10,63 +11,129 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 /**
- * The renewals of one batch, in groups that one script can execute: of one slot and not too many. All groups are sent
- * before the first answer; the answers are in the order of the batch.
+ * The renewals of one batch, in groups that one script can execute: of one slot, for one ttl and not too many. All
+ * groups are sent before the first answer; the answers are in the order of the batch.
  *
  * <p>While a slot moves, its keys are at two servers, and no script may use keys of both. Then each renewal is sent
  * alone.
  */
 final class RenewalGroups {
 
-    private final List<RenewBatch.Item> items;
-    /** The groups, as positions in the batch. */
-    private final List<List<Integer>> groups = new ArrayList<>();
+    private final int most;
+    private final int size;
+    private final List<Group> groups = new ArrayList<>();
 
-    RenewalGroups(List<RenewBatch.Item> items, int most, Function<RenewBatch.Item, String> slotOf) {
-        this.items = items;
-        Map<String, List<Integer>> open = new LinkedHashMap<>();
-        for (int i = 0; i < items.size(); i++) {
-            List<Integer> group = open.computeIfAbsent(slotOf.apply(items.get(i)), slot -> new ArrayList<>());
-            group.add(i);
-            if (group.size() == most) {
-                groups.add(group);
-                open.remove(slotOf.apply(items.get(i)));
-            }
+    /** The renewals of one script; the positions are those of the batch. */
+    static final class Group {
+        private final String slot;
+        private final long ttlNanos;
+        private final List<RenewBatch.Item> items = new ArrayList<>();
+        private final List<String> keys = new ArrayList<>();
+        private int[] positions = new int[16];
+
+        private Group(String slot, long ttlNanos) {
+            this.slot = slot;
+            this.ttlNanos = ttlNanos;
         }
-        groups.addAll(open.values());
+
+        private void add(RenewBatch.Item item, String key, int position) {
+            if (items.size() == positions.length) {
+                positions = Arrays.copyOf(positions, 2 * positions.length);
+            }
+            positions[items.size()] = position;
+            items.add(item);
+            keys.add(key);
+        }
+
+        /** The time for which each of them is kept. */
+        long ttlNanos() {
+            return ttlNanos;
+        }
+
+        List<RenewBatch.Item> items() {
+            return items;
+        }
+
+        /** Their keys, in the same order. */
+        List<String> keys() {
+            return keys;
+        }
+
+        private Group only(int index) {
+            Group alone = new Group(slot, ttlNanos);
+            alone.add(items.get(index), keys.get(index), 0);
+            return alone;
+        }
+    }
+
+    private record Kind(String slot, long ttlNanos) {}
+
+    RenewalGroups(
+            List<RenewBatch.Item> items,
+            int most,
+            Function<RenewBatch.Item, String> keyOf,
+            Function<String, String> slotOf) {
+        this.most = most;
+        this.size = items.size();
+        Map<Kind, Group> open = new LinkedHashMap<>();
+        Group last = null;
+        for (int i = 0; i < items.size(); i++) {
+            RenewBatch.Item item = items.get(i);
+            String key = keyOf.apply(item);
+            String slot = slotOf.apply(key);
+            // Most batches are of one kind: no search for those.
+            if (last == null || isFull(last) || last.ttlNanos != item.ttlNanos() || !last.slot.equals(slot)) {
+                Kind kind = new Kind(slot, item.ttlNanos());
+                Group found = open.get(kind);
+                last = found == null || isFull(found) ? begun(kind, open) : found;
+            }
+            last.add(item, key, i);
+        }
+    }
+
+    private boolean isFull(Group group) {
+        return group.items.size() >= most;
+    }
+
+    private Group begun(Kind kind, Map<Kind, Group> open) {
+        Group group = new Group(kind.slot(), kind.ttlNanos());
+        open.put(kind, group);
+        groups.add(group);
+        return group;
     }
 
     /** Sends each group. */
-    CompletableFuture<List<RenewReply.Item>> renew(
-            Function<List<RenewBatch.Item>, CompletableFuture<List<RenewReply.Item>>> send) {
+    CompletableFuture<List<RenewReply.Item>> renew(Function<Group, CompletableFuture<List<RenewReply.Item>>> send) {
         List<CompletableFuture<List<RenewReply.Item>>> sent =
                 groups.stream().map(group -> renew(group, send)).toList();
         return CompletableFuture.allOf(sent.toArray(CompletableFuture<?>[]::new))
                 .thenApply(done -> {
-                    RenewReply.Item[] all = new RenewReply.Item[items.size()];
+                    RenewReply.Item[] all = new RenewReply.Item[size];
                     for (int g = 0; g < groups.size(); g++) {
                         List<RenewReply.Item> answers = sent.get(g).join();
                         for (int i = 0; i < answers.size(); i++) {
-                            all[groups.get(g).get(i)] = answers.get(i);
+                            all[groups.get(g).positions[i]] = answers.get(i);
                         }
                     }
                     return List.of(all);
                 });
     }
 
-    private CompletableFuture<List<RenewReply.Item>> renew(
-            List<Integer> group, Function<List<RenewBatch.Item>, CompletableFuture<List<RenewReply.Item>>> send) {
-        List<RenewBatch.Item> together = group.stream().map(items::get).toList();
-        CompletableFuture<List<RenewReply.Item>> first = send.apply(together);
-        if (together.size() == 1) {
+    private static CompletableFuture<List<RenewReply.Item>> renew(
+            Group group, Function<Group, CompletableFuture<List<RenewReply.Item>>> send) {
+        CompletableFuture<List<RenewReply.Item>> first = send.apply(group);
+        int together = group.items.size();
+        if (together == 1) {
             return first;
         }
         return first.thenCompose(answers -> {
             if (!(answers.get(0) instanceof RenewReply.Failed failed && FailedReplies.isOfMigration(failed.error()))) {
                 return CompletableFuture.completedFuture(answers);
             }
-            List<CompletableFuture<List<RenewReply.Item>>> each =
-                    together.stream().map(item -> send.apply(List.of(item))).toList();
+            List<CompletableFuture<List<RenewReply.Item>>> each = new ArrayList<>(together);
+            for (int i = 0; i < together; i++) {
+                each.add(send.apply(group.only(i)));
+            }
             return CompletableFuture.allOf(each.toArray(CompletableFuture<?>[]::new))
                     .thenApply(done ->
                             each.stream().flatMap(one -> one.join().stream()).toList());

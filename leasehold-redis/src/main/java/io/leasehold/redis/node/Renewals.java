@@ -3,19 +3,25 @@ package io.leasehold.redis.node;
 import io.leasehold.LockName;
 import io.leasehold.redis.topology.Topology;
 import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.LockValue;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /** Renews holds, as many as possible with one script. */
 final class Renewals {
 
-    private static final int MAX_IN_ONE = 500;
+    /**
+     * The most locks of one script: each takes the server 3 to 5 µs, so it answers others within less than a
+     * millisecond.
+     */
+    private static final int MAX_IN_ONE = 128;
 
     private final Requests requests;
     private final Topology topology;
@@ -32,32 +38,28 @@ final class Renewals {
     }
 
     CompletableFuture<RenewReply> renew(RenewBatch batch) {
-        return new RenewalGroups(batch.items(), MAX_IN_ONE, item -> topology.slotTag(keys.lock(item.name())))
+        return new RenewalGroups(batch.items(), MAX_IN_ONE, item -> keys.lock(item.name()), topology::slotTag)
                 .renew(together -> renew(together, batch.timeoutNanos()))
                 .thenApply(RenewReply::new);
     }
 
-    private CompletableFuture<List<RenewReply.Item>> renew(List<RenewBatch.Item> items, long timeoutNanos) {
-        String[] locks = new String[items.size()];
-        String[] arguments = new String[2 * items.size()];
-        for (int i = 0; i < locks.length; i++) {
-            RenewBatch.Item item = items.get(i);
-            locks[i] = keys.lock(item.name());
-            arguments[2 * i] = item.owner().hex();
-            arguments[2 * i + 1] = Long.toString(NodeSettings.ceilMillis(item.ttlNanos()));
+    private CompletableFuture<List<RenewReply.Item>> renew(RenewalGroups.Group group, long timeoutNanos) {
+        List<RenewBatch.Item> items = group.items();
+        String[] arguments = new String[1 + items.size()];
+        arguments[0] = Long.toString(NodeSettings.ceilMillis(group.ttlNanos()));
+        for (int i = 0; i < items.size(); i++) {
+            arguments[i + 1] = LockValue.beginning(items.get(i).owner());
         }
-        List<LockName> names = items.stream().map(RenewBatch.Item::name).toList();
+        LockName first = items.get(0).name();
         String subject = items.size() == 1
-                ? "renew lock \"" + names.get(0) + "\""
-                : "renew " + items.size() + " locks, among them \"" + names.get(0) + "\"";
+                ? "renew lock \"" + first + "\""
+                : "renew " + items.size() + " locks, among them \"" + first + "\"";
         long sentAtNanos = runtime.nanoTime();
         return requests.run(
                 subject,
                 timeoutNanos,
-                new ScriptCall(LuaScript.RENEW, locks, arguments),
-                (reply, link) -> decoder.renew(reply, names, sentAtNanos),
-                failure -> items.stream()
-                        .<RenewReply.Item>map(item -> new RenewReply.Failed(failure.error()))
-                        .toList());
+                new ScriptCall(LuaScript.RENEW, group.keys().toArray(String[]::new), arguments),
+                (reply, link) -> decoder.renew(reply, items, sentAtNanos),
+                failure -> Collections.nCopies(items.size(), new RenewReply.Failed(failure.error())));
     }
 }

@@ -32,6 +32,11 @@ public final class LockValue {
         return owner.hex() + ":" + fencingToken + ":";
     }
 
+    /** The beginning of every value that belongs to this owner token. */
+    public static String beginning(OwnerToken owner) {
+        return owner.hex() + ":";
+    }
+
     /**
      * Reads the holder from the reply of a script.
      *

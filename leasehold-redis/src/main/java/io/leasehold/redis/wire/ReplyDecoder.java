@@ -10,11 +10,13 @@ import io.leasehold.node.NodeReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.toolkit.Failure;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -139,25 +141,31 @@ public final class ReplyDecoder {
         };
     }
 
-    /** Reads a reply of {@code renew.lua}, in the order of its keys. */
-    public List<RenewReply.Item> renew(List<?> reply, List<LockName> names, long sentAtNanos) {
-        if (reply.size() != names.size()) {
-            throw new IllegalArgumentException(reply.size() + " answers to " + names.size() + " renewals");
+    /** Reads a reply of {@code renew.lua}, in the order of its keys; only exceptions are named there. */
+    public List<RenewReply.Item> renew(List<?> reply, List<RenewBatch.Item> asked, long sentAtNanos) {
+        List<RenewReply.Item> items =
+                new ArrayList<>(Collections.nCopies(asked.size(), new RenewReply.Renewed(sentAtNanos)));
+        int exceptions = reply.size() / 2;
+        if (reply.size() != 1 + 2 * exceptions || integer(reply, 0) + exceptions != asked.size()) {
+            throw new IllegalArgumentException(
+                    "an answer of " + reply.size() + " elements to " + asked.size() + " renewals");
         }
-        List<RenewReply.Item> items = new ArrayList<>(reply.size());
-        RenewReply.Item renewed = new RenewReply.Renewed(sentAtNanos);
-        for (int i = 0; i < reply.size(); i++) {
-            Object answer = reply.get(i);
-            if (answer instanceof Long code) {
-                items.add(code == 1 ? renewed : new RenewReply.NotOurs());
-            } else {
-                LockStoreException error = errors.answered(
-                                String.valueOf(answer), "renew lock \"" + names.get(i) + "\"")
-                        .error();
-                items.add(new RenewReply.Failed(error));
+        for (int i = 1; i < reply.size(); i += 2) {
+            int index = Math.toIntExact(integer(reply, i)) - 1;
+            RenewReply.Item before = items.set(
+                    index, unrenewed(reply.get(i + 1), asked.get(index).name()));
+            if (!(before instanceof RenewReply.Renewed)) {
+                throw new IllegalArgumentException("lock " + (index + 1) + " is named twice");
             }
         }
         return items;
+    }
+
+    private RenewReply.Item unrenewed(Object answer, LockName name) {
+        return Long.valueOf(0).equals(answer)
+                ? new RenewReply.NotOurs()
+                : new RenewReply.Failed(errors.answered(String.valueOf(answer), "renew lock \"" + name + "\"")
+                        .error());
     }
 
     /** Reads a reply of {@code inspect.lua}. */
@@ -229,5 +237,12 @@ public final class ReplyDecoder {
 
     private static long number(List<?> reply, int index) {
         return Long.parseLong(text(reply, index));
+    }
+
+    private static long integer(List<?> reply, int index) {
+        if (reply.get(index) instanceof Long number) {
+            return number;
+        }
+        throw new IllegalArgumentException("item " + index + " of an answer is no integer");
     }
 }

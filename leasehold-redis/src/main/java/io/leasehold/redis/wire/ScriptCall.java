@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A call of a script. It may have a common case, which a shorter script serves for one caller or for several at once.
  *
- * <p>The arguments of a call that {@linkplain #checking checks the life} of its server are complete only {@linkplain #on
+ * <p>The arguments of a call that {@linkplain #checking checks the life} of its server, or {@linkplain #naming names} it, are complete only {@linkplain #on
  * on a connection}. The arguments of an incomplete call cannot be read, so that no such call is sent.
  */
 public final class ScriptCall {
@@ -20,8 +20,15 @@ public final class ScriptCall {
 
     private final String[] arguments;
     private final @Nullable CommonCase common;
-    /** The check whose argument is missing, or null if the arguments are complete. */
-    private final @Nullable LifeCheck missing;
+    /** The use of the run id that is missing, or null if the arguments are complete. */
+    private final @Nullable Missing missing;
+
+    /**
+     * An argument that only the connection knows.
+     *
+     * @param inCommonCase whether the head of the common case needs it, too
+     */
+    private record Missing(LifeCheck life, boolean inCommonCase) {}
 
     /** Creates a call that is sent alone and whole. The call takes over the arrays without copying them. */
     public ScriptCall(LuaScript script, String[] keys, String[] arguments) {
@@ -34,7 +41,7 @@ public final class ScriptCall {
             String @Nullable [] keys,
             String[] arguments,
             @Nullable CommonCase common,
-            @Nullable LifeCheck missing) {
+            @Nullable Missing missing) {
         this.script = script;
         this.first = first;
         this.keys = keys;
@@ -114,7 +121,15 @@ public final class ScriptCall {
      * common case.
      */
     public ScriptCall checking(LifeCheck life) {
-        return new ScriptCall(script, first, keys, arguments, common, life);
+        return new ScriptCall(script, first, keys, arguments, common, new Missing(life, true));
+    }
+
+    /**
+     * The same call, whose script may name its server to a waiter: with a last argument of the whole script. Without it,
+     * the script asks for {@code INFO}, which takes the server as long as all the rest of a hand-over.
+     */
+    public ScriptCall naming(LifeCheck life) {
+        return new ScriptCall(script, first, keys, arguments, common, new Missing(life, false));
     }
 
     /**
@@ -127,9 +142,9 @@ public final class ScriptCall {
         if (missing == null) {
             return this;
         }
-        String life = missing.argument(runId, direct);
-        return new ScriptCall(
-                script, first, keys, appended(arguments, life), common == null ? null : common.with(life), null);
+        String life = missing.life().argument(runId, direct);
+        CommonCase its = common == null || !missing.inCommonCase() ? common : common.with(life);
+        return new ScriptCall(script, first, keys, appended(arguments, life), its, null);
     }
 
     private static String[] appended(String[] arguments, String last) {

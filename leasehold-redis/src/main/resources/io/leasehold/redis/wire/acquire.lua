@@ -16,6 +16,7 @@
 --   5  place in ms: how long a place in the queue is kept without a new request; absent or 0: the caller does not wait
 --   6  channel on which the caller is notified
 --   7  claim in ms: how long the caller keeps the lock after a hand-over; 0: the caller is only woken
+--   8  run id of this server, from a client whose connection is proved to lead to it; absent or "volatile": the script reads it
 -- Replies (numbers are decimal strings; now is TIME in us)
 --   {s, us}                                     the lock is the caller's, fence = last; s and us are the two parts of TIME
 --   {"yes", now}                                the same, if others wait or the lock was already the caller's
@@ -37,6 +38,7 @@ local RETENTION = 60000000 -- us: the floor is never below TIME - RETENTION, and
 local BOUND = 7500000 -- us: how far ahead of max(fence, TIME) a ballot may be
 
 local LOCK, FENCE, QUEUED, BEHIND, WANTED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local RUN_ID = ARGV[8]
 local last_text = ARGV[4] or ARGV[3]
 local candidate, last = tonumber(ARGV[3]), tonumber(last_text)
 

@@ -21,7 +21,7 @@
 local RETENTION = 60000000 -- us: as in acquire.lua
 
 local LOCK, FENCE, QUEUED, BEHIND, WANTED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local wanted = ARGV[1]
+local wanted, RUN_ID = ARGV[1], nil
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local value, fence_text, queued = unpack(redis.call('MGET', LOCK, FENCE, QUEUED))

@@ -12,6 +12,7 @@
 -- ARGV (numbers are decimal strings)
 --   1  owner token, 40 lower-case hexadecimal digits
 --   2  ballot: the highest fencing token proposed or granted under it, 0 for none
+--   3  run id of this server, as in acquire.lua
 -- Replies
 --   {"released"}      this owner token held the lock, and no longer does
 --   {"not-ours"}      this owner token did not hold the lock
@@ -25,7 +26,7 @@ local RETENTION = 60000000 -- us: as in acquire.lua
 local BOUND = 7500000 -- us: the fence is raised to at most max(fence, TIME) + BOUND
 
 local LOCK, FENCE, QUEUED, BEHIND, WANTED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local owner = ARGV[1]
+local owner, RUN_ID = ARGV[1], ARGV[3]
 -- MGET returns nothing for a key of another type.
 local value, fence_text, queued = unpack(redis.call('MGET', LOCK, FENCE, QUEUED))
 

@@ -2,30 +2,45 @@
 -- Keeps locks that are still held by their owner tokens for one ttl more; touches nothing else, and never shortens a ttl.
 --
 -- KEYS
---   i  lock
--- ARGV (numbers are decimal strings)
---   2i-1  owner token, 40 lower-case hexadecimal digits
---   2i    ttl in ms
+--   i    lock; at most 1000
+-- ARGV
+--   1    ttl in ms, a decimal string
+--   i+1  "<owner token>:", with 40 lower-case hexadecimal digits
 -- Replies
---   a list with one answer for each key: 1 kept, 0 not held by this owner token, or the text of an error
+--   {kept, i, answer, i, answer, ...}: the number of locks that are kept, then each other lock as its number in KEYS with
+--   0 if it is not held by this owner token, or with the text of an error
 -- Errors
 --   none but those that concern the whole script: one foreign key does not stop the others
 
-local answers = {}
+local call, pcall = redis.call, redis.pcall
+local ttl, ms = ARGV[1], tonumber(ARGV[1])
+local values = pcall('MGET', unpack(KEYS))
+local reply, kept = {0}, 0
+
 for i, lock in ipairs(KEYS) do
-  local owner, ttl = ARGV[2 * i - 1], tonumber(ARGV[2 * i])
-  local value = redis.pcall('GET', lock)
-  answers[i] = 0
-  if type(value) == 'string' and value:sub(1, 41) == owner .. ':' then
-    answers[i] = 1
-    if redis.call('PTTL', lock) < ttl then
-      local set = redis.pcall('PEXPIRE', lock, string.format('%.0f', ttl))
-      if type(set) == 'table' then
-        answers[i] = set.err .. " (at the 'pexpire' command)"
-      end
+  local answer = 0
+  local value = values[i]
+  if values.err then
+    -- A right to one of the keys is missing, or to MGET.
+    value = pcall('GET', lock)
+  end
+  if type(value) == 'string' and value:find(ARGV[i + 1], 1, true) == 1 then
+    answer = 1
+    if call('PTTL', lock) < ms then
+      answer = pcall('PEXPIRE', lock, ttl)
+    end
+    if type(answer) == 'table' then
+      answer = answer.err .. " (at the 'pexpire' command)"
     end
   elseif type(value) == 'table' and not value.err:find('WRONGTYPE', 1, true) then
-    answers[i] = value.err .. " (at the 'get' command)"
+    answer = value.err .. " (at the 'get' command)"
+  end
+  if answer == 1 then
+    kept = kept + 1
+  else
+    reply[#reply + 1] = i
+    reply[#reply + 1] = answer
   end
 end
-return answers
+reply[1] = kept
+return reply

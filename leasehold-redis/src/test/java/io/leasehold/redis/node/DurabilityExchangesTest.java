@@ -116,9 +116,7 @@ final class DurabilityExchangesTest extends NodeExchanges {
                         ? String.valueOf(arguments[0].toString().contains("n1"))
                         : method.invoke(topology, arguments));
         RedisNode node = new RedisNode("the node", settings(false), slots, where.errors(), runtime);
-        scripts.put(
-                LuaScript.RENEW.sha1(),
-                command -> array(java.util.Collections.nCopies(Integer.parseInt(command.get(2)), ":1\r\n")));
+        scripts.put(LuaScript.RENEW.sha1(), command -> array(List.of(":" + command.get(2) + "\r\n")));
         assertThat(answer(node.renew(renewals(3))).items()).hasOnlyElementsOfType(RenewReply.Renewed.class);
         String second = settings(false).keys().lock(LockName.of("n1"));
         assertThat(ran(LuaScript.RENEW)).hasSize(2);

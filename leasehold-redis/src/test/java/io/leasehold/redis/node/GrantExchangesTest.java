@@ -162,7 +162,9 @@ final class GrantExchangesTest extends NodeExchanges {
 
     @Test
     void eachRenewalHasTheAnswerOfItsKey() throws Exception {
-        says(LuaScript.RENEW, array(List.of(":1\r\n", ":0\r\n", bulk("OOM no (at the 'pexpire' command)"))));
+        says(
+                LuaScript.RENEW,
+                array(List.of(":1\r\n", ":2\r\n", ":0\r\n", ":3\r\n", bulk("OOM no (at the 'pexpire' command)"))));
         long before = runtime.nanoTime();
         List<RenewReply.Item> items = answer(node().renew(renewals(3))).items();
         assertThat(items.get(0))
@@ -176,12 +178,10 @@ final class GrantExchangesTest extends NodeExchanges {
                         "lock:{n0}",
                         "lock:{n1}",
                         "lock:{n2}",
-                        owner.hex(),
                         "9001",
-                        owner.hex(),
-                        "9001",
-                        owner.hex(),
-                        "9001");
+                        owner.hex() + ":",
+                        owner.hex() + ":",
+                        owner.hex() + ":");
         assertThat(answer(node().renew(renewals(0))).items()).isEmpty();
         assertThat(ran(LuaScript.RENEW)).hasSize(1);
     }

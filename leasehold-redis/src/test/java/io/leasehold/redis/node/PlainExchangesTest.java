@@ -39,12 +39,12 @@ final class PlainExchangesTest extends NodeExchanges {
     void aPlainLockIsSetIfItIsFree() throws Exception {
         EfficiencyStore store = plain();
         assertThat(store.guarantees().queueing()).isEqualTo(Guarantee.Queueing.POLLING);
-        says(LuaScript.RENEW, array(List.of(":1\r\n", ":0\r\n")));
+        says(LuaScript.RENEW, array(List.of(":1\r\n", ":2\r\n", ":0\r\n")));
         List<RenewReply.Item> renewed = answer(store.renew(renewals(2))).items();
         assertThat(renewed.get(0)).isInstanceOf(RenewReply.Renewed.class);
         assertThat(renewed.get(1)).isInstanceOf(RenewReply.NotOurs.class);
         assertThat(last(LuaScript.RENEW))
-                .containsExactly("lock:{n0}", "lock:{n1}", owner.hex(), "9001", owner.hex(), "9001");
+                .containsExactly("lock:{n0}", "lock:{n1}", "9001", owner.hex() + ":", owner.hex() + ":");
         server.says("SET", "+OK\r\n");
         AcquireReply reply = answer(store.acquire(request(NAME).reserve(4)));
         assertThat(reply).isInstanceOfSatisfying(AcquireReply.Granted.class, granted -> {

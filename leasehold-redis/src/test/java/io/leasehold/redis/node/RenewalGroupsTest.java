@@ -26,16 +26,30 @@ final class RenewalGroupsTest {
     private final List<CompletableFuture<List<RenewReply.Item>>> answers = new ArrayList<>();
 
     private static RenewalGroups groups(int most, String... names) {
+        return groups(most, 1, names);
+    }
+
+    /** The first character of a name is its slot, the number after it is the answer, divided by this its ttl. */
+    private static RenewalGroups groups(int most, int ttl, String... names) {
         List<RenewBatch.Item> items = Stream.of(names)
-                .map(name -> new RenewBatch.Item(LockName.of(name), OWNER, Long.parseLong(name.substring(1))))
+                .map(name -> new RenewBatch.Item(LockName.of(name), OWNER, number(name) * ttl / 100))
                 .toList();
-        return new RenewalGroups(items, most, item -> item.name().text().substring(0, 1));
+        return new RenewalGroups(
+                items,
+                most,
+                item -> item.name().text() + "!",
+                key -> key.endsWith("!") ? key.substring(0, 1) : "no key");
+    }
+
+    private static long number(String name) {
+        return Long.parseLong(name.substring(1));
     }
 
     /** The answer for each lock is its own number, so that the test detects mixed-up answers. */
     private static List<RenewReply.Item> numbers(List<RenewBatch.Item> items) {
         return items.stream()
-                .<RenewReply.Item>map(item -> new RenewReply.Renewed(item.ttlNanos()))
+                .<RenewReply.Item>map(
+                        item -> new RenewReply.Renewed(number(item.name().text())))
                 .toList();
     }
 
@@ -47,7 +61,11 @@ final class RenewalGroupsTest {
 
     private CompletableFuture<List<RenewReply.Item>> renewed(
             RenewalGroups groups, Function<List<RenewBatch.Item>, List<RenewReply.Item>> server) {
-        return groups.renew(items -> {
+        return groups.renew(group -> {
+            List<RenewBatch.Item> items = group.items();
+            assertThat(group.keys())
+                    .isEqualTo(
+                            items.stream().map(item -> item.name().text() + "!").toList());
             sent.add(String.join(
                     " ", items.stream().map(item -> item.name().text()).toList()));
             return CompletableFuture.completedFuture(server.apply(items));
@@ -61,6 +79,19 @@ final class RenewalGroupsTest {
                 .extracting(item -> ((RenewReply.Renewed) item).sentAtNanos())
                 .containsExactly(1L, 2L, 3L, 4L, 5L);
         assertThat(sent).containsExactly("a1 a3", "b2 b5", "c4");
+    }
+
+    /** One script keeps its locks for one ttl. */
+    @Test
+    void thoseOfOneTtlLeaveTogether() {
+        assertThat(groups(9, 100, "a1", "a1", "a2", "a1")
+                        .renew(group -> {
+                            sent.add(group.ttlNanos() + " x " + group.items().size());
+                            return CompletableFuture.completedFuture(numbers(group.items()));
+                        })
+                        .join())
+                .hasSize(4);
+        assertThat(sent).containsExactly("1 x 3", "2 x 1");
     }
 
     @Test

@@ -4,6 +4,7 @@ import io.leasehold.redis.wire.NotSentException;
 import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.toolkit.CredentialsDesk;
+import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -141,6 +142,8 @@ final class StillDriver implements Driver {
         int takesNone;
 
         int asked;
+        /** Whether it has any two ends that the server reports. */
+        boolean direct;
         /** The step of another thread during the hand-over of the next command. */
         @Nullable
         Runnable meanwhile;
@@ -218,6 +221,11 @@ final class StillDriver implements Driver {
                     Connection.this.close();
                 }
             };
+        }
+
+        @Override
+        public boolean hasEnds(InetSocketAddress local, InetSocketAddress remote) {
+            return direct;
         }
 
         @Override

@@ -320,6 +320,9 @@ final class StillNodeTest {
     @Test
     void aRequestThatTheDriverThrowsBackIsAnsweredAtOnce() {
         RedisNode node = single(settings());
+        // The first release also asks how the server sees the connection.
+        release(node, LockName.of("before"));
+        master.answers("EVALSHA", "released");
         for (Throwable thrown : THROWN) {
             master.thrown = thrown;
             ReleaseReply reply = told(release(node, LockName.of("x")));
@@ -338,6 +341,28 @@ final class StillNodeTest {
             CompletableFuture<ReleaseReply> next = release(node, LockName.of("x"));
             master.answers("EVALSHA", "released");
             assertThat(told(next)).isInstanceOf(ReleaseReply.Released.class);
+        }
+    }
+
+    /**
+     * A message names the server whose time it contains. A proxy may have connected the connection to another server
+     * since it reported its run id, so the script asks its own server.
+     */
+    @Test
+    void aScriptIsToldItsServerOnlyOnAConnectionThatIsProvedToLeadToIt() {
+        LockName name = LockName.of("x");
+        for (boolean direct : new boolean[] {false, true}) {
+            RedisNode node = single(settings());
+            master.direct = direct;
+            release(node, name);
+            assertThat(master.sent.get(master.sent.size() - 1))
+                    .as("not proved yet")
+                    .endsWith(" volatile");
+            master.answers("CLIENT", "id=1 addr=127.0.0.1:9 laddr=127.0.0.1:6379");
+            release(node, name);
+            assertThat(master.sent.get(master.sent.size() - 1)).endsWith(direct ? " life" : " volatile");
+            assertThat(master.sent.stream().filter(one -> one.startsWith("CLIENT")))
+                    .hasSize(1);
         }
     }
 

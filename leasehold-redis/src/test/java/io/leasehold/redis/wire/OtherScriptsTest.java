@@ -37,16 +37,13 @@ class OtherScriptsTest {
 
         var reply = bench.renew(
                 new String[] {third.lock, bench.lock, second.lock, "lock:{gone}"},
-                ALICE,
                 "9000",
-                ALICE,
-                "9000",
-                ALICE,
-                "9000",
-                ALICE,
-                "9000");
+                ALICE + ":",
+                ALICE + ":",
+                ALICE + ":",
+                ALICE + ":");
 
-        assertThat(reply).containsExactly(0L, 1L, 0L, 0L);
+        assertThat(reply).containsExactly(1L, 1L, 0L, 3L, 0L, 4L, 0L);
         assertThat(redis().pttl(bench.lock)).isBetween(8_000L, 9_000L);
         assertThat(redis().pttl(second.lock)).isLessThanOrEqualTo(5_000L);
         assertThat(redis().exists("lock:{gone}")).isZero();
@@ -56,7 +53,7 @@ class OtherScriptsTest {
     void renewalNeverShortens() {
         bench.acquire(ALICE, bench.now(), plain().ttl(60_000));
 
-        assertThat(bench.renew(new String[] {bench.lock}, ALICE, "1000")).containsExactly(1L);
+        assertThat(bench.renew(new String[] {bench.lock}, "1000", ALICE + ":")).containsExactly(1L);
         assertThat(redis().pttl(bench.lock)).isGreaterThan(50_000L);
     }
 
@@ -65,7 +62,7 @@ class OtherScriptsTest {
         bench.acquire(ALICE, bench.now());
         redis().persist(bench.lock);
 
-        bench.renew(new String[] {bench.lock}, ALICE, "9000");
+        bench.renew(new String[] {bench.lock}, "9000", ALICE + ":");
 
         assertThat(redis().pttl(bench.lock)).isBetween(8_000L, 9_000L);
     }

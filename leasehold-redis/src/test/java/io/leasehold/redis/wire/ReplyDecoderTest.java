@@ -12,11 +12,14 @@ import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -122,8 +125,11 @@ final class ReplyDecoderTest {
 
     @Test
     void ofRenewals() {
-        List<LockName> names = List.of(NAME, LockName.exactly("b"), LockName.exactly("c"));
-        List<RenewReply.Item> items = decoder.renew(List.of(1L, 0L, "NOPERM no"), names, 7);
+        OwnerToken owner = OwnerToken.fromHex("01".repeat(OwnerToken.BYTES));
+        List<RenewBatch.Item> asked = Stream.of(NAME, LockName.exactly("b"), LockName.exactly("c"))
+                .map(name -> new RenewBatch.Item(name, owner, 9))
+                .toList();
+        List<RenewReply.Item> items = decoder.renew(List.of(1L, 2L, 0L, 3L, "NOPERM no"), asked, 7);
         assertThat(items.get(0)).isEqualTo(new RenewReply.Renewed(7));
         assertThat(items.get(1)).isEqualTo(new RenewReply.NotOurs());
         assertThat(items.get(2))
@@ -131,9 +137,18 @@ final class ReplyDecoderTest {
                         RenewReply.Failed.class,
                         failed -> assertThat(failed.error()).hasMessageContaining("renew lock \"c\""));
         assertThat(items).hasSize(3);
-        assertThatThrownBy(() -> decoder.renew(List.of(1L), names, 7)).hasMessageContaining("1 answers to 3");
-        assertThatThrownBy(() -> decoder.renew(List.of(1L, 1L, 1L, 1L), names, 7))
-                .hasMessageContaining("4 answers to 3");
+        assertThat(decoder.renew(List.of(3L), asked, 7)).hasSize(3).containsOnly(new RenewReply.Renewed(7));
+        // A lock that is not named must not count as kept by an answer that belongs to another request.
+        for (List<Object> other : List.<List<Object>>of(
+                List.of(),
+                List.of(2L),
+                List.of(4L),
+                List.of(3L, 1L),
+                List.of(3L, 1L, 0L),
+                List.of(2L, 4L, 0L),
+                List.of(1L, 2L, 0L, 2L, 0L))) {
+            assertThatThrownBy(() -> decoder.renew(other, asked, 7)).isInstanceOf(RuntimeException.class);
+        }
     }
 
     @Test

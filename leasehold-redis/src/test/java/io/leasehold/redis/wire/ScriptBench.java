@@ -132,8 +132,8 @@ final class ScriptBench {
         return eval(script, keys(), owner, Long.toString(ballot));
     }
 
-    List<Object> renew(String[] keys, String... ownersAndTtls) {
-        return eval(LuaScript.RENEW, keys, ownersAndTtls);
+    List<Object> renew(String[] keys, String... ttlAndOwners) {
+        return eval(LuaScript.RENEW, keys, ttlAndOwners);
     }
 
     List<Object> inspect() {

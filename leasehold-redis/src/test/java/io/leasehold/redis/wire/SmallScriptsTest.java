@@ -164,13 +164,13 @@ final class SmallScriptsTest {
         redis().set(LOCK, OWNER + ":7:h", SetArgs.Builder.px(5_000));
         withRights(
                 "+get +pttl",
-                part -> assertThat((String) run(part, LuaScript.RENEW, List.of(LOCK), OWNER, "9000")
-                                .get(0))
+                part -> assertThat((String) run(part, LuaScript.RENEW, List.of(LOCK), "9000", OWNER + ":")
+                                .get(2))
                         .contains("(at the 'pexpire' command)"));
         withRights(
                 "+pttl +pexpire",
-                part -> assertThat((String) run(part, LuaScript.RENEW, List.of(LOCK), OWNER, "9000")
-                                .get(0))
+                part -> assertThat((String) run(part, LuaScript.RENEW, List.of(LOCK), "9000", OWNER + ":")
+                                .get(2))
                         .contains("(at the 'get' command)"));
         assertThat(redis().pttl(LOCK)).isLessThanOrEqualTo(5_000);
     }
@@ -179,7 +179,8 @@ final class SmallScriptsTest {
     @Test
     void aValueThatOnlyBeginsLikeAHoldIsNotRenewed() {
         redis().set(LOCK, OWNER + "0:7:h", SetArgs.Builder.px(5_000));
-        assertThat(run(redis(), LuaScript.RENEW, List.of(LOCK), OWNER, "9000")).containsExactly(0L);
+        assertThat(run(redis(), LuaScript.RENEW, List.of(LOCK), "9000", OWNER + ":"))
+                .containsExactly(0L, 1L, 0L);
         assertThat(redis().pttl(LOCK)).isLessThanOrEqualTo(5_000);
     }
 

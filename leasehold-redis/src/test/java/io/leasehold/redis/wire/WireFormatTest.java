@@ -177,7 +177,7 @@ class WireFormatTest {
                         verb.equals("queue") ? plain.waiting(60_000, CHANNEL).claiming(4_000) : plain);
             }
             case "release" -> bench.release(owner, Long.parseLong(arguments[1]));
-            case "renew" -> bench.renew(new String[] {bench.lock}, owner, arguments[1]);
+            case "renew" -> bench.renew(new String[] {bench.lock}, arguments[1], owner + ":");
             default -> throw new IllegalArgumentException(verb);
         };
     }

@@ -12,6 +12,7 @@ final class ClaimVariants {
     private static final String ATTEMPT = "engine/AcquireMachine.java";
     private static final String SHELL = "engine/AcquireAttempt.java";
     private static final String NODE = "redis/node/RedisNode.java";
+    private static final String CALLS = "redis/node/GrantCalls.java";
     private static final String CHANNEL = "redis/topology/Subscriptions.java";
 
     private ClaimVariants() {}
@@ -246,6 +247,12 @@ final class ClaimVariants {
                         "a connection counts as older than it is",
                         CHANNEL,
                         "new Origin(told, runtime.nanoTime())",
-                        "new Origin(told, 0)"));
+                        "new Origin(told, 0)"),
+                new Variant(
+                        "claim-by-a-name-of-before",
+                        "a script names the server that the connection led to when it was made",
+                        CALLS,
+                        "ScriptCall.ofLock(LuaScript.RELEASE, lock, arguments).naming(life)",
+                        "ScriptCall.ofLock(LuaScript.RELEASE, lock, arguments)\n                .naming(LifeCheck.CONNECTION)"));
     }
 }

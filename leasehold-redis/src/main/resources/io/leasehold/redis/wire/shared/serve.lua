@@ -1,8 +1,8 @@
 -- Serves the first waiter of the queue.
 
 local WINDOW = 3000000 -- us: how long a woken waiter may take before it loses its place
--- The run id of this server, once it was read; false if reading it was refused.
-local writer
+-- The run id of this server; false if reading it was refused.
+local writer = RUN_ID ~= 'volatile' and RUN_ID or nil
 local ENTRY = '^\n(%S+) (%d+) (%d+) (%S+) (%d+) (%d+) ([^\n]*)()'
 
 -- Whether LOCK is free; deletes a value that may be overwritten.
