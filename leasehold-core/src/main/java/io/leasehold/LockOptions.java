@@ -260,7 +260,10 @@ public final class LockOptions {
 
     /** The drift of a lease with this ttl: ttl × 1 % + 2 ms. */
     public static Duration driftOf(Duration ttl) {
-        return ttl.dividedBy(100).plusMillis(2);
+        // Not dividedBy, which makes big decimals: a quorum computes this several times for each lease.
+        long seconds = ttl.getSeconds();
+        return Duration.ofSeconds(seconds / 100, (seconds % 100 * 1_000_000_000 + ttl.getNano()) / 100)
+                .plusMillis(2);
     }
 
     /** The drift of this ttl: ttl × 1 % + 2 ms. */

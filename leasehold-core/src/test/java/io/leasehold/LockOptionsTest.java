@@ -15,6 +15,15 @@ final class LockOptionsTest {
     private static final LockOptions DEFAULTS = LockOptions.defaults();
 
     @Test
+    void theDriftIsAHundredthOfTheTtlAndTwoMilliseconds() {
+        for (long nanos :
+                new long[] {1, 99, 100, 999_999_999, 1_000_000_000, 1_500_000_001, 59_999_999_999L, Long.MAX_VALUE}) {
+            Duration ttl = Duration.ofNanos(nanos);
+            assertThat(LockOptions.driftOf(ttl)).isEqualTo(ttl.dividedBy(100).plusMillis(2));
+        }
+    }
+
+    @Test
     void theDefaultsAreThoseOfTheContract() {
         assertThat(DEFAULTS.ttl()).isEqualTo(Duration.ofSeconds(30));
         assertThat(DEFAULTS.renewalInterval()).isEqualTo(Duration.ofSeconds(10));

@@ -28,6 +28,11 @@ final class NodeRelease {
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final long FIRST_PAUSE_NANOS = 50_000_000L;
     private static final long MAX_PAUSE_NANOS = 1_000_000_000L;
+    /**
+     * The longest pause after a copy that was not sent, as to a node that is down. While it is, each release waits for it,
+     * a thousand in a second perhaps. {@link #hurry} sends the copy as soon as the node can be reached.
+     */
+    private static final long MAX_UNSENT_PAUSE_NANOS = 4_000_000_000L;
 
     private final NodeSet nodes;
     private final ReleaseRequest request;
@@ -50,7 +55,7 @@ final class NodeRelease {
         this.replies = new ReleaseReply[n];
         this.doubtful = new boolean[n];
         this.copies = new Repetition[n];
-        Arrays.setAll(copies, node -> new Repetition(FIRST_PAUSE_NANOS, MAX_PAUSE_NANOS));
+        Arrays.setAll(copies, node -> new Repetition(FIRST_PAUSE_NANOS, MAX_UNSENT_PAUSE_NANOS));
         this.timers = new LockRuntime.Timer[n];
     }
 
@@ -87,7 +92,7 @@ final class NodeRelease {
             replies[node] = reply;
             if (reply instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT) {
                 doubtful[node] |= failed.kind() == FailureKind.UNKNOWN;
-                if (!sendAgain(node)) {
+                if (!sendAgain(node, failed.kind())) {
                     // The hold has expired or will expire.
                     replies[node] = new ReleaseReply.Failed(FailureKind.PERMANENT, failed.error());
                 }
@@ -95,7 +100,7 @@ final class NodeRelease {
                 copies[node].end();
             }
             isOver = isOver();
-            isDecided = isOver || verdict() != null;
+            isDecided = isOver || isDecided();
         }
         if (isDecided) {
             decided.complete(null);
@@ -106,13 +111,14 @@ final class NodeRelease {
     }
 
     /** Schedules the next copy; false if none follows. */
-    private boolean sendAgain(int node) {
+    private boolean sendAgain(int node, FailureKind kind) {
         OptionalLong pause = copies[node].failed(untilAtNanos - nodes.runtime().nanoTime());
         if (pause.isEmpty()) {
             return false;
         }
+        long mostNanos = kind == FailureKind.NO_EFFECT ? MAX_UNSENT_PAUSE_NANOS : MAX_PAUSE_NANOS;
         try {
-            timers[node] = nodes.runtime().schedule(pause.getAsLong(), () -> send(node));
+            timers[node] = nodes.runtime().schedule(Math.min(pause.getAsLong(), mostNanos), () -> send(node));
             return true;
         } catch (Error e) {
             LOG.error(
@@ -141,26 +147,46 @@ final class NodeRelease {
     }
 
     private boolean isOver() {
-        return Arrays.stream(replies)
-                .noneMatch(reply -> reply == null
-                        || (reply instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT));
+        for (ReleaseReply reply : replies) {
+            if (reply == null
+                    || (reply instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private boolean isReleased() {
+        int released = 0;
+        for (ReleaseReply reply : replies) {
+            released += reply instanceof ReleaseReply.Released ? 1 : 0;
+        }
+        return released >= nodes.quorum();
+    }
+
+    private boolean isDecided() {
+        int notOurs = 0;
+        for (int node = 0; node < replies.length; node++) {
+            notOurs += replies[node] instanceof ReleaseReply.NotOurs && !doubtful[node] ? 1 : 0;
+        }
+        return isReleased() || nodes.size() - notOurs < nodes.quorum();
     }
 
     private @Nullable ReleaseReply verdict() {
-        int released = 0;
-        int notOurs = 0;
-        boolean awaited = false;
-        for (int node = 0; node < replies.length; node++) {
-            if (replies[node] instanceof ReleaseReply.Released one) {
-                released++;
-                awaited |= one.awaited();
+        if (!isDecided()) {
+            return null;
+        }
+        return isReleased() ? new ReleaseReply.Released(votes(), isAwaited()) : new ReleaseReply.NotOurs(votes());
+    }
+
+    /** Whether another client waited at a node that has released the lock. */
+    private boolean isAwaited() {
+        for (ReleaseReply reply : replies) {
+            if (reply instanceof ReleaseReply.Released one && one.awaited()) {
+                return true;
             }
-            notOurs += replies[node] instanceof ReleaseReply.NotOurs && !doubtful[node] ? 1 : 0;
         }
-        if (released >= nodes.quorum()) {
-            return new ReleaseReply.Released(votes(), awaited);
-        }
-        return nodes.size() - notOurs < nodes.quorum() ? new ReleaseReply.NotOurs(votes()) : null;
+        return false;
     }
 
     /** Completes with the outcome once it is decided, or with the best known outcome when this time has passed. */

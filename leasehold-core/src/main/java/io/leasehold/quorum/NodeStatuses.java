@@ -95,16 +95,17 @@ final class NodeStatuses {
     }
 
     private void update(int node) {
-        StandingWithReason now = TRUSTED;
-        for (StandingWithReason aspect : List.of(connection[node], memory[node], clock[node])) {
-            now = now.standing() == NodeStanding.TRUSTED ? aspect : now;
-        }
+        StandingWithReason now = firstDoubt(connection[node], firstDoubt(memory[node], clock[node]));
         NodeStanding before = told[node].standing();
         told[node] = now;
         if (before != now.standing()) {
             log(nodes.get(node), before, now);
             tell(node, before, now);
         }
+    }
+
+    private static StandingWithReason firstDoubt(StandingWithReason one, StandingWithReason next) {
+        return one.standing() == NodeStanding.TRUSTED ? next : one;
     }
 
     private void tell(int node, NodeStanding before, StandingWithReason now) {
