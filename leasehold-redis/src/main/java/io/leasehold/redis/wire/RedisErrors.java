@@ -30,7 +30,7 @@ public final class RedisErrors {
     public static final String RIGHTS =
             "~lock:* &lock:wake:* +evalsha +eval +time +get +mget +set +del +exists +type +pttl"
                     + " +pexpire +zadd +zrem +zrangebyscore +zrevrange +hset +hdel +hmget +setrange +append"
-                    + " +publish +pubsub|numsub +subscribe +ping +info +select +scan +config|get";
+                    + " +publish +pubsub|numsub +subscribe +ping +info +client|info +select +scan +config|get";
 
     private static final String STANDARD_KEYS = "~lock:*";
     private static final Set<String> ACCESS = Set.of("NOAUTH", "WRONGPASS", "NOPERM");
