@@ -28,11 +28,6 @@ final class NodeRelease {
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final long FIRST_PAUSE_NANOS = 50_000_000L;
     private static final long MAX_PAUSE_NANOS = 1_000_000_000L;
-    /**
-     * The longest pause after a copy that was not sent, as to a node that is down. While it is, each release waits for it,
-     * a thousand in a second perhaps. {@link #hurry} sends the copy as soon as the node can be reached.
-     */
-    private static final long MAX_UNSENT_PAUSE_NANOS = 4_000_000_000L;
 
     private final NodeSet nodes;
     private final ReleaseRequest request;
@@ -55,7 +50,7 @@ final class NodeRelease {
         this.replies = new ReleaseReply[n];
         this.doubtful = new boolean[n];
         this.copies = new Repetition[n];
-        Arrays.setAll(copies, node -> new Repetition(FIRST_PAUSE_NANOS, MAX_UNSENT_PAUSE_NANOS));
+        Arrays.setAll(copies, node -> new Repetition(FIRST_PAUSE_NANOS, MAX_PAUSE_NANOS));
         this.timers = new LockRuntime.Timer[n];
     }
 
@@ -92,7 +87,7 @@ final class NodeRelease {
             replies[node] = reply;
             if (reply instanceof ReleaseReply.Failed failed && failed.kind() != FailureKind.PERMANENT) {
                 doubtful[node] |= failed.kind() == FailureKind.UNKNOWN;
-                if (!sendAgain(node, failed.kind())) {
+                if (!sendAgain(node)) {
                     // The hold has expired or will expire.
                     replies[node] = new ReleaseReply.Failed(FailureKind.PERMANENT, failed.error());
                 }
@@ -111,14 +106,13 @@ final class NodeRelease {
     }
 
     /** Schedules the next copy; false if none follows. */
-    private boolean sendAgain(int node, FailureKind kind) {
+    private boolean sendAgain(int node) {
         OptionalLong pause = copies[node].failed(untilAtNanos - nodes.runtime().nanoTime());
         if (pause.isEmpty()) {
             return false;
         }
-        long mostNanos = kind == FailureKind.NO_EFFECT ? MAX_UNSENT_PAUSE_NANOS : MAX_PAUSE_NANOS;
         try {
-            timers[node] = nodes.runtime().schedule(Math.min(pause.getAsLong(), mostNanos), () -> send(node));
+            timers[node] = nodes.runtime().schedule(pause.getAsLong(), () -> send(node));
             return true;
         } catch (Error e) {
             LOG.error(

@@ -94,7 +94,7 @@ public final class VariantsCommand implements Callable<Integer> {
 
     private record Task(Suite suite, Variant variant) {}
 
-    /** What is to be run, in the order of the lists, beginning where the seed says. */
+    /** Returns what is to be run, in the order of the lists, beginning where the seed says. */
     private List<Task> tasks() {
         List<Task> tasks = new ArrayList<>();
         for (Suite suite : chosen()) {
