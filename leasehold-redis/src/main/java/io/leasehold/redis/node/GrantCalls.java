@@ -49,12 +49,11 @@ final class GrantCalls {
         } else if (!single) {
             arguments = new String[] {value, ttl, candidate, last(ballot)};
         }
-        ScriptCall whole = ScriptCall.ofLock(LuaScript.ACQUIRE, lock, arguments);
-        ScriptCall call = place == null ? whole : whole.naming(life);
-        return single
-                ? call.orCommonly(new ScriptCall.CommonCase(
-                        LuaScript.ACQUIRE_FREE, LuaScript.ACQUIRE_MANY, KeyLayout.grantKeys(lock), few))
-                : call;
+        ScriptCall.CommonCase common = single
+                ? new ScriptCall.CommonCase(
+                        LuaScript.ACQUIRE_FREE, LuaScript.ACQUIRE_MANY, KeyLayout.grantKeys(lock), few)
+                : null;
+        return ScriptCall.ofLock(LuaScript.ACQUIRE, lock, arguments, place == null ? null : life, common);
     }
 
     private static String last(Ballot ballot) {
@@ -69,13 +68,13 @@ final class GrantCalls {
      */
     static ScriptCall release(String lock, ReleaseRequest request, LifeCheck life) {
         String[] arguments = {request.owner().hex(), Long.toString(request.ballot())};
-        ScriptCall call = ScriptCall.ofLock(LuaScript.RELEASE, lock, arguments).naming(life);
-        return request.kind() == ReleaseRequest.Kind.RELEASE
-                ? call.orCommonly(new ScriptCall.CommonCase(
+        ScriptCall.CommonCase common = request.kind() == ReleaseRequest.Kind.RELEASE
+                ? new ScriptCall.CommonCase(
                         LuaScript.RELEASE_HELD,
                         LuaScript.RELEASE_MANY,
                         new String[] {lock, KeyLayout.queued(lock)},
-                        new String[] {LockValue.beginning(request.owner(), request.ballot())}))
-                : call;
+                        new String[] {LockValue.beginning(request.owner(), request.ballot())})
+                : null;
+        return ScriptCall.ofLock(LuaScript.RELEASE, lock, arguments, life, common);
     }
 }

@@ -19,7 +19,8 @@ import java.util.concurrent.TimeUnit;
  * @param member whether the node is a member of a set, so that releases hand no lock over
  * @param keys the key layout of the locks
  * @param acknowledgement the required acknowledgement of an acquire by replicas
- * @param lifeCheck how a member that may forget compares its birth marker with its present life
+ * @param lifeCheck how a script knows the run id of its server: a member that may forget compares its birth marker with it, and
+ *     a hand-over names it
  */
 public record NodeSettings(
         long retentionMicros,

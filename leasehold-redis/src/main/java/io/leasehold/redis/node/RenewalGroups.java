@@ -4,15 +4,15 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 /**
- * The renewals of one batch, in groups that one script can execute: of one slot, for one ttl and not too many. All
- * groups are sent before the first answer; the answers are in the order of the batch.
+ * The renewals of one batch, in groups that one script can execute: of one slot and not too many. All groups are sent
+ * before the first answer; the answers are in the order of the batch.
  *
  * <p>While a slot moves, its keys are at two servers, and no script may use keys of both. Then each renewal is sent
  * alone.
@@ -26,14 +26,12 @@ final class RenewalGroups {
     /** The renewals of one script; the positions are those of the batch. */
     static final class Group {
         private final String slot;
-        private final long ttlNanos;
         private final List<RenewBatch.Item> items = new ArrayList<>();
         private final List<String> keys = new ArrayList<>();
         private int[] positions = new int[16];
 
-        private Group(String slot, long ttlNanos) {
+        private Group(String slot) {
             this.slot = slot;
-            this.ttlNanos = ttlNanos;
         }
 
         private void add(RenewBatch.Item item, String key, int position) {
@@ -43,11 +41,6 @@ final class RenewalGroups {
             positions[items.size()] = position;
             items.add(item);
             keys.add(key);
-        }
-
-        /** The time for which each of them is kept. */
-        long ttlNanos() {
-            return ttlNanos;
         }
 
         List<RenewBatch.Item> items() {
@@ -60,13 +53,11 @@ final class RenewalGroups {
         }
 
         private Group only(int index) {
-            Group alone = new Group(slot, ttlNanos);
+            Group alone = new Group(slot);
             alone.add(items.get(index), keys.get(index), 0);
             return alone;
         }
     }
-
-    private record Kind(String slot, long ttlNanos) {}
 
     RenewalGroups(
             List<RenewBatch.Item> items,
@@ -75,17 +66,16 @@ final class RenewalGroups {
             Function<String, String> slotOf) {
         this.most = most;
         this.size = items.size();
-        Map<Kind, Group> open = new LinkedHashMap<>();
+        Map<String, Group> open = new HashMap<>();
         Group last = null;
         for (int i = 0; i < items.size(); i++) {
             RenewBatch.Item item = items.get(i);
             String key = keyOf.apply(item);
             String slot = slotOf.apply(key);
-            // Most batches are of one kind: no search for those.
-            if (last == null || isFull(last) || last.ttlNanos != item.ttlNanos() || !last.slot.equals(slot)) {
-                Kind kind = new Kind(slot, item.ttlNanos());
-                Group found = open.get(kind);
-                last = found == null || isFull(found) ? begun(kind, open) : found;
+            // Most batches are of one slot: no search for those.
+            if (last == null || isFull(last) || !last.slot.equals(slot)) {
+                Group found = open.get(slot);
+                last = found == null || isFull(found) ? begun(slot, open) : found;
             }
             last.add(item, key, i);
         }
@@ -95,9 +85,9 @@ final class RenewalGroups {
         return group.items.size() >= most;
     }
 
-    private Group begun(Kind kind, Map<Kind, Group> open) {
-        Group group = new Group(kind.slot(), kind.ttlNanos());
-        open.put(kind, group);
+    private Group begun(String slot, Map<String, Group> open) {
+        Group group = new Group(slot);
+        open.put(slot, group);
         groups.add(group);
         return group;
     }

@@ -21,7 +21,7 @@ final class Renewals {
      * The most locks of one script: each takes the server 3 to 5 µs, so it answers others within less than a
      * millisecond.
      */
-    private static final int MAX_IN_ONE = 128;
+    private static final int MAX_IN_ONE = 200;
 
     private final Requests requests;
     private final Topology topology;
@@ -45,11 +45,6 @@ final class Renewals {
 
     private CompletableFuture<List<RenewReply.Item>> renew(RenewalGroups.Group group, long timeoutNanos) {
         List<RenewBatch.Item> items = group.items();
-        String[] arguments = new String[1 + items.size()];
-        arguments[0] = Long.toString(NodeSettings.ceilMillis(group.ttlNanos()));
-        for (int i = 0; i < items.size(); i++) {
-            arguments[i + 1] = LockValue.beginning(items.get(i).owner());
-        }
         LockName first = items.get(0).name();
         String subject = items.size() == 1
                 ? "renew lock \"" + first + "\""
@@ -58,8 +53,25 @@ final class Renewals {
         return requests.run(
                 subject,
                 timeoutNanos,
-                new ScriptCall(LuaScript.RENEW, group.keys().toArray(String[]::new), arguments),
+                new ScriptCall(LuaScript.RENEW, group.keys().toArray(String[]::new), arguments(items)),
                 (reply, link) -> decoder.renew(reply, items, sentAtNanos),
                 failure -> Collections.nCopies(items.size(), new RenewReply.Failed(failure.error())));
+    }
+
+    /** One ttl if all have the same, else one for each; then what each value must begin with. */
+    private static String[] arguments(List<RenewBatch.Item> items) {
+        long ttlMillis = NodeSettings.ceilMillis(items.get(0).ttlNanos());
+        int ttls = 1;
+        for (RenewBatch.Item item : items) {
+            ttls = NodeSettings.ceilMillis(item.ttlNanos()) == ttlMillis ? ttls : items.size();
+        }
+        String[] arguments = new String[ttls + items.size()];
+        for (int i = 0; i < ttls; i++) {
+            arguments[i] = Long.toString(NodeSettings.ceilMillis(items.get(i).ttlNanos()));
+        }
+        for (int i = 0; i < items.size(); i++) {
+            arguments[ttls + i] = LockValue.beginning(items.get(i).owner());
+        }
+        return arguments;
     }
 }

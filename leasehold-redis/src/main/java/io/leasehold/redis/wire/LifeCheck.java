@@ -3,8 +3,9 @@ package io.leasehold.redis.wire;
 import java.util.function.BooleanSupplier;
 
 /**
- * How a member script decides whether the birth marker belongs to the present life of its server. A server that was
- * restarted from older data finds its old marker there, with the run id of the former life.
+ * How a script knows the run id of its server. A member script decides with it whether the birth marker belongs to the
+ * present life: a server that was restarted from older data finds its old marker there, with the run id of the former
+ * life. A script that hands a lock over names its server in the message.
  */
 public enum LifeCheck {
 

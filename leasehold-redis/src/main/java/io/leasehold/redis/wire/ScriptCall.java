@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A call of a script. It may have a common case, which a shorter script serves for one caller or for several at once.
  *
- * <p>The arguments of a call that {@linkplain #checking checks the life} of its server, or {@linkplain #naming names} it, are complete only {@linkplain #on
- * on a connection}. The arguments of an incomplete call cannot be read, so that no such call is sent.
+ * <p>The arguments of a call that {@linkplain #checking checks the life} of its server, or names it, are complete only
+ * {@linkplain #on on a connection}. The arguments of an incomplete call cannot be read, so that no such call is sent.
  */
 public final class ScriptCall {
 
@@ -20,19 +20,16 @@ public final class ScriptCall {
 
     private final String[] arguments;
     private final @Nullable CommonCase common;
-    /** The use of the run id that is missing, or null if the arguments are complete. */
-    private final @Nullable Missing missing;
-
-    /**
-     * An argument that only the connection knows.
-     *
-     * @param inCommonCase whether the head of the common case needs it, too
-     */
-    private record Missing(LifeCheck life, boolean inCommonCase) {}
+    /** Which run id the last argument will be, or null if the arguments are complete. */
+    private final @Nullable LifeCheck missing;
+    /** Whether the head of the common case needs it, too. */
+    private final boolean inCommonCase;
+    /** The last argument that the connection has added, if any. Not in the array: most calls are served by their common case. */
+    private final @Nullable String last;
 
     /** Creates a call that is sent alone and whole. The call takes over the arrays without copying them. */
     public ScriptCall(LuaScript script, String[] keys, String[] arguments) {
-        this(script, keys[0], keys, arguments, null, null);
+        this(script, keys[0], keys, arguments, null, null, false, null);
     }
 
     private ScriptCall(
@@ -41,13 +38,17 @@ public final class ScriptCall {
             String @Nullable [] keys,
             String[] arguments,
             @Nullable CommonCase common,
-            @Nullable Missing missing) {
+            @Nullable LifeCheck missing,
+            boolean inCommonCase,
+            @Nullable String last) {
         this.script = script;
         this.first = first;
         this.keys = keys;
         this.arguments = arguments;
         this.common = common;
         this.missing = missing;
+        this.inCommonCase = inCommonCase;
+        this.last = last;
     }
 
     /**
@@ -70,9 +71,19 @@ public final class ScriptCall {
 
     /**
      * Creates a call with all keys of a lock. {@link #keys} makes them, since the common case needs only a few.
+     *
+     * @param naming how the script, which may name its server to a waiter, knows it: with a last argument of the whole
+     *     script. Without that, it reads {@code INFO}, which takes the server nearly as long as the rest of a hand-over.
+     *     Null for a script without this argument
+     * @param common the common case, if the call has one
      */
-    public static ScriptCall ofLock(LuaScript script, String lock, String[] arguments) {
-        return new ScriptCall(script, lock, null, arguments, null, null);
+    public static ScriptCall ofLock(
+            LuaScript script,
+            String lock,
+            String[] arguments,
+            @Nullable LifeCheck naming,
+            @Nullable CommonCase common) {
+        return new ScriptCall(script, lock, null, arguments, common, naming, false, null);
     }
 
     /**
@@ -113,7 +124,7 @@ public final class ScriptCall {
 
     /** The same call, which may try its common case first. */
     public ScriptCall orCommonly(CommonCase its) {
-        return new ScriptCall(script, first, keys, arguments, its, missing);
+        return new ScriptCall(script, first, keys, arguments, its, missing, inCommonCase, last);
     }
 
     /**
@@ -121,15 +132,7 @@ public final class ScriptCall {
      * common case.
      */
     public ScriptCall checking(LifeCheck life) {
-        return new ScriptCall(script, first, keys, arguments, common, new Missing(life, true));
-    }
-
-    /**
-     * The same call, whose script may name its server to a waiter: with a last argument of the whole script. Without it,
-     * the script asks for {@code INFO}, which takes the server as long as all the rest of a hand-over.
-     */
-    public ScriptCall naming(LifeCheck life) {
-        return new ScriptCall(script, first, keys, arguments, common, new Missing(life, false));
+        return new ScriptCall(script, first, keys, arguments, common, life, true, last);
     }
 
     /**
@@ -142,9 +145,9 @@ public final class ScriptCall {
         if (missing == null) {
             return this;
         }
-        String life = missing.life().argument(runId, direct);
-        CommonCase its = common == null || !missing.inCommonCase() ? common : common.with(life);
-        return new ScriptCall(script, first, keys, appended(arguments, life), its, null);
+        String life = missing.argument(runId, direct);
+        CommonCase its = common == null || !inCommonCase ? common : common.with(life);
+        return new ScriptCall(script, first, keys, arguments, its, null, false, life);
     }
 
     private static String[] appended(String[] arguments, String last) {
@@ -176,7 +179,7 @@ public final class ScriptCall {
      */
     public String[] arguments() {
         refuseIncomplete();
-        return arguments;
+        return last == null ? arguments : appended(arguments, last);
     }
 
     /**

@@ -4,8 +4,8 @@
 -- KEYS
 --   i    lock; at most 1000
 -- ARGV
---   1    ttl in ms, a decimal string
---   i+1  "<owner token>:", with 40 lower-case hexadecimal digits
+--   1        ttl in ms, a decimal string; or 1 to n: one for each of n locks
+--   then i   "<owner token>:", with 40 lower-case hexadecimal digits
 -- Replies
 --   {kept, i, answer, i, answer, ...}: the number of locks that are kept, then each other lock as its number in KEYS with
 --   0 if it is not held by this owner token, or with the text of an error
@@ -13,20 +13,20 @@
 --   none but those that concern the whole script: one foreign key does not stop the others
 
 local call, pcall = redis.call, redis.pcall
-local ttl, ms = ARGV[1], tonumber(ARGV[1])
+local ttls = #ARGV - #KEYS
 local values = pcall('MGET', unpack(KEYS))
 local reply, kept = {0}, 0
 
 for i, lock in ipairs(KEYS) do
-  local answer = 0
+  local answer, ttl = 0, ARGV[ttls == 1 and 1 or i]
   local value = values[i]
   if values.err then
     -- A right to one of the keys is missing, or to MGET.
     value = pcall('GET', lock)
   end
-  if type(value) == 'string' and value:find(ARGV[i + 1], 1, true) == 1 then
+  if type(value) == 'string' and value:find(ARGV[ttls + i], 1, true) == 1 then
     answer = 1
-    if call('PTTL', lock) < ms then
+    if call('PTTL', lock) < tonumber(ttl) then
       answer = pcall('PEXPIRE', lock, ttl)
     end
     if type(answer) == 'table' then

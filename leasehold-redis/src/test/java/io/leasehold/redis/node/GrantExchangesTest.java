@@ -14,6 +14,7 @@ import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -184,6 +185,21 @@ final class GrantExchangesTest extends NodeExchanges {
                         owner.hex() + ":");
         assertThat(answer(node().renew(renewals(0))).items()).isEmpty();
         assertThat(ran(LuaScript.RENEW)).hasSize(1);
+    }
+
+    /** Callers with different ttls share a script, too: otherwise a thousand of them would be a thousand requests. */
+    @Test
+    void renewalsForDifferentTimesShareAScript() throws Exception {
+        says(LuaScript.RENEW, array(List.of(":2\r\n")));
+        List<RenewBatch.Item> different = List.of(
+                new RenewBatch.Item(LockName.of("n0"), owner, 9_000_000_001L),
+                new RenewBatch.Item(LockName.of("n1"), owner, 20_000_000_000L));
+        assertThat(answer(node().renew(new RenewBatch(different, 1_000_000_000L)))
+                        .items())
+                .hasSize(2)
+                .hasOnlyElementsOfType(RenewReply.Renewed.class);
+        assertThat(last(LuaScript.RENEW))
+                .containsExactly("lock:{n0}", "lock:{n1}", "9001", "20000", owner.hex() + ":", owner.hex() + ":");
     }
 
     @Test

@@ -25,14 +25,10 @@ final class RenewalGroupsTest {
     private final List<String> sent = new ArrayList<>();
     private final List<CompletableFuture<List<RenewReply.Item>>> answers = new ArrayList<>();
 
+    /** The first character of a name is its slot, the number after it is the answer. */
     private static RenewalGroups groups(int most, String... names) {
-        return groups(most, 1, names);
-    }
-
-    /** The first character of a name is its slot, the number after it is the answer, divided by this its ttl. */
-    private static RenewalGroups groups(int most, int ttl, String... names) {
         List<RenewBatch.Item> items = Stream.of(names)
-                .map(name -> new RenewBatch.Item(LockName.of(name), OWNER, number(name) * ttl / 100))
+                .map(name -> new RenewBatch.Item(LockName.of(name), OWNER, number(name)))
                 .toList();
         return new RenewalGroups(
                 items,
@@ -79,19 +75,6 @@ final class RenewalGroupsTest {
                 .extracting(item -> ((RenewReply.Renewed) item).sentAtNanos())
                 .containsExactly(1L, 2L, 3L, 4L, 5L);
         assertThat(sent).containsExactly("a1 a3", "b2 b5", "c4");
-    }
-
-    /** One script keeps its locks for one ttl. */
-    @Test
-    void thoseOfOneTtlLeaveTogether() {
-        assertThat(groups(9, 100, "a1", "a1", "a2", "a1")
-                        .renew(group -> {
-                            sent.add(group.ttlNanos() + " x " + group.items().size());
-                            return CompletableFuture.completedFuture(numbers(group.items()));
-                        })
-                        .join())
-                .hasSize(4);
-        assertThat(sent).containsExactly("1 x 3", "2 x 1");
     }
 
     @Test

@@ -49,6 +49,18 @@ class OtherScriptsTest {
         assertThat(redis().exists("lock:{gone}")).isZero();
     }
 
+    /** The callers of a client may have different ttls. */
+    @Test
+    void renewsEachKeyForItsOwnTtl() {
+        bench.acquire(ALICE, bench.now(), plain().ttl(5_000));
+        second.acquire(BOB, bench.now(), plain().ttl(5_000));
+
+        assertThat(bench.renew(new String[] {bench.lock, second.lock}, "9000", "20000", ALICE + ":", BOB + ":"))
+                .containsExactly(2L);
+        assertThat(redis().pttl(bench.lock)).isBetween(8_000L, 9_000L);
+        assertThat(redis().pttl(second.lock)).isBetween(19_000L, 20_000L);
+    }
+
     @Test
     void renewalNeverShortens() {
         bench.acquire(ALICE, bench.now(), plain().ttl(60_000));

@@ -252,7 +252,7 @@ final class ClaimVariants {
                         "claim-by-a-name-of-before",
                         "a script names the server that the connection led to when it was made",
                         CALLS,
-                        "ScriptCall.ofLock(LuaScript.RELEASE, lock, arguments).naming(life)",
-                        "ScriptCall.ofLock(LuaScript.RELEASE, lock, arguments)\n                .naming(LifeCheck.CONNECTION)"));
+                        "ScriptCall.ofLock(LuaScript.RELEASE, lock, arguments, life, common)",
+                        "ScriptCall.ofLock(LuaScript.RELEASE, lock, arguments, LifeCheck.CONNECTION, common)"));
     }
 }
