@@ -120,6 +120,33 @@ class HandOverScriptTest {
         assertThat(redis().pexpiretime(bench.lock)).isEqualTo(endMillis);
     }
 
+    /** The name that a client passes is that in the message; otherwise the script reads it. */
+    @Test
+    void theMessageNamesTheServerAsTheClientDoes() throws InterruptedException {
+        String understands = HEARD + "!";
+        subscriber.sync().subscribe(understands);
+        queue(BOB, understands);
+        bench.releaseNaming(ALICE, token, "0a1b");
+        assertThat(pushes.poll(10, TimeUnit.SECONDS)).startsWith(understands + "|handed@0a1b ");
+
+        // The lock ends without a release, and the next request finds the first waiter.
+        queue(ALICE, understands);
+        redis().del(bench.lock);
+        assertThat(bench.acquireNaming(CAROL, bench.now(), HEARD_TOO, "2c3d").get(0))
+                .isEqualTo("queued");
+        assertThat(pushes.poll(10, TimeUnit.SECONDS)).startsWith(understands + "|handed@2c3d ");
+    }
+
+    @Test
+    void aClientThatIsNotSureLetsTheScriptReadTheName() throws InterruptedException {
+        String understands = HEARD + "!";
+        subscriber.sync().subscribe(understands);
+        queue(BOB, understands);
+        bench.releaseNaming(ALICE, token, "volatile");
+        String runId = InfoText.fields(redis().info("server")).get("run_id");
+        assertThat(pushes.poll(10, TimeUnit.SECONDS)).startsWith(understands + "|handed@" + runId + " ");
+    }
+
     /** A replica passes a push on, and so does not show whose time is in it. */
     @Test
     void aChannelThatUnderstandsItIsToldWhichServerHandedOver() throws InterruptedException {

@@ -132,6 +132,18 @@ final class ScriptBench {
         return eval(script, keys(), owner, Long.toString(ballot));
     }
 
+    /** A release from a client that knows the run id of its server. */
+    List<Object> releaseNaming(String owner, long ballot, String runId) {
+        return eval(LuaScript.RELEASE, keys(), owner, Long.toString(ballot), runId);
+    }
+
+    /** A request of a waiter that knows the run id of its server. */
+    List<Object> acquireNaming(String owner, long candidate, String channel, String runId) {
+        String value = owner + ":" + candidate + ":host/9/z";
+        String token = Long.toString(candidate);
+        return eval(LuaScript.ACQUIRE, keys(), value, "30000", token, token, "60000", channel, "4000", runId);
+    }
+
     List<Object> renew(String[] keys, String... ttlAndOwners) {
         return eval(LuaScript.RENEW, keys, ttlAndOwners);
     }
