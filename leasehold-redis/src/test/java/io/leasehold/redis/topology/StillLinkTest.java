@@ -308,6 +308,16 @@ final class StillLinkTest {
         assertThat(second.open).isFalse();
     }
 
+    /** The scripts of the common case hand nothing over: they have as few arguments as before, whoever asks. */
+    @Test
+    void onlyTheWholeScriptIsToldItsServer() {
+        ScriptCall call = ScriptCall.ofLock(
+                        LuaScript.RELEASE, "lock:{x}", new String[] {"owner", "0"}, LifeCheck.CONNECTION, COMMON)
+                .on("life", () -> false);
+        assertThat(call.arguments()).containsExactly("owner", "0", "life");
+        assertThat(call.common()).isSameAs(COMMON);
+    }
+
     /** Of the second connection it is not proved that it is direct. */
     @Test
     void aRequestIsCompletedOnEachConnectionOfALink() {
