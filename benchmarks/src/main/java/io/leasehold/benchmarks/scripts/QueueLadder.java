@@ -113,7 +113,8 @@ public final class QueueLadder {
         return sorted[sorted.length / 2];
     }
 
-    private static String text(String file) {
+    /** Reads a script that Leasehold does not use. */
+    static String text(String file) {
         try (InputStream in = QueueLadder.class.getResourceAsStream(file)) {
             if (in == null) {
                 throw new IllegalStateException(file + " is missing");
