@@ -18,8 +18,8 @@ import java.util.concurrent.CompletableFuture;
 final class Renewals {
 
     /**
-     * The most locks of one script: each takes the server 3 to 5 µs, so it answers others within less than a
-     * millisecond.
+     * The most locks of one script: each takes the server 3 to 7 µs, so it answers others within one and a half
+     * milliseconds.
      */
     private static final int MAX_IN_ONE = 200;
 

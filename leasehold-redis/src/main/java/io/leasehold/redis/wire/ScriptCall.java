@@ -73,7 +73,7 @@ public final class ScriptCall {
      * Creates a call with all keys of a lock. {@link #keys} makes them, since the common case needs only a few.
      *
      * @param naming how the script, which may name its server to a waiter, knows it: with a last argument of the whole
-     *     script. Without that, it reads {@code INFO}, which takes the server nearly as long as the rest of a hand-over.
+     *     script. Without that, it reads {@code INFO}, a fifth of a hand-over.
      *     Null for a script without this argument
      * @param common the common case, if the call has one
      */

@@ -187,7 +187,7 @@ final class GrantExchangesTest extends NodeExchanges {
         assertThat(ran(LuaScript.RENEW)).hasSize(1);
     }
 
-    /** A script keeps the server from others: at 3 to 5 µs for each lock, 200 of them for less than a millisecond. */
+    /** A script keeps the server from others: at 3 to 7 µs for each lock, for one and a half milliseconds at most. */
     @Test
     void aScriptRenewsTwoHundredLocksAtMost() throws Exception {
         scripts.put(LuaScript.RENEW.sha1(), command -> array(List.of(":" + command.get(2) + "\r\n")));
