@@ -4,6 +4,7 @@ import io.leasehold.HoldEnd;
 import io.leasehold.Holder;
 import io.leasehold.LeaseAtRiskException;
 import io.leasehold.LeaseLostException;
+import io.leasehold.LeaseTicket;
 import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
@@ -398,6 +399,47 @@ final class ActiveLease implements LeakWatch.Watched {
             throw e;
         }
         return released;
+    }
+
+    /** Ends the lease by its export. The future completes with the ticket, on any thread. */
+    CompletableFuture<LeaseTicket> export(Duration claim) {
+        LeaseExport export;
+        CompletableFuture<ReleaseOutcome> released;
+        try {
+            refuseIfReleased("export");
+            export = new LeaseExport(name(), lengthened(claim), owner.settings(), owner.context());
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+        owner.on(new GrantMachine.EndDue());
+        synchronized (this) {
+            HoldEnd.Lost lost = loss();
+            if (releaseCalled || lost != null) {
+                return CompletableFuture.failedFuture(
+                        lost == null ? LeaseMessages.released("export", name()) : reported(lost));
+            }
+            releaseCalled = true;
+            LeaseNews all = news();
+            all.interruption = null;
+            all.export = export;
+            released = all.released();
+        }
+        released.thenAccept(export::ended);
+        owner.export(this);
+        return export.result();
+    }
+
+    /** The store keeps the lock for the ticket at least as long as it would keep it after a release. */
+    private Duration lengthened(Duration claim) {
+        GrantMachine.Keeping keeping = keeping();
+        long keptUntilAtNanos = keeping.fromAtNanos() + keeping.forNanos();
+        Duration kept = Duration.ofNanos(keptUntilAtNanos - owner.context().runtime().nanoTime());
+        return kept.compareTo(claim) > 0 ? kept : claim;
+    }
+
+    /** Returns the export by which the lease ends, if it ends so. */
+    synchronized @Nullable LeaseExport export() {
+        return news == null ? null : news.export;
     }
 
     void released(ReleaseOutcome outcome, List<NodeVote> said) {

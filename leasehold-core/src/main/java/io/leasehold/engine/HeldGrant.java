@@ -14,6 +14,7 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -405,6 +406,17 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
     }
 
     @Override
+    public void export(ActiveLease lease) {
+        synchronized (this) {
+            givenBack = lease;
+        }
+        if (isUrgent()) {
+            checks().givenBack();
+        }
+        on(new GrantMachine.ExportCalled());
+    }
+
+    @Override
     public synchronized boolean beginKeeping(GrantMachine.Keeping keeping) {
         // The thread of the lease may die from now on.
         renewals.bindTo(null);
@@ -452,6 +464,10 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
             sendRelease();
             return;
         }
+        if (end instanceof GrantMachine.SendExport) {
+            sendExport(currentLease());
+            return;
+        }
         if (end instanceof GrantMachine.SendUndo) {
             send(ReleaseRequest.Kind.UNDO);
         }
@@ -469,10 +485,29 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
         }
     }
 
+    /** Sends the export as {@link #sendRelease} sends the release. Waiters of this client contend with those of others. */
+    private void sendExport(ActiveLease lease) {
+        try {
+            LeaseExport export = Objects.requireNonNull(lease.export(), "export");
+            export.send(new LeaseExport.Ended(owner, highestBallot(), lease.token(), validUntilAtNanos()))
+                    .thenAccept(outcome -> finish(outcome, List.of()));
+        } finally {
+            context.holds().remove(owner, this);
+            queues.ended(name, this);
+        }
+    }
+
+    private synchronized long validUntilAtNanos() {
+        return machine.validUntilAtNanos();
+    }
+
+    private long highestBallot() {
+        return tokens == null ? lastToken() : tokens.highestBallot();
+    }
+
     private CompletableFuture<ReleaseReply> send(ReleaseRequest.Kind kind) {
-        long highestBallot = tokens == null ? lastToken() : tokens.highestBallot();
         return context.retrier()
-                .end(List.of(name), owner, highestBallot, kind, settings.timings())
+                .end(List.of(name), owner, highestBallot(), kind, settings.timings())
                 .firstReply();
     }
 

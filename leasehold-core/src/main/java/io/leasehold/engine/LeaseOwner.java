@@ -35,4 +35,7 @@ interface LeaseOwner {
 
     /** Takes the lease back when its holder is done with it. */
     void giveBack(ActiveLease lease);
+
+    /** Ends the grant by the {@linkplain ActiveLease#export() export} of this lease. */
+    void export(ActiveLease lease);
 }

@@ -14,6 +14,8 @@ import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.ExportReply;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
@@ -175,16 +177,9 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             entry.dropSilentWaiters(nowNanos);
             fence = Math.max(fence, entry.fence);
         }
-        if (ballot.tokens().last() > Math.max(fence, serverMicros) + MAX_LEAD_MICROS) {
-            return new NodeReply.Refused(
-                    "fencing token " + ballot.tokens().last() + " runs ahead of the node's clock",
-                    0,
-                    incarnation,
-                    serverMicros);
-        }
-        long floor = Math.max(fence, serverMicros - RETENTION_MICROS);
-        if (ballot.candidate() <= floor) {
-            return new NodeReply.Stale(floor, incarnation, serverMicros);
+        NodeReply unacceptable = unacceptable(ballot, fence, serverMicros);
+        if (unacceptable != null) {
+            return unacceptable;
         }
         for (LockName name : request.names()) {
             NameState entry = entry(name);
@@ -207,6 +202,19 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             grant(entry(name), ballot, nowNanos);
         }
         return new NodeReply.Yes(incarnation, serverMicros);
+    }
+
+    /** Returns the answer to a ballot that is too far ahead, or does not exceed the floor; null if it may be granted. */
+    private @Nullable NodeReply unacceptable(Ballot ballot, long fence, long serverMicros) {
+        if (ballot.tokens().last() > Math.max(fence, serverMicros) + MAX_LEAD_MICROS) {
+            return new NodeReply.Refused(
+                    "fencing token " + ballot.tokens().last() + " runs ahead of the node's clock",
+                    0,
+                    incarnation,
+                    serverMicros);
+        }
+        long floor = Math.max(fence, serverMicros - RETENTION_MICROS);
+        return ballot.candidate() <= floor ? new NodeReply.Stale(floor, incarnation, serverMicros) : null;
     }
 
     private NameState entry(LockName name) {
@@ -269,6 +277,55 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         signals.add(listener -> listener.handedOver(handOver));
     }
 
+    @Override
+    public boolean keepsTickets() {
+        return true;
+    }
+
+    @Override
+    public synchronized CompletableFuture<ExportReply> export(ExportRequest request) {
+        long nowNanos = runtime.nanoTime();
+        NameState entry = entry(request.name());
+        Held held = current(entry, nowNanos);
+        raise(entry, request.ballot());
+        entry.waiters.remove(request.owner());
+        boolean isKept = held != null && held.owner().equals(request.ticket());
+        if (held != null && held.owner().equals(request.owner())) {
+            long endsAtNanos = nowNanos + request.claimNanos();
+            entry.held = new Held(request.ticket(), request.holderId(), request.token(), endsAtNanos);
+            isKept = true;
+        }
+        forgetUnused(request.name(), entry);
+        return CompletableFuture.completedFuture(isKept ? new ExportReply.Exported() : new ExportReply.NotOurs());
+    }
+
+    /** The swap of the ticket's owner token for that of the ballot, and nothing else. */
+    @Override
+    public synchronized CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket) {
+        long nowNanos = runtime.nanoTime();
+        long serverMicros = serverMicros();
+        NameState entry = entry(ballot.request().name());
+        Held held = current(entry, nowNanos);
+        NodeReply reply = unacceptable(ballot, Math.max(forgottenFence, entry.fence), serverMicros);
+        if (reply == null) {
+            boolean isOwn = held != null && held.owner().equals(ballot.request().owner());
+            if (isOwn || (held != null && held.owner().equals(ticket))) {
+                grant(entry, ballot, nowNanos);
+                reply = new NodeReply.Yes(incarnation, serverMicros);
+            } else {
+                reply = new NodeReply.Held(
+                        held == null ? null : held.asHolder(nowNanos), false, incarnation, serverMicros);
+            }
+        }
+        forgetUnused(ballot.request().name(), entry);
+        return CompletableFuture.completedFuture(reply);
+    }
+
+    private void raise(NameState entry, long ballot) {
+        long most = Math.max(entry.fence, serverMicros()) + MAX_LEAD_MICROS;
+        entry.fence = Math.max(entry.fence, Math.min(ballot, most));
+    }
+
     private static @Nullable Held current(@Nullable NameState entry, long nowNanos) {
         return entry == null ? null : entry.heldAt(nowNanos);
     }
@@ -310,8 +367,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
                     entry.held = null;
                     released = true;
                 }
-                long most = Math.max(entry.fence, serverMicros()) + MAX_LEAD_MICROS;
-                entry.fence = Math.max(entry.fence, Math.min(request.ballot(), most));
+                raise(entry, request.ballot());
                 if (entry.held == null) {
                     serveFirst(name, entry, nowNanos, signals);
                 }
