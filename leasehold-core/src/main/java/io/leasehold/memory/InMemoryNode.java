@@ -214,7 +214,10 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
                     serverMicros);
         }
         long floor = Math.max(fence, serverMicros - RETENTION_MICROS);
-        return ballot.candidate() <= floor ? new NodeReply.Stale(floor, incarnation, serverMicros) : null;
+        if (ballot.candidate() <= floor) {
+            return new NodeReply.Stale(floor, incarnation, serverMicros);
+        }
+        return null;
     }
 
     private NameState entry(LockName name) {
@@ -289,14 +292,15 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         Held held = current(entry, nowNanos);
         raise(entry, request.ballot());
         entry.waiters.remove(request.owner());
-        boolean isKept = held != null && held.owner().equals(request.ticket());
-        if (held != null && held.owner().equals(request.owner())) {
+        OwnerToken holder = held == null ? null : held.owner();
+        if (request.owner().equals(holder)) {
             long endsAtNanos = nowNanos + request.claimNanos();
             entry.held = new Held(request.ticket(), request.holderId(), request.token(), endsAtNanos);
-            isKept = true;
+            holder = request.ticket();
         }
         forgetUnused(request.name(), entry);
-        return CompletableFuture.completedFuture(isKept ? new ExportReply.Exported() : new ExportReply.NotOurs());
+        return CompletableFuture.completedFuture(
+                request.ticket().equals(holder) ? new ExportReply.Exported() : new ExportReply.NotOurs());
     }
 
     /** The swap of the ticket's owner token for that of the ballot, and nothing else. */
@@ -308,8 +312,8 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         Held held = current(entry, nowNanos);
         NodeReply reply = unacceptable(ballot, Math.max(forgottenFence, entry.fence), serverMicros);
         if (reply == null) {
-            boolean isOwn = held != null && held.owner().equals(ballot.request().owner());
-            if (isOwn || (held != null && held.owner().equals(ticket))) {
+            OwnerToken holder = held == null ? null : held.owner();
+            if (ticket.equals(holder) || ballot.request().owner().equals(holder)) {
                 grant(entry, ballot, nowNanos);
                 reply = new NodeReply.Yes(incarnation, serverMicros);
             } else {

@@ -199,6 +199,7 @@ final class LeaseExportTest {
         Lease lease = held();
         CompletableFuture<LeaseTicket> exported = lease.exportAsync(CLAIM);
         for (int i = 0; !exported.isDone(); i++) {
+            assertThat(i).as("copies within the validity").isLessThan(100);
             asked(i).answer().complete(failed(FailureKind.UNKNOWN));
             assertThat(store.releases().isEmpty() || exported.isDone()).isTrue();
             runtime.pass(Duration.ofMillis(500));

@@ -40,7 +40,8 @@ if not fence or (not fence_text and redis.call('EXISTS', FENCE) == 1) then
 end
 if ours then
   -- This changes nothing, but it must be the first write: after it, Redis no longer refuses the script for lack of memory.
-  redis.call('PEXPIRE', LOCK, digits(math.max(1, redis.call('PTTL', LOCK))))
+  local left = redis.call('PTTL', LOCK)
+  redis.call('PEXPIRE', LOCK, digits(math.max(1, left)))
 end
 local raised = math.min(ballot, math.max(fence, now) + BOUND)
 -- A ballot that does not exceed TIME - RETENTION is refused even without a fence.

@@ -88,7 +88,7 @@ final class Variants {
                         "release-does-not-raise",
                         "release and undo do not raise the fence",
                         NODE,
-                        "entry.fence = Math.max(entry.fence, Math.min(request.ballot(), most));",
+                        "entry.fence = Math.max(entry.fence, Math.min(ballot, most));",
                         "entry.fence = Math.max(entry.fence, Math.min(0, most));"),
                 new Variant(
                         "range-not-reserved",
