@@ -421,11 +421,10 @@ final class ActiveLease implements LeakWatch.Watched {
             releaseCalled = true;
             LeaseNews all = news();
             all.interruption = null;
-            all.export = export;
             released = all.released();
         }
         released.thenAccept(export::ended);
-        owner.export(this);
+        owner.export(this, export);
         return export.result();
     }
 
@@ -435,11 +434,6 @@ final class ActiveLease implements LeakWatch.Watched {
         long keptUntilAtNanos = keeping.fromAtNanos() + keeping.forNanos();
         Duration kept = Duration.ofNanos(keptUntilAtNanos - owner.context().runtime().nanoTime());
         return kept.compareTo(claim) > 0 ? kept : claim;
-    }
-
-    /** Returns the export by which the lease ends, if it ends so. */
-    synchronized @Nullable LeaseExport export() {
-        return news == null ? null : news.export;
     }
 
     void released(ReleaseOutcome outcome, List<NodeVote> said) {

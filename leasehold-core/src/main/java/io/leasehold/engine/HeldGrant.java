@@ -14,7 +14,6 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -406,14 +405,14 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
     }
 
     @Override
-    public void export(ActiveLease lease) {
+    public void export(ActiveLease lease, LeaseExport export) {
         synchronized (this) {
             givenBack = lease;
         }
         if (isUrgent()) {
             checks().givenBack();
         }
-        on(new GrantMachine.ExportCalled());
+        on(new GrantMachine.ExportCalled(export));
     }
 
     @Override
@@ -464,8 +463,8 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
             sendRelease();
             return;
         }
-        if (end instanceof GrantMachine.SendExport) {
-            sendExport(currentLease());
+        if (end instanceof GrantMachine.SendExport exported) {
+            sendExport((LeaseExport) exported.export());
             return;
         }
         if (end instanceof GrantMachine.SendUndo) {
@@ -486,10 +485,10 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
     }
 
     /** Sends the export as {@link #sendRelease} sends the release. Waiters of this client contend with those of others. */
-    private void sendExport(ActiveLease lease) {
+    private void sendExport(LeaseExport export) {
         try {
-            LeaseExport export = Objects.requireNonNull(lease.export(), "export");
-            export.send(new LeaseExport.Ended(owner, highestBallot(), lease.token(), validUntilAtNanos()))
+            long token = currentLease().token();
+            export.send(new LeaseExport.Ended(owner, highestBallot(), token, validUntilAtNanos()))
                     .thenAccept(outcome -> finish(outcome, List.of()));
         } finally {
             context.holds().remove(owner, this);

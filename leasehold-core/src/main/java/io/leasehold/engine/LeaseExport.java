@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The store is asked, and futures complete, outside of every guard.
  */
-final class LeaseExport {
+final class LeaseExport implements GrantMachine.Export {
 
     private static final long FIRST_PAUSE_NANOS = 10_000_000L;
     private static final long MAX_PAUSE_NANOS = 500_000_000L;

@@ -35,10 +35,6 @@ final class LeaseNews {
     @Nullable
     CompletableFuture<HoldEnd> ended;
 
-    /** The export by which the lease ends. */
-    @Nullable
-    LeaseExport export;
-
     private List<Consumer<? super LossCause>> lossCallbacks = List.of();
     private @Nullable CompletableFuture<ReleaseOutcome> released;
 

@@ -47,8 +47,8 @@ final class TicketVariants {
                         "export-of-the-first-token",
                         "an export raises the fence to the token of its lease, not above the range of the grant",
                         "engine/HeldGrant.java",
-                        "new LeaseExport.Ended(owner, highestBallot(), lease.token(), validUntilAtNanos())",
-                        "new LeaseExport.Ended(owner, lease.token(), lease.token(), validUntilAtNanos())"),
+                        "new LeaseExport.Ended(owner, highestBallot(), token, validUntilAtNanos())",
+                        "new LeaseExport.Ended(owner, token, token, validUntilAtNanos())"),
                 new Variant(
                         "held-while-exported",
                         "the handle is valid until the store has replied",
