@@ -5,6 +5,7 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Base64;
+import java.util.HexFormat;
 import java.util.Objects;
 import java.util.regex.Pattern;
 import java.util.zip.CRC32;
@@ -100,7 +101,7 @@ public final class LeaseTicket {
     private static String check(String... fields) {
         CRC32 crc = new CRC32();
         crc.update(String.join("\n", fields).getBytes(StandardCharsets.UTF_8));
-        return String.format("%08x", crc.getValue());
+        return HexFormat.of().toHexDigits(crc.getValue(), 8);
     }
 
     /**

@@ -423,9 +423,19 @@ final class ActiveLease implements LeakWatch.Watched {
             all.interruption = null;
             released = all.released();
         }
-        released.thenAccept(export::ended);
-        owner.export(this, export);
+        released.thenAccept(outcome -> exported(export, outcome));
+        owner.on(new GrantMachine.ExportCalled(export));
         return export.result();
+    }
+
+    /** Fails the export of a lease that has ended without a ticket, unless it has failed before. */
+    private void exported(LeaseExport export, ReleaseOutcome outcome) {
+        if (outcome == ReleaseOutcome.ALREADY_LOST) {
+            LossCause known = cause();
+            export.fail(LeaseMessages.lost(name(), known == null ? LossCause.NOT_OURS : known, List.of(), store()));
+        } else if (outcome != ReleaseOutcome.EXPORTED) {
+            export.failUnsent();
+        }
     }
 
     /** The store keeps the lock for the ticket at least as long as it would keep it after a release. */

@@ -61,7 +61,7 @@ final class GrantMachine {
     /** The holder exports the lease. */
     record ExportCalled(Export export) implements Event {}
 
-    /** An export, which the shell sends. */
+    /** An export that the shell sends. */
     interface Export {}
 
     /** The client closes, and the holder has not released the lease in time. */
@@ -118,7 +118,7 @@ final class GrantMachine {
     record SendRelease() implements End {}
 
     /** The grant was held until now: send its export. */
-    record SendExport(Export export) implements End {}
+    record SendExport(Export export, long validUntilAtNanos) implements End {}
 
     /** The grant was lost before: free what the store may still keep of it, and report the loss to the holder. */
     record SendUndo() implements End {}
@@ -213,7 +213,7 @@ final class GrantMachine {
         if (event instanceof ReleaseCalled called) {
             release(true, called.keeping().isOn(nowNanos), actions);
         } else if (event instanceof ExportCalled called) {
-            end(isHeld() ? new SendExport(called.export()) : endOfLost(true, false), actions);
+            end(isHeld() ? new SendExport(called.export(), validUntilAtNanos) : endOfLost(true, false), actions);
         } else if (event instanceof Deserted deserted) {
             release(false, deserted.keeping().isOn(nowNanos), actions);
         } else if (event instanceof RenewalSent) {

@@ -4,7 +4,6 @@ import io.leasehold.AmbiguousExportException;
 import io.leasehold.Holder;
 import io.leasehold.LeaseTicket;
 import io.leasehold.LockName;
-import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
@@ -85,10 +84,15 @@ final class LeaseExport implements GrantMachine.Export {
      * @param token the fencing token of the exported lease
      * @param validUntilAtNanos the end of the validity that the grant had
      */
-    record Ended(OwnerToken owner, long highestBallot, long token, long validUntilAtNanos) {}
+    private record Ended(OwnerToken owner, long highestBallot, long token, long validUntilAtNanos) {}
 
-    /** Sends the export of a grant that has ended in this client. Completes, on any thread, with the outcome; never exceptionally. */
-    CompletableFuture<ReleaseOutcome> send(Ended grant) {
+    /**
+     * Sends the export of a grant that has ended in this client. Completes, on any thread, with the outcome; never
+     * exceptionally.
+     */
+    CompletableFuture<ReleaseOutcome> send(
+            OwnerToken owner, @Nullable GrantTokens tokens, long token, long validUntilAtNanos) {
+        Ended grant = new Ended(owner, GrantTokens.highestBallot(tokens, token), token, validUntilAtNanos);
         Sending sending = new Sending(grant);
         context.retrier().began(sending);
         sending.ask();
@@ -170,7 +174,8 @@ final class LeaseExport implements GrantMachine.Export {
             long leftNanos =
                     Math.max(0, grant.validUntilAtNanos() - context.runtime().nanoTime());
             long keptNanos = leftNanos + timings.toldNanos() - timings.validityNanos();
-            fail(Duration.ofNanos(keptNanos).plus(ticket.claim()), why);
+            fail(LeaseExport.this.unconfirmed(
+                    Duration.ofNanos(keptNanos).plus(ticket.claim()), why));
             ended.complete(ReleaseOutcome.UNCONFIRMED);
         }
 
@@ -222,21 +227,17 @@ final class LeaseExport implements GrantMachine.Export {
                         error));
     }
 
-    private void fail(Duration freeAfter, @Nullable Throwable why) {
-        result.completeExceptionally(new AmbiguousExportException(
-                ticket.lockName(), freeAfter, context.store().description(), why));
+    void fail(RuntimeException why) {
+        result.completeExceptionally(why);
     }
 
-    /** Fails the export of a lease that has ended without a ticket, unless it has failed before. */
-    void ended(ReleaseOutcome outcome) {
-        if (outcome == ReleaseOutcome.ALREADY_LOST) {
-            result.completeExceptionally(LeaseMessages.lost(
-                    ticket.lockName(),
-                    LossCause.NOT_OURS,
-                    List.of(),
-                    context.store().description()));
-        } else if (outcome != ReleaseOutcome.EXPORTED) {
-            fail(Duration.ofNanos(settings.timings().undoNanos()), null);
-        }
+    /** Fails an export that could not be sent, unless it has failed before. */
+    void failUnsent() {
+        fail(unconfirmed(Duration.ofNanos(settings.timings().undoNanos()), null));
+    }
+
+    private AmbiguousExportException unconfirmed(Duration freeAfter, @Nullable Throwable why) {
+        return new AmbiguousExportException(
+                ticket.lockName(), freeAfter, context.store().description(), why);
     }
 }

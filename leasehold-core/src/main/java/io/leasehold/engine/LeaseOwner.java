@@ -35,7 +35,4 @@ interface LeaseOwner {
 
     /** Takes the lease back when its holder is done with it. */
     void giveBack(ActiveLease lease);
-
-    /** Ends the grant by the export of this lease. */
-    void export(ActiveLease lease, LeaseExport export);
 }

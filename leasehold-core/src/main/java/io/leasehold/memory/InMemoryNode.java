@@ -59,7 +59,6 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final long RETENTION_MICROS = 60_000_000L;
-    private static final long MAX_LEAD_MICROS = 7_500_000L;
     private static final int SWEEP_EVERY = 4_096;
 
     private final LockRuntime runtime;
@@ -199,19 +198,16 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             if (!inOrder) {
                 entry(name).forgetPlaceOf(request.holderId());
             }
-            grant(entry(name), ballot, nowNanos);
+            entry(name).grant(ballot, nowNanos);
         }
         return new NodeReply.Yes(incarnation, serverMicros);
     }
 
     /** Returns the answer to a ballot that is too far ahead, or does not exceed the floor; null if it may be granted. */
     private @Nullable NodeReply unacceptable(Ballot ballot, long fence, long serverMicros) {
-        if (ballot.tokens().last() > Math.max(fence, serverMicros) + MAX_LEAD_MICROS) {
-            return new NodeReply.Refused(
-                    "fencing token " + ballot.tokens().last() + " runs ahead of the node's clock",
-                    0,
-                    incarnation,
-                    serverMicros);
+        if (ballot.tokens().last() > Math.max(fence, serverMicros) + NameState.MAX_LEAD_MICROS) {
+            String reason = "fencing token " + ballot.tokens().last() + " runs ahead of the node's clock";
+            return new NodeReply.Refused(reason, 0, incarnation, serverMicros);
         }
         long floor = Math.max(fence, serverMicros - RETENTION_MICROS);
         if (ballot.candidate() <= floor) {
@@ -222,18 +218,6 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
 
     private NameState entry(LockName name) {
         return entries.computeIfAbsent(name, n -> new NameState());
-    }
-
-    private static void grant(NameState entry, Ballot ballot, long nowNanos) {
-        AcquireRequest request = ballot.request();
-        long endsAtNanos = nowNanos + request.ttlNanos();
-        Held own = entry.held;
-        if (own != null && own.endsAtNanos() - endsAtNanos > 0) {
-            endsAtNanos = own.endsAtNanos();
-        }
-        entry.held = new Held(request.owner(), request.holderId(), ballot.candidate(), endsAtNanos);
-        entry.fence = ballot.tokens().last();
-        entry.waiters.remove(request.owner());
     }
 
     private NodeReply busy(Ballot ballot, NameState entry, long nowNanos, long serverMicros) {
@@ -250,8 +234,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
                     new Place(
                             request.holderId(), ballot.reserve(), ballot.claimNanos(), sinceAtNanos, forgottenAtNanos));
         }
-        return new NodeReply.Held(
-                held == null ? null : held.asHolder(nowNanos), request.isWaiting(), incarnation, serverMicros);
+        return new NodeReply.Held(entry.holder(nowNanos), request.isWaiting(), incarnation, serverMicros);
     }
 
     /**
@@ -287,47 +270,26 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
 
     @Override
     public synchronized CompletableFuture<ExportReply> export(ExportRequest request) {
-        long nowNanos = runtime.nanoTime();
         NameState entry = entry(request.name());
-        Held held = current(entry, nowNanos);
-        raise(entry, request.ballot());
-        entry.waiters.remove(request.owner());
-        OwnerToken holder = held == null ? null : held.owner();
-        if (request.owner().equals(holder)) {
-            long endsAtNanos = nowNanos + request.claimNanos();
-            entry.held = new Held(request.ticket(), request.holderId(), request.token(), endsAtNanos);
-            holder = request.ticket();
-        }
+        entry.raise(request.ballot(), serverMicros());
+        boolean isKept = entry.export(request, runtime.nanoTime());
         forgetUnused(request.name(), entry);
-        return CompletableFuture.completedFuture(
-                request.ticket().equals(holder) ? new ExportReply.Exported() : new ExportReply.NotOurs());
+        return CompletableFuture.completedFuture(isKept ? new ExportReply.Exported() : new ExportReply.NotOurs());
     }
 
-    /** The swap of the ticket's owner token for that of the ballot, and nothing else. */
     @Override
     public synchronized CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket) {
-        long nowNanos = runtime.nanoTime();
         long serverMicros = serverMicros();
-        NameState entry = entry(ballot.request().name());
-        Held held = current(entry, nowNanos);
+        LockName name = ballot.request().name();
+        NameState entry = entry(name);
         NodeReply reply = unacceptable(ballot, Math.max(forgottenFence, entry.fence), serverMicros);
         if (reply == null) {
-            OwnerToken holder = held == null ? null : held.owner();
-            if (ticket.equals(holder) || ballot.request().owner().equals(holder)) {
-                grant(entry, ballot, nowNanos);
-                reply = new NodeReply.Yes(incarnation, serverMicros);
-            } else {
-                reply = new NodeReply.Held(
-                        held == null ? null : held.asHolder(nowNanos), false, incarnation, serverMicros);
-            }
+            reply = entry.resume(ballot, ticket, runtime.nanoTime())
+                    ? new NodeReply.Yes(incarnation, serverMicros)
+                    : new NodeReply.Held(entry.holder(runtime.nanoTime()), false, incarnation, serverMicros);
         }
-        forgetUnused(ballot.request().name(), entry);
+        forgetUnused(name, entry);
         return CompletableFuture.completedFuture(reply);
-    }
-
-    private void raise(NameState entry, long ballot) {
-        long most = Math.max(entry.fence, serverMicros()) + MAX_LEAD_MICROS;
-        entry.fence = Math.max(entry.fence, Math.min(ballot, most));
     }
 
     private static @Nullable Held current(@Nullable NameState entry, long nowNanos) {
@@ -371,7 +333,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
                     entry.held = null;
                     released = true;
                 }
-                raise(entry, request.ballot());
+                entry.raise(request.ballot(), serverMicros());
                 if (entry.held == null) {
                     serveFirst(name, entry, nowNanos, signals);
                 }

@@ -37,7 +37,7 @@ final class TicketFile implements AutoCloseable {
         this.draft = draft;
     }
 
-    /** Creates an empty draft beside the target, which is not changed yet. */
+    /** Creates an empty draft next to the target, which is not changed yet. */
     static TicketFile prepare(String target) throws IOException {
         Path path = Path.of(target).toAbsolutePath();
         Path directory = path.getParent();

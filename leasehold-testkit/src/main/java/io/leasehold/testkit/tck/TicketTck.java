@@ -145,7 +145,7 @@ public interface TicketTck extends SharesStore {
         CompletableFuture<Lease> remote = bench.client().named(name).acquireAsync();
         LeaseTicket ticket = first.export(Duration.ofMinutes(2));
         TckBench.sleepUntil(System.nanoTime(), Duration.ofMillis(700));
-        assertFalse(local.isDone() || remote.isDone(), "nobody holds the lock between export and resume");
+        assertFalse(local.isDone() || remote.isDone(), "no client holds the lock between export and resume");
         Lease second = bench.client().resume(ticket, Duration.ofSeconds(20));
         TckBench.sleepUntil(System.nanoTime(), Duration.ofMillis(700));
         assertFalse(local.isDone() || remote.isDone());

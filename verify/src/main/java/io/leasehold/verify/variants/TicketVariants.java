@@ -8,7 +8,7 @@ import java.util.List;
  */
 final class TicketVariants {
 
-    private static final String NODE = "memory/InMemoryNode.java";
+    private static final String NODE = "memory/NameState.java";
     private static final String EXPORT = "engine/LeaseExport.java";
     private static final String RESUME = "engine/ResumeMachine.java";
     private static final String EXPORT_SCRIPT = "redis/wire/export.lua";
@@ -47,8 +47,8 @@ final class TicketVariants {
                         "export-of-the-first-token",
                         "an export raises the fence to the token of its lease, not above the range of the grant",
                         "engine/HeldGrant.java",
-                        "new LeaseExport.Ended(owner, highestBallot(), token, validUntilAtNanos())",
-                        "new LeaseExport.Ended(owner, token, token, validUntilAtNanos())"),
+                        ".send(owner, tokens, currentLease().token()",
+                        ".send(owner, null, currentLease().token()"),
                 new Variant(
                         "held-while-exported",
                         "the handle is valid until the store has replied",
@@ -58,21 +58,21 @@ final class TicketVariants {
                 new Variant(
                         "export-does-not-raise-in-memory",
                         "an export leaves the fence unchanged",
-                        NODE,
-                        "        raise(entry, request.ballot());\n        entry.waiters.remove(request.owner());\n",
-                        "        entry.waiters.remove(request.owner());\n"),
+                        "memory/InMemoryNode.java",
+                        "        entry.raise(request.ballot(), serverMicros());\n        boolean isKept",
+                        "        boolean isKept"),
                 new Variant(
                         "resume-takes-free-in-memory",
                         "a resume takes a free lock",
                         NODE,
-                        "if (ticket.equals(holder) || ballot.request().owner().equals(holder)) {",
-                        "if (holder == null || ticket.equals(holder) || ballot.request().owner().equals(holder)) {"),
+                        "boolean isTheirs = ticket.equals(holder) ||",
+                        "boolean isTheirs = holder == null || ticket.equals(holder) ||"),
                 new Variant(
                         "resume-as-acquire-in-memory",
                         "a used ticket gives another lease",
                         NODE,
-                        "if (ticket.equals(holder) || ballot.request().owner().equals(holder)) {",
-                        "if (holder != null) {"),
+                        "boolean isTheirs = ticket.equals(holder) ||",
+                        "boolean isTheirs = holder != null ||"),
                 new Variant(
                         "export-does-not-raise",
                         "an export leaves the fence unchanged",
@@ -89,14 +89,14 @@ final class TicketVariants {
                         "export-without-memory",
                         "a server without memory refuses an export",
                         EXPORT_SCRIPT,
-                        "  redis.call('PEXPIRE', LOCK, digits(math.max(1, left)))\n",
-                        ""),
+                        "('PEXPIRE', LOCK, digits(math.max(1, left)))",
+                        "('PTTL', LOCK)"),
                 new Variant(
                         "resume-as-acquire",
                         "a resume is an acquire with the ticket's owner token",
                         RESUME_SCRIPT,
-                        "redis.call('SET', LOCK, ARGV[1], 'PX'",
-                        "redis.call('SET', LOCK, ARGV[4] .. ARGV[1]:sub(41), 'PX'"),
+                        "('SET', LOCK, ARGV[1], 'PX'",
+                        "('SET', LOCK, ARGV[4] .. ARGV[1]:sub(41), 'PX'"),
                 new Variant(
                         "resume-takes-free",
                         "a resume takes a free lock",
