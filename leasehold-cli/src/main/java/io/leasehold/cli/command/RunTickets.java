@@ -51,8 +51,8 @@ final class RunTickets implements AutoCloseable {
      */
     static RunTickets open(Options options, LockName lock) {
         LeaseTicket ticket = null;
-        if (options.resume() != null) {
-            String source = options.resume();
+        String source = options.resume();
+        if (source != null) {
             ticket = accessed("--resume", source, () -> TicketFile.read(source));
             if (!ticket.lockName().equals(lock)) {
                 throw new IllegalArgumentException(

@@ -58,7 +58,7 @@ final class ToldStoreTest {
         return (LockStore) Proxy.newProxyInstance(
                 LockStore.class.getClassLoader(), new Class<?>[] {LockStore.class}, (proxy, method, arguments) -> {
                     told = method.getName().equals("listen") ? (StoreSignals) arguments[0] : told;
-                    return method.getName().equals("acquire")
+                    return method.getName().equals("acquire") || method.getName().equals("resume")
                             ? CompletableFuture.completedFuture(new AcquireReply.Granted(grant, List.of()))
                             : null;
                 });

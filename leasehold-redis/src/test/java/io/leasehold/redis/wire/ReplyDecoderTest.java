@@ -1,6 +1,7 @@
 package io.leasehold.redis.wire;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Holder;
@@ -10,6 +11,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.node.NodeReply;
+import io.leasehold.spi.ExportReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.ReleaseReply;
@@ -31,6 +33,29 @@ final class ReplyDecoderTest {
 
     private NodeReply acquired(String... words) {
         return decoder.acquire(List.of(words), LIFE, "acquire lock \"job\"");
+    }
+
+    @Test
+    void ofAResume() {
+        assertThat(acquired("not-ours", "17", "free", "", "-1")).isEqualTo(new NodeReply.Held(null, false, LIFE, 17));
+        assertThat(acquired("not-ours", "17", "lock", "5:host/1/x", "900"))
+                .isInstanceOfSatisfying(NodeReply.Held.class, held -> {
+                    assertThat(held.holder()).isNotNull();
+                    assertThat(held.holder().id()).isEqualTo("host/1/x");
+                    assertThat(held.queued()).isFalse();
+                });
+    }
+
+    @Test
+    void ofAnExport() {
+        assertThat(decoder.export(List.of("exported"), "export")).isEqualTo(new ExportReply.Exported());
+        assertThat(decoder.export(List.of("not-ours"), "export")).isEqualTo(new ExportReply.NotOurs());
+        assertThat(decoder.export(List.of("broken", "17", "lock:{job}:fence", "list"), "export lock \"job\""))
+                .isInstanceOfSatisfying(ExportReply.Failed.class, failed -> {
+                    assertThat(failed.kind()).isEqualTo(FailureKind.PERMANENT);
+                    assertThat(failed.error()).hasMessageContaining("lock:{job}:fence");
+                });
+        assertThatIllegalArgumentException().isThrownBy(() -> decoder.export(List.of("released"), "export"));
     }
 
     @Test
