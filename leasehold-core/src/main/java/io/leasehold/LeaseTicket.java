@@ -51,8 +51,8 @@ public final class LeaseTicket {
     public static LeaseTicket of(LockName lockName, String secret, Duration claim, String store) {
         Objects.requireNonNull(lockName, "lockName");
         if (!SECRET.matcher(secret).matches()) {
-            throw new IllegalArgumentException(
-                    "the secret of a ticket is 40 lower-case hexadecimal digits; got " + secret.length() + " characters");
+            throw new IllegalArgumentException("the secret of a ticket is 40 lower-case hexadecimal digits; got "
+                    + secret.length() + " characters");
         }
         if (claim.toMillis() < 1) {
             throw new IllegalArgumentException("the claim of a ticket is at least 1 ms; got " + claim);

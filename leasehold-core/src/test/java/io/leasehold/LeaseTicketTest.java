@@ -82,9 +82,12 @@ final class LeaseTicketTest {
                 .isThrownBy(() -> LeaseTicket.of(name, "hunter2", Duration.ofSeconds(1), "s"))
                 .withMessageNotContaining("hunter2");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> LeaseTicket.of(name, SECRET.toUpperCase(java.util.Locale.ROOT), Duration.ofSeconds(1), "s"));
-        assertThatIllegalArgumentException().isThrownBy(() -> LeaseTicket.of(name, SECRET, Duration.ofNanos(999_999), "s"));
-        assertThatIllegalArgumentException().isThrownBy(() -> LeaseTicket.of(name, SECRET, Duration.ofSeconds(-1), "s"));
+                .isThrownBy(() ->
+                        LeaseTicket.of(name, SECRET.toUpperCase(java.util.Locale.ROOT), Duration.ofSeconds(1), "s"));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> LeaseTicket.of(name, SECRET, Duration.ofNanos(999_999), "s"));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> LeaseTicket.of(name, SECRET, Duration.ofSeconds(-1), "s"));
     }
 
     @Test
@@ -92,6 +95,7 @@ final class LeaseTicketTest {
         String label = Holder.ticketOf("host/1/x");
         assertThat(Holder.ticketOf(label)).isEqualTo(label);
         assertThat(new Holder(label, null, OptionalLong.empty()).isTicket()).isTrue();
-        assertThat(new Holder("host/1/x", null, OptionalLong.empty()).isTicket()).isFalse();
+        assertThat(new Holder("host/1/x", null, OptionalLong.empty()).isTicket())
+                .isFalse();
     }
 }

@@ -33,7 +33,9 @@ class RunTicketTest {
     private StartedCli exported(String... options) {
         return cli.run(Stream.concat(
                         Stream.of("run", "--export", ticket.toString()),
-                        Stream.concat(Stream.of(options), Stream.of("job", "--", "sh", "-c", "echo $LEASEHOLD_FENCING_TOKEN")))
+                        Stream.concat(
+                                Stream.of(options),
+                                Stream.of("job", "--", "sh", "-c", "echo $LEASEHOLD_FENCING_TOKEN")))
                 .toArray(String[]::new));
     }
 
@@ -50,7 +52,8 @@ class RunTicketTest {
         assertThat(first.exitCode()).as(first.err()).isZero();
         assertThat(first.errLines()).singleElement().asString().contains("job", "kept for the ticket", "2m");
         assertThat(files()).containsExactly("ticket");
-        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(ticket))).isEqualTo("rw-------");
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(ticket)))
+                .isEqualTo("rw-------");
         LeaseTicket written = LeaseTicket.parse(Files.readString(ticket));
         assertThat(written.lockName().text()).isEqualTo("job");
         assertThat(first.err() + first.out()).doesNotContain(written.secret()).doesNotContain(written.text());
@@ -59,10 +62,12 @@ class RunTicketTest {
         StartedCli who = cli.run("who", "job");
         assertThat(who.out()).contains("ticket of ", "kept for a ticket").doesNotContain(written.secret());
         assertThat(cli.run("ls").out()).contains("ticket of ");
-        assertThat(cli.run("leaks").exitCode()).as("an unused ticket is no leak").isZero();
+        assertThat(cli.run("leaks").exitCode())
+                .as("an unused ticket is no leak")
+                .isZero();
 
-        StartedCli second = cli.run(
-                "run", "--resume", ticket.toString(), "job", "--", "sh", "-c", "echo $LEASEHOLD_FENCING_TOKEN");
+        StartedCli second =
+                cli.run("run", "--resume", ticket.toString(), "job", "--", "sh", "-c", "echo $LEASEHOLD_FENCING_TOKEN");
         assertThat(second.exitCode()).as(second.err()).isZero();
         assertThat(Long.parseLong(second.out().strip()))
                 .isGreaterThan(Long.parseLong(first.out().strip()));
@@ -93,7 +98,9 @@ class RunTicketTest {
         assertThat(middle.err()).contains("\"release\":\"EXPORTED\"", "\"outcome\":\"completed\"");
         assertThat(Files.readString(ticket)).isNotEqualTo(before);
         assertThat(cli.run("run", "-n", "job", "--", "true").exitCode()).isEqualTo(75);
-        assertThat(cli.run("run", "--resume", ticket.toString(), "job", "--", "true").exitCode()).isZero();
+        assertThat(cli.run("run", "--resume", ticket.toString(), "job", "--", "true")
+                        .exitCode())
+                .isZero();
     }
 
     @Test
@@ -117,7 +124,8 @@ class RunTicketTest {
     void anUnusedTicketFreesTheLockAfterItsClaim() {
         exported("--claim=1500ms");
         assertThat(cli.run("run", "-w", "30s", "job", "--", "true").exitCode()).isZero();
-        assertThat(cli.run("run", "--resume", ticket.toString(), "job", "--", "true").exitCode())
+        assertThat(cli.run("run", "--resume", ticket.toString(), "job", "--", "true")
+                        .exitCode())
                 .isEqualTo(76);
     }
 
@@ -138,25 +146,25 @@ class RunTicketTest {
             {"run", "-n", "--on-busy=skip", "--resume", ticket.toString(), "job", "--", "true"}
         }) {
             StartedCli run = cli.run(line);
-            assertThat(run.exitCode()).as(String.join(" ", line) + ": " + run.err()).isEqualTo(64);
-            assertThat(run.errLines()).singleElement().asString().startsWith("leasehold: ").doesNotContain("hunter2");
+            assertThat(run.exitCode())
+                    .as(String.join(" ", line) + ": " + run.err())
+                    .isEqualTo(64);
+            assertThat(run.errLines())
+                    .singleElement()
+                    .asString()
+                    .startsWith("leasehold: ")
+                    .doesNotContain("hunter2");
         }
-        assertThat(cli.run("run", "--resume", ticket.toString(), "job", "--", "true").exitCode())
+        assertThat(cli.run("run", "--resume", ticket.toString(), "job", "--", "true")
+                        .exitCode())
                 .as("the ticket of the lock is still good")
                 .isZero();
     }
 
     @Test
     void aTicketThatCannotBeWrittenIsGivenBack() throws IOException {
-        StartedCli run = cli.run(
-                "run",
-                "--export",
-                ticket.toString(),
-                "job",
-                "--",
-                "sh",
-                "-c",
-                "rm -rf " + ticket.getParent());
+        StartedCli run =
+                cli.run("run", "--export", ticket.toString(), "job", "--", "sh", "-c", "rm -rf " + ticket.getParent());
         assertThat(run.exitCode()).isEqualTo(70);
         assertThat(run.err()).contains("could not be written", "released");
         assertThat(cli.run("run", "-n", "job", "--", "true").exitCode()).isZero();

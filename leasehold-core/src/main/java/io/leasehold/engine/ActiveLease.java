@@ -442,7 +442,8 @@ final class ActiveLease implements LeakWatch.Watched {
     private Duration lengthened(Duration claim) {
         GrantMachine.Keeping keeping = keeping();
         long keptUntilAtNanos = keeping.fromAtNanos() + keeping.forNanos();
-        Duration kept = Duration.ofNanos(keptUntilAtNanos - owner.context().runtime().nanoTime());
+        Duration kept =
+                Duration.ofNanos(keptUntilAtNanos - owner.context().runtime().nanoTime());
         return kept.compareTo(claim) > 0 ? kept : claim;
     }
 

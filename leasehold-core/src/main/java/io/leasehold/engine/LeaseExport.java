@@ -174,8 +174,7 @@ final class LeaseExport implements GrantMachine.Export {
             long leftNanos =
                     Math.max(0, grant.validUntilAtNanos() - context.runtime().nanoTime());
             long keptNanos = leftNanos + timings.toldNanos() - timings.validityNanos();
-            fail(LeaseExport.this.unconfirmed(
-                    Duration.ofNanos(keptNanos).plus(ticket.claim()), why));
+            fail(LeaseExport.this.unconfirmed(Duration.ofNanos(keptNanos).plus(ticket.claim()), why));
             ended.complete(ReleaseOutcome.UNCONFIRMED);
         }
 

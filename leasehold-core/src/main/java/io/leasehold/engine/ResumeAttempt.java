@@ -42,7 +42,11 @@ final class ResumeAttempt extends PendingAttempt<Lease> {
     private boolean over;
 
     ResumeAttempt(
-            LeaseTicket ticket, WaitSettings settings, long maxWaitNanos, Attempts attempts, @Nullable Throwable asked) {
+            LeaseTicket ticket,
+            WaitSettings settings,
+            long maxWaitNanos,
+            Attempts attempts,
+            @Nullable Throwable asked) {
         super(settings, attempts.context(), asked);
         this.ticket = ticket;
         this.attempts = attempts;
@@ -60,7 +64,8 @@ final class ResumeAttempt extends PendingAttempt<Lease> {
     }
 
     private String what() {
-        return "the ticket of lock \"" + ticket.lockName() + "\" at " + context.store().description();
+        return "the ticket of lock \"" + ticket.lockName() + "\" at "
+                + context.store().description();
     }
 
     /** Sends the first request. */
@@ -175,9 +180,10 @@ final class ResumeAttempt extends PendingAttempt<Lease> {
     @Override
     CompletableFuture<?> giveUp() {
         stop(false);
-        return result.<CompletableFuture<?>>handle((attempt, error) -> attempt instanceof Attempt.Acquired<Lease> acquired
-                        ? UnseenHold.giveBack(acquired.lease())
-                        : settled)
+        return result.<CompletableFuture<?>>handle(
+                        (attempt, error) -> attempt instanceof Attempt.Acquired<Lease> acquired
+                                ? UnseenHold.giveBack(acquired.lease())
+                                : settled)
                 .thenCompose(last -> last.handle((end, failure) -> failure));
     }
 

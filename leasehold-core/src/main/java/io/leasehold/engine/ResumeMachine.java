@@ -69,9 +69,7 @@ final class ResumeMachine {
             return again(refused.retryNanos(), new StoreUnavailableException(message, refused.votes(), null), nowNanos);
         } else if (reply instanceof AcquireReply.Failed failed) {
             unknown |= failed.kind() == FailureKind.UNKNOWN;
-            return failed.kind() == FailureKind.PERMANENT
-                    ? fail(failed.error())
-                    : again(0, failed.error(), nowNanos);
+            return failed.kind() == FailureKind.PERMANENT ? fail(failed.error()) : again(0, failed.error(), nowNanos);
         }
         unknown = false;
         return new Refuse(reply instanceof AcquireReply.Busy busy ? busy.holder() : null);
@@ -102,11 +100,15 @@ final class ResumeMachine {
     }
 
     private Decision fail(LockStoreException why) {
-        return new Fail(unknown ? new AmbiguousAcquireException(
-                "the outcome of the attempt to resume " + what + " is unknown; try again with the same ticket and"
-                        + " client, or wait: " + why.getMessage(),
-                why.votes(),
-                why) : why);
+        return new Fail(
+                unknown
+                        ? new AmbiguousAcquireException(
+                                "the outcome of the attempt to resume " + what
+                                        + " is unknown; try again with the same ticket and" + " client, or wait: "
+                                        + why.getMessage(),
+                                why.votes(),
+                                why)
+                        : why);
     }
 
     /** Whether the store may have swapped the ticket for the owner token of the attempt, without an answer. */

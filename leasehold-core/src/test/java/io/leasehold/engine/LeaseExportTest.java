@@ -177,7 +177,8 @@ final class LeaseExportTest {
         asked(1).answer().completeExceptionally(new IllegalStateException("a driver that throws"));
         runtime.pass(Duration.ofMillis(20));
         asked(2).answer().complete(new ExportReply.Exported());
-        assertThat(exported.join().secret()).isEqualTo(asked(0).request().ticket().hex());
+        assertThat(exported.join().secret())
+                .isEqualTo(asked(0).request().ticket().hex());
     }
 
     @Test
@@ -204,15 +205,16 @@ final class LeaseExportTest {
             assertThat(store.releases().isEmpty() || exported.isDone()).isTrue();
             runtime.pass(Duration.ofMillis(500));
         }
-        assertThat(failure(exported))
-                .isInstanceOfSatisfying(AmbiguousExportException.class, e -> {
-                    assertThat(e.lockName()).isEqualTo(NAME);
-                    assertThat(e.freeAfter()).isBetween(CLAIM, CLAIM.plusSeconds(1));
-                    assertThat(e).hasMessageContaining("made by the test");
-                });
+        assertThat(failure(exported)).isInstanceOfSatisfying(AmbiguousExportException.class, e -> {
+            assertThat(e.lockName()).isEqualTo(NAME);
+            assertThat(e.freeAfter()).isBetween(CLAIM, CLAIM.plusSeconds(1));
+            assertThat(e).hasMessageContaining("made by the test");
+        });
         assertThat(lease.release()).isEqualTo(ReleaseOutcome.UNCONFIRMED);
         ExportRequest request = asked(0).request();
-        assertThat(store.releases()).extracting(ReleaseRequest::owner).containsExactly(request.owner(), request.ticket());
+        assertThat(store.releases())
+                .extracting(ReleaseRequest::owner)
+                .containsExactly(request.owner(), request.ticket());
         assertThat(store.releases().get(0).ballot()).isEqualTo(1_063);
         assertThat(news).containsExactly("UNCONFIRMED");
     }
@@ -235,8 +237,8 @@ final class LeaseExportTest {
         CompletableFuture<LeaseTicket> exported = lease.exportAsync(CLAIM);
         asked(0).answer().complete(new ExportReply.NotOurs());
         assertThat(failure(exported))
-                .isInstanceOfSatisfying(LeaseLostException.class, e -> assertThat(e.lossCause())
-                        .isEqualTo(LossCause.NOT_OURS));
+                .isInstanceOfSatisfying(
+                        LeaseLostException.class, e -> assertThat(e.lossCause()).isEqualTo(LossCause.NOT_OURS));
         assertThat(lease.release()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
         assertThat(store.releases()).isEmpty();
     }
@@ -256,7 +258,8 @@ final class LeaseExportTest {
     @Test
     void unsuitableClaimsAndStoresAreRefusedWhileTheLeaseIsHeld() {
         Lease lease = held();
-        for (Duration wrong : List.of(Duration.ZERO, Duration.ofSeconds(-1), Duration.ofHours(24).plusMillis(1))) {
+        for (Duration wrong : List.of(
+                Duration.ZERO, Duration.ofSeconds(-1), Duration.ofHours(24).plusMillis(1))) {
             assertThatIllegalArgumentException().isThrownBy(() -> lease.export(wrong));
         }
         store.ticketed = false;
@@ -281,8 +284,8 @@ final class LeaseExportTest {
 
     @Test
     void theLockStaysTakenForAsLongAsAfterARelease() {
-        LockClient other = client(
-                LockOptions.defaults().ttl(Duration.ofSeconds(30)).atLeast(Duration.ofMinutes(5)));
+        LockClient other =
+                client(LockOptions.defaults().ttl(Duration.ofSeconds(30)).atLeast(Duration.ofMinutes(5)));
         Lease lease = held(other);
         runtime.pass(Duration.ofSeconds(1));
         lease.exportAsync(CLAIM);
@@ -293,7 +296,8 @@ final class LeaseExportTest {
     @Test
     void aCloseWaitsForTheAnswerAndEndsTheWaitWithItsPatience() {
         CompletableFuture<LeaseTicket> exported = held().exportAsync(CLAIM);
-        runtime.schedule(Duration.ofSeconds(1).toNanos(), () -> asked(0).answer().complete(new ExportReply.Exported()));
+        runtime.schedule(
+                Duration.ofSeconds(1).toNanos(), () -> asked(0).answer().complete(new ExportReply.Exported()));
         runtime.passesInWaits();
         client.close(Duration.ofSeconds(10));
         assertThat(exported).isCompleted();

@@ -24,8 +24,7 @@ final class ResumeMachineTest {
 
     private static final long SECOND = 1_000_000_000L;
     private static final long START = 7 * SECOND;
-    private static final Timings TIMINGS =
-            Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30)), false);
+    private static final Timings TIMINGS = Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30)), false);
     private static final LockStoreException ERROR = new StoreUnavailableException("made by the test", null);
 
     private static ResumeMachine machine(long maxWaitNanos, long claimNanos) {
@@ -55,7 +54,9 @@ final class ResumeMachineTest {
         ResumeMachine machine = machine(60 * SECOND, 60 * SECOND);
         long late = START + TIMINGS.validityNanos() - TIMINGS.minimumValidityNanos() + 1;
         assertThat(machine.on(granted(START), late)).isInstanceOf(ResumeMachine.Again.class);
-        assertThat(machine.isUnknown()).as("the store may have swapped the ticket").isTrue();
+        assertThat(machine.isUnknown())
+                .as("the store may have swapped the ticket")
+                .isTrue();
         assertThat(machine.on(granted(late), late + 1)).isInstanceOf(ResumeMachine.Hold.class);
     }
 
@@ -74,10 +75,8 @@ final class ResumeMachineTest {
     @Test
     void failuresAreRepeatedWithGrowingPausesUntilThePatienceEnds() {
         ResumeMachine machine = machine(SECOND, 60 * SECOND);
-        assertThat(machine.on(failed(FailureKind.NO_EFFECT, 0), START))
-                .isEqualTo(new ResumeMachine.Again(10_000_000L));
-        assertThat(machine.on(failed(FailureKind.NO_EFFECT, 0), START))
-                .isEqualTo(new ResumeMachine.Again(20_000_000L));
+        assertThat(machine.on(failed(FailureKind.NO_EFFECT, 0), START)).isEqualTo(new ResumeMachine.Again(10_000_000L));
+        assertThat(machine.on(failed(FailureKind.NO_EFFECT, 0), START)).isEqualTo(new ResumeMachine.Again(20_000_000L));
         assertThat(machine.on(failed(FailureKind.NO_EFFECT, 0), START + SECOND - 1))
                 .isEqualTo(new ResumeMachine.Again(1));
         assertThat(machine.on(failed(FailureKind.NO_EFFECT, 0), START + SECOND))
@@ -90,10 +89,12 @@ final class ResumeMachineTest {
         ResumeMachine machine = machine(Long.MAX_VALUE, 2 * SECOND);
         assertThat(machine.on(failed(FailureKind.UNKNOWN, 9), START + SECOND)).isInstanceOf(ResumeMachine.Again.class);
         assertThat(machine.on(failed(FailureKind.NO_EFFECT, 0), START + 2 * SECOND))
-                .isInstanceOfSatisfying(ResumeMachine.Fail.class, fail -> assertThat(fail.error())
-                        .isInstanceOf(AmbiguousAcquireException.class)
-                        .hasMessageContaining("made by the test")
-                        .hasCause(ERROR));
+                .isInstanceOfSatisfying(
+                        ResumeMachine.Fail.class,
+                        fail -> assertThat(fail.error())
+                                .isInstanceOf(AmbiguousAcquireException.class)
+                                .hasMessageContaining("made by the test")
+                                .hasCause(ERROR));
         assertThat(machine.isUnknown()).isTrue();
         assertThat(machine.ballot()).isEqualTo(9);
     }
@@ -105,8 +106,9 @@ final class ResumeMachineTest {
         ResumeMachine machine = machine(SECOND, SECOND);
         machine.on(failed(FailureKind.UNKNOWN, 1), START);
         assertThat(machine.on(failed(FailureKind.PERMANENT, 0), START))
-                .isInstanceOfSatisfying(ResumeMachine.Fail.class, fail -> assertThat(fail.error())
-                        .isInstanceOf(AmbiguousAcquireException.class));
+                .isInstanceOfSatisfying(
+                        ResumeMachine.Fail.class,
+                        fail -> assertThat(fail.error()).isInstanceOf(AmbiguousAcquireException.class));
     }
 
     @Test
@@ -126,7 +128,8 @@ final class ResumeMachineTest {
         ResumeMachine machine = new ResumeMachine("the ticket", TIMINGS, 0, SECOND, 8, START);
         assertThat(machine.ballot()).isEqualTo(8);
         assertThat(machine.on(failed(FailureKind.NO_EFFECT, 0), START))
-                .isInstanceOfSatisfying(ResumeMachine.Fail.class, fail -> assertThat(fail.error())
-                        .isInstanceOf(AmbiguousAcquireException.class));
+                .isInstanceOfSatisfying(
+                        ResumeMachine.Fail.class,
+                        fail -> assertThat(fail.error()).isInstanceOf(AmbiguousAcquireException.class));
     }
 }

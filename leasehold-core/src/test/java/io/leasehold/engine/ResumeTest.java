@@ -232,8 +232,7 @@ final class ResumeTest {
 
     @Test
     void unsuitableArgumentsAndStoresAreRefused() {
-        assertThatIllegalArgumentException()
-                .isThrownBy(() -> client.resume(ticket("a"), Duration.ofNanos(-1)));
+        assertThatIllegalArgumentException().isThrownBy(() -> client.resume(ticket("a"), Duration.ofNanos(-1)));
         store.ticketed = false;
         assertThatThrownBy(() -> client.resume(ticket("a"), PATIENCE))
                 .isInstanceOf(UnsafeStoreException.class)

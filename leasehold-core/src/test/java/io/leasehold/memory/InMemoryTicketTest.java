@@ -59,7 +59,8 @@ final class InMemoryTicketTest {
     }
 
     private ExportReply export(long highest, long claimNanos) {
-        return node.export(new ExportRequest(NAME, holder, highest, ticket, 1, "ticket of host/1/x", claimNanos, SECOND))
+        return node.export(
+                        new ExportRequest(NAME, holder, highest, ticket, 1, "ticket of host/1/x", claimNanos, SECOND))
                 .join();
     }
 
@@ -142,9 +143,10 @@ final class InMemoryTicketTest {
     /** The variant resume-takes-free. */
     @Test
     void aResumeNeverTakesAFreeLock() {
-        assertThat(resume(claimant, nowMicros())).isInstanceOfSatisfying(NodeReply.Held.class, reply -> assertThat(
-                        reply.holder())
-                .isNull());
+        assertThat(resume(claimant, nowMicros()))
+                .isInstanceOfSatisfying(
+                        NodeReply.Held.class,
+                        reply -> assertThat(reply.holder()).isNull());
         long first = held();
         export(first + 63, 1);
         assertThat(resume(claimant, first + 64)).as("after the claim").isInstanceOf(NodeReply.Held.class);

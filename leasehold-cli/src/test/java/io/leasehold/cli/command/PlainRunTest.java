@@ -127,7 +127,8 @@ class PlainRunTest {
                 request.command().command().texts().toString(),
                 request.command().onLost() + " " + request.command().grace() + " "
                         + request.command().ttl() + " " + request.command().strongest(),
-                request.conflictExitCode() + " " + request.skipWhenBusy() + " " + request.atLeast() + " " + request.tickets(),
+                request.conflictExitCode() + " " + request.skipWhenBusy() + " " + request.atLeast() + " "
+                        + request.tickets(),
                 request.metricsPort() + " " + request.requireContainment() + " " + request.informs());
     }
 

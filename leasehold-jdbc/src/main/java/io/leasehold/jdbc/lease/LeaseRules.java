@@ -220,12 +220,7 @@ public final class LeaseRules {
         }
         long claimNanos = request.claimNanos();
         Held ticket = new Held(
-                request.ticket(),
-                request.holderId(),
-                now.nanos() + claimNanos,
-                claimNanos,
-                request.token(),
-                null);
+                request.ticket(), request.holderId(), now.nanos() + claimNanos, claimNanos, request.token(), null);
         return raised.with(ticket, raised.waiter(), raised.fence());
     }
 

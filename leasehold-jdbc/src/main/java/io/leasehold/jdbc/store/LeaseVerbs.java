@@ -244,8 +244,7 @@ final class LeaseVerbs {
 
     AcquireReply resume(AcquireRequest request, OwnerToken ticket, LeaseTable table) throws SQLException {
         Locked locked = lock(request.names(), table);
-        LeaseRules.Decision decision =
-                LeaseRules.resume(locked.rows().get(0), request, ticket, locked.now());
+        LeaseRules.Decision decision = LeaseRules.resume(locked.rows().get(0), request, ticket, locked.now());
         if (decision instanceof LeaseRules.Grant grant) {
             return granted(grant, request, locked, table);
         }

@@ -52,10 +52,10 @@ class TicketRulesTest {
 
     @Test
     void theTicketTakesThePlaceOfTheHolderForTheClaimAndBelongsToNoProcess() {
-        LeaseRow row = held(at(0)).with(held(at(0)).held(), new Waiter(RIVAL, 3), held(at(0)).fence());
+        LeaseRow row = held(at(0))
+                .with(held(at(0)).held(), new Waiter(RIVAL, 3), held(at(0)).fence());
         LeaseRow exported = LeaseRules.export(row, request(0, 2 * SECOND), at(SECOND));
-        assertThat(exported.held())
-                .isEqualTo(new Held(TICKET, "ticket of holder", 3 * SECOND, 2 * SECOND, 7, null));
+        assertThat(exported.held()).isEqualTo(new Held(TICKET, "ticket of holder", 3 * SECOND, 2 * SECOND, 7, null));
         assertThat(exported.waiter()).isEqualTo(row.waiter());
         assertThat(LeaseRules.export(exported, request(0, 2 * SECOND), at(2 * SECOND)))
                 .as("a copy")
@@ -68,7 +68,8 @@ class TicketRulesTest {
     void anExportRaisesTheFence() {
         LeaseRow row = held(at(0));
         long ballot = row.fence() + 1_000_000;
-        assertThat(LeaseRules.export(row, request(ballot, SECOND), at(0)).fence()).isEqualTo(ballot);
+        assertThat(LeaseRules.export(row, request(ballot, SECOND), at(0)).fence())
+                .isEqualTo(ballot);
         LeaseRow other = LeaseRules.resume(row, request(HOLDER), HOLDER, at(0)) instanceof LeaseRules.Grant grant
                 ? grant.rows().get(0)
                 : row;
@@ -76,15 +77,15 @@ class TicketRulesTest {
         LeaseRow raised = LeaseRules.export(free, request(ballot, SECOND), at(2));
         assertThat(raised.fence()).as("even if the holder is gone").isEqualTo(ballot);
         assertThat(raised.held()).isNull();
-        assertThat(LeaseRules.export(row, request(Long.MAX_VALUE, SECOND), at(0)).fence())
+        assertThat(LeaseRules.export(row, request(Long.MAX_VALUE, SECOND), at(0))
+                        .fence())
                 .isEqualTo(Math.max(row.fence(), WALL) + 7_500_000);
     }
 
     @Test
     void anExportTouchesNoOtherHolder() {
         LeaseRow row = held(at(0));
-        LeaseRow others = row.with(
-                new Held(RIVAL, "rival", TTL, TTL, 9, null), null, row.fence());
+        LeaseRow others = row.with(new Held(RIVAL, "rival", TTL, TTL, 9, null), null, row.fence());
         assertThat(LeaseRules.export(others, request(0, SECOND), at(0))).isEqualTo(others);
     }
 

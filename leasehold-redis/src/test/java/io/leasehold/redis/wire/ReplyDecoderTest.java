@@ -83,9 +83,10 @@ final class ReplyDecoderTest {
                     assertThat(failed.error())
                             .hasMessage(
                                     "the server cannot acquire lock \"job\": clients of wire format 1 wait for it (key"
-                                            + " \"lock:{job}:queued\"), and this one speaks wire format 2. They exclude each other, but"
-                                            + " cannot stand in one queue: use the same version of Leasehold in all clients of this"
-                                            + " lock; the queue goes with its last waiter");
+                                            + " \"lock:{job}:queued\"), and this one speaks wire format 2. They exclude"
+                                            + " each other, but cannot stand in one queue: use the same version of"
+                                            + " Leasehold in all clients of this lock; the queue goes with its last"
+                                            + " waiter");
                 });
         assertThatThrownBy(() -> acquired("maybe", "17")).hasMessageContaining("maybe");
     }

@@ -48,8 +48,11 @@ class TicketScriptsTest {
         assertThat(redis().pttl(bench.lock)).as("shorter than what was left").isBetween(55_000L, 60_000L);
         assertThat(redis().pexpire(bench.lock, 9_000)).isTrue();
         assertThat(export(ALICE, token)).as("a copy").isEqualTo("exported");
-        assertThat(redis().pttl(bench.lock)).as("a copy does not extend the claim").isLessThanOrEqualTo(9_000);
-        assertThat(redis().set(bench.lock, "x", io.lettuce.core.SetArgs.Builder.nx())).isNull();
+        assertThat(redis().pttl(bench.lock))
+                .as("a copy does not extend the claim")
+                .isLessThanOrEqualTo(9_000);
+        assertThat(redis().set(bench.lock, "x", io.lettuce.core.SetArgs.Builder.nx()))
+                .isNull();
     }
 
     @Test
@@ -71,7 +74,9 @@ class TicketScriptsTest {
         bench.acquire(ALICE, late + 1);
         assertThat(export(ALICE, late + SECOND)).isEqualTo("exported");
         redis().del(bench.lock);
-        assertThat(bench.acquire(ALICE, late + SECOND).get(0)).as("the late copy").isEqualTo("stale");
+        assertThat(bench.acquire(ALICE, late + SECOND).get(0))
+                .as("the late copy")
+                .isEqualTo("stale");
         export(BOB, bench.now() + 1_000_000 * SECOND);
         assertThat(bench.storedFence()).as("to the bound only").isLessThan(bench.now() + 10 * SECOND);
     }

@@ -41,7 +41,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class GateFront implements StoreFront {
 
-    private static final Set<String> VERBS = Set.of("probe", "acquire", "birth", "renew", "release", "export", "resume");
+    private static final Set<String> VERBS =
+            Set.of("probe", "acquire", "birth", "renew", "release", "export", "resume");
 
     private final Function<LockRuntime, LockStore> opener;
     private final ScheduledExecutorService later = Executors.newSingleThreadScheduledExecutor(task -> {

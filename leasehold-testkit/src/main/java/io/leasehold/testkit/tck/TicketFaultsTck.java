@@ -37,7 +37,8 @@ public interface TicketFaultsTck extends SharesFront {
         bench.needsTickets();
         LockName name = bench.name("export-lost");
         StoreFront front = bench.front();
-        Lease lease = bench.clientThrough(front, TicketFaultsTck::lasting).named(name).acquire();
+        Lease lease =
+                bench.clientThrough(front, TicketFaultsTck::lasting).named(name).acquire();
         front.breakWhatBeginsWithin(BROKEN, Duration.ZERO);
         LeaseTicket ticket = TckBench.join(lease.exportAsync(TckBench.LONG_TTL));
         Lease next = bench.client().resume(ticket, TckBench.PATIENCE);

@@ -82,7 +82,9 @@ final class TicketWorldTest {
 
         private Lease show(Lease lease) {
             if (lease.isValid()) {
-                assertThat(lease.fencingToken()).as("a later lease has a larger token").isGreaterThan(lastToken);
+                assertThat(lease.fencingToken())
+                        .as("a later lease has a larger token")
+                        .isGreaterThan(lastToken);
                 lastToken = lease.fencingToken();
             }
             shown.add(lease);
@@ -135,8 +137,9 @@ final class TicketWorldTest {
             return client.named(NAME).acquireAsync().thenCompose(lease -> {
                 rivals.add(show(lease).fencingToken());
                 CompletableFuture<Void> over = new CompletableFuture<>();
-                world.after(Duration.ofMillis(world.randomBelow(1_000)), () -> lease.releaseAsync()
-                        .thenAccept(outcome -> over.complete(null)));
+                world.after(
+                        Duration.ofMillis(world.randomBelow(1_000)),
+                        () -> lease.releaseAsync().thenAccept(outcome -> over.complete(null)));
                 return over;
             });
         }
@@ -184,7 +187,8 @@ final class TicketWorldTest {
                 if (why == null) {
                     won.add(one.join());
                 } else {
-                    Throwable cause = why.getCause() == null || why instanceof LockStoreException ? why : why.getCause();
+                    Throwable cause =
+                            why.getCause() == null || why instanceof LockStoreException ? why : why.getCause();
                     tally.refused += cause instanceof TicketRefusedException ? 1 : 0;
                     tally.unknown += cause instanceof LockStoreException ? 1 : 0;
                     assertThat(cause).isInstanceOfAny(TicketRefusedException.class, LockStoreException.class);

@@ -238,7 +238,8 @@ final class Variants {
                         if (reply instanceof AcquireReply.Failed) {
                                     return List.of();
                                 }
-                                if (wakePending) {"""),
+                                if (wakePending) {\
+                        """),
                 new Variant(
                         "look-too-late",
                         "a waiter polls after ten times the interval in its options",
