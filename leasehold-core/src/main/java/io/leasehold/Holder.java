@@ -8,13 +8,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * The holder of a lock as the store reports it. Public: it never contains the owner token.
  *
- * @param id the readable holder id (host, pid, client, label), or the description of a foreign one
+ * @param id the readable holder id (host, pid, client, label), or the description of a foreign one or of a ticket
  * @param remainingTtl the time for which the store still keeps the lock, or null if it has no end or the time is
  *     unknown
  * @param fencingToken the token of the hold, if the store knows it
  * @param ends the event that ends the hold if it is not released
  */
 public record Holder(String id, @Nullable Duration remainingTtl, OptionalLong fencingToken, Ends ends) {
+
+    private static final String TICKET_OF = "ticket of ";
 
     /** The event that ends a hold that is not released. The list may grow. */
     public enum Ends {
@@ -31,6 +33,16 @@ public record Holder(String id, @Nullable Duration remainingTtl, OptionalLong fe
         Objects.requireNonNull(id, "id");
         Objects.requireNonNull(fencingToken, "fencingToken");
         Objects.requireNonNull(ends, "ends");
+    }
+
+    /** The id of a lock that is kept for a ticket, from the id of the holder that exported its lease. */
+    public static String ticketOf(String holderId) {
+        return holderId.startsWith(TICKET_OF) ? holderId : TICKET_OF + holderId;
+    }
+
+    /** Whether the lock is kept for a ticket: its lease was {@linkplain Lease#export exported} and not resumed yet. */
+    public boolean isTicket() {
+        return id.startsWith(TICKET_OF);
     }
 
     /** A hold that ends by its ttl, or never if there is none. */

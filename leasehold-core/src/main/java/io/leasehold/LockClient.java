@@ -2,6 +2,7 @@ package io.leasehold;
 
 import io.leasehold.admin.LockAdmin;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 
 /**
@@ -53,6 +54,40 @@ public interface LockClient extends AutoCloseable {
     default Election election(String name) {
         return election(LockName.exactly(name));
     }
+
+    /**
+     * Continues a lease that was {@linkplain Lease#export exported}, by this client or another, and waits for the
+     * store's answer. The lock is not acquired: if the store does not keep it for the ticket, the ticket is refused,
+     * even if the lock is free.
+     *
+     * <p><b>Guarantee.</b> A ticket gives at most one lease, and no other client has held the lock since the export. The
+     * lease has this client's default options and a larger fencing token than the exported one. Requests that fail are
+     * repeated until {@code maxWait} or the ticket's claim is over. If the outcome is unknown then, call the method
+     * again with the same ticket and the same client: it continues the same attempt. An attempt is not undone: if it has
+     * succeeded without an answer, the lock is free after one ttl.
+     *
+     * @param maxWait the longest time for repetitions; zero is one round trip
+     * @throws TicketRefusedException if the store does not keep the lock for this ticket
+     * @throws UnsafeStoreException if the store cannot keep a lock for a ticket, or the default ttl is above its largest
+     * @throws AmbiguousAcquireException if the outcome is unknown
+     * @throws LockStoreException if the store could not serve, and nothing was changed
+     * @throws IllegalArgumentException if {@code maxWait} is negative
+     * @throws IllegalStateException if the client is closed
+     * @throws InterruptedException if the thread is interrupted before or while it waits; the outcome is then unknown
+     */
+    Lease resume(LeaseTicket ticket, Duration maxWait) throws InterruptedException;
+
+    /**
+     * Like {@link #resume}, without waiting; completes exceptionally in the same cases. Cancelling the future stops the
+     * attempt; a lease that arrives later is released.
+     */
+    CompletableFuture<Lease> resumeAsync(LeaseTicket ticket, Duration maxWait);
+
+    /**
+     * Whether the connected store can keep a lock for a ticket. If not, {@link Lease#export} and {@link #resume} are
+     * refused. A client that has not reached its store yet reports true.
+     */
+    boolean keepsTickets();
 
     /** Administrative operations. */
     LockAdmin admin();

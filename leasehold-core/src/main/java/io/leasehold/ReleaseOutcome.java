@@ -8,6 +8,8 @@ public enum ReleaseOutcome {
     ALREADY_LOST,
     /** It was released before {@link LockOptions#atLeast(java.time.Duration)} had passed: the lock stays taken, without a holder, until then. */
     KEPT,
+    /** It was {@linkplain Lease#export exported}: the store keeps the lock for the ticket. */
+    EXPORTED,
     /**
      * No answer proved any of these outcomes. The client repeats the request in the background until it is answered or
      * the ttl has passed, so that the lock is free by then at the latest.

@@ -18,7 +18,7 @@ public enum ExitCode {
     INTERNAL(70),
     /** Another holder kept the lock. */
     BUSY(75),
-    /** The lease was lost, or about to be, while the command ran. */
+    /** The lease was lost, or about to be, while the command ran; or the lock is not kept for the ticket. */
     LEASE_LOST(76),
     /** The store refused: authentication, or a missing right. */
     ACCESS(77),

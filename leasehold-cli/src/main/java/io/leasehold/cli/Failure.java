@@ -1,8 +1,10 @@
 package io.leasehold.cli;
 
+import io.leasehold.LeaseLostException;
 import io.leasehold.LockBusyException;
 import io.leasehold.LockStoreException;
 import io.leasehold.StoreAccessException;
+import io.leasehold.TicketRefusedException;
 import io.leasehold.UnsafeStoreException;
 
 /**
@@ -32,6 +34,8 @@ public record Failure(ExitCode code, String reason) {
             return ExitCode.STORE_UNAVAILABLE;
         } else if (problem instanceof LockBusyException) {
             return ExitCode.BUSY;
+        } else if (problem instanceof LeaseLostException || problem instanceof TicketRefusedException) {
+            return ExitCode.LEASE_LOST;
         } else if (problem instanceof IllegalArgumentException) {
             return ExitCode.USAGE;
         }

@@ -137,6 +137,11 @@ abstract class AbstractLock<H extends Hold> implements Acquirable<H> {
         return handOver(patience(maxWait), attempt -> attempt);
     }
 
+    /** Like {@link #attemptAsync}, with the hold itself. */
+    final CompletableFuture<H> acquireAsync(Duration maxWait) {
+        return handOver(patience(maxWait), Attempt::orElseThrow);
+    }
+
     /**
      * Delivers the result in the requested form on a callback thread. If the future is already completed, the hold is
      * released.

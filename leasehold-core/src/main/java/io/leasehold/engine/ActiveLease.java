@@ -4,6 +4,7 @@ import io.leasehold.HoldEnd;
 import io.leasehold.Holder;
 import io.leasehold.LeaseAtRiskException;
 import io.leasehold.LeaseLostException;
+import io.leasehold.LeaseTicket;
 import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
@@ -398,6 +399,52 @@ final class ActiveLease implements LeakWatch.Watched {
             throw e;
         }
         return released;
+    }
+
+    /** Ends the lease by its export. The future completes with the ticket, on any thread. */
+    CompletableFuture<LeaseTicket> export(Duration claim) {
+        LeaseExport export;
+        CompletableFuture<ReleaseOutcome> released;
+        try {
+            refuseIfReleased("export");
+            export = new LeaseExport(name(), lengthened(claim), owner.settings(), owner.context());
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+        owner.on(new GrantMachine.EndDue());
+        synchronized (this) {
+            HoldEnd.Lost lost = loss();
+            if (releaseCalled || lost != null) {
+                return CompletableFuture.failedFuture(
+                        lost == null ? LeaseMessages.released("export", name()) : reported(lost));
+            }
+            releaseCalled = true;
+            LeaseNews all = news();
+            all.interruption = null;
+            released = all.released();
+        }
+        released.thenAccept(outcome -> exported(export, outcome));
+        owner.on(new GrantMachine.ExportCalled(export));
+        return export.result();
+    }
+
+    /** Fails the export of a lease that has ended without a ticket, unless it has failed before. */
+    private void exported(LeaseExport export, ReleaseOutcome outcome) {
+        if (outcome == ReleaseOutcome.ALREADY_LOST) {
+            LossCause known = cause();
+            export.fail(LeaseMessages.lost(name(), known == null ? LossCause.NOT_OURS : known, List.of(), store()));
+        } else if (outcome != ReleaseOutcome.EXPORTED) {
+            export.failUnsent();
+        }
+    }
+
+    /** The store keeps the lock for the ticket at least as long as it would keep it after a release. */
+    private Duration lengthened(Duration claim) {
+        GrantMachine.Keeping keeping = keeping();
+        long keptUntilAtNanos = keeping.fromAtNanos() + keeping.forNanos();
+        Duration kept =
+                Duration.ofNanos(keptUntilAtNanos - owner.context().runtime().nanoTime());
+        return kept.compareTo(claim) > 0 ? kept : claim;
     }
 
     void released(ReleaseOutcome outcome, List<NodeVote> said) {

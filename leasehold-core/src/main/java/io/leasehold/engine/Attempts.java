@@ -1,5 +1,7 @@
 package io.leasehold.engine;
 
+import io.leasehold.Lease;
+import io.leasehold.LeaseTicket;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.MultiLease;
@@ -30,6 +32,10 @@ final class Attempts {
     private final CompletableFuture<Void> closed = new CompletableFuture<>();
     /** The attempts on several locks that are not over. */
     private final Set<MultiAcquire> several = ConcurrentHashMap.newKeySet();
+    /** The attempts to resume a lease that are not over. */
+    private final Set<ResumeAttempt> resumes = ConcurrentHashMap.newKeySet();
+
+    private final UnansweredResumes unansweredResumes = new UnansweredResumes();
     /**
      * The number of calls that have checked whether the client is closed, and whose attempt may not be in a queue yet.
      */
@@ -67,6 +73,10 @@ final class Attempts {
         return WaitSettings.of(options, context.store());
     }
 
+    UnansweredResumes unansweredResumes() {
+        return unansweredResumes;
+    }
+
     static LockOptions accepted(LockOptions options, LockStore store) {
         Duration told = options.ttl().plus(options.lockDelay());
         if (told.compareTo(store.maxTtl()) > 0) {
@@ -99,6 +109,17 @@ final class Attempts {
         });
     }
 
+    /** Begins to resume an exported lease. */
+    PendingAttempt<Lease> resume(LeaseTicket ticket, WaitSettings settings, long maxWaitNanos) {
+        LeaseExport.requireTickets(context.store(), "resume the lease on \"" + ticket.lockName() + "\"");
+        accepted(settings.options(), context.store());
+        Throwable asked = context.leaks().captureStack();
+        return begun(() -> new ResumeAttempt(ticket, settings, maxWaitNanos, this, asked), attempt -> {
+            resumes.add(attempt);
+            attempt.start();
+        });
+    }
+
     /** Begins an attempt, unless the client is closed. A close waits until it can see the attempt. */
     private <A extends PendingAttempt<?>> A begun(Supplier<A> make, Consumer<A> start) {
         entering.incrementAndGet();
@@ -127,6 +148,11 @@ final class Attempts {
         if (attempt.isOver()) {
             several.remove(attempt);
         }
+    }
+
+    /** Processes the end of this attempt. */
+    void settled(ResumeAttempt attempt) {
+        resumes.remove(attempt);
     }
 
     /** Holds a grant that was not obtained through a queue. */
@@ -167,6 +193,7 @@ final class Attempts {
     /** Withdraws the waiting attempts. */
     void withdraw() {
         several.forEach(attempt -> Futures.guarded("ending an attempt at the close", attempt::clientClosing));
+        resumes.forEach(attempt -> Futures.guarded("ending an attempt at the close", attempt::clientClosing));
         // Start with the last in the queue: otherwise, each attempt that leaves would let the next one send a request.
         List<LocalQueues.Contender> waiting = queues.all();
         for (int i = waiting.size() - 1; i >= 0; i--) {
@@ -179,6 +206,6 @@ final class Attempts {
      * entering ends.
      */
     boolean isIdle() {
-        return entering.get() == 0 && queues.isEmpty() && several.isEmpty();
+        return entering.get() == 0 && queues.isEmpty() && several.isEmpty() && resumes.isEmpty();
     }
 }

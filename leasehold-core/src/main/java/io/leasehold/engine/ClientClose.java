@@ -34,6 +34,7 @@ final class ClientClose {
                 "the wait for holders", () -> await(() -> held.stream().noneMatch(isAwaited), patienceNanos / 2));
         held.forEach(grant -> Futures.guarded("ending a lease at the close", grant::endAtClose));
         Futures.guarded("the wait for the last answers", () -> await(this::isQuiet, patienceNanos / 2));
+        Futures.guarded("the end of unanswered exports", context.retrier()::close);
         // The close of the store waits for answers, too: the interrupt flag is restored afterwards.
         boolean interrupted = Thread.interrupted();
         try {

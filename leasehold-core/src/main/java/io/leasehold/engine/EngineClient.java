@@ -3,6 +3,8 @@ package io.leasehold.engine;
 import io.leasehold.DistributedLock;
 import io.leasehold.Election;
 import io.leasehold.Guarantees;
+import io.leasehold.Lease;
+import io.leasehold.LeaseTicket;
 import io.leasehold.LockClient;
 import io.leasehold.LockListener;
 import io.leasehold.LockName;
@@ -21,6 +23,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
@@ -158,6 +161,21 @@ public final class EngineClient implements LockClient {
     public Election election(LockName name) {
         LockOptions unlimited = defaults.options().maxHold(NamedElection.WITHOUT_LIMIT);
         return new NamedElection(Objects.requireNonNull(name, "name"), attempts.settings(unlimited), attempts);
+    }
+
+    @Override
+    public Lease resume(LeaseTicket ticket, Duration maxWait) throws InterruptedException {
+        return new TicketLock(ticket, defaults, attempts).attempt(maxWait).orElseThrow();
+    }
+
+    @Override
+    public CompletableFuture<Lease> resumeAsync(LeaseTicket ticket, Duration maxWait) {
+        return new TicketLock(ticket, defaults, attempts).acquireAsync(maxWait);
+    }
+
+    @Override
+    public boolean keepsTickets() {
+        return context.store().keepsTickets();
     }
 
     @Override

@@ -58,6 +58,12 @@ final class GrantMachine {
     /** The holder releases the lease. */
     record ReleaseCalled(Keeping keeping) implements Event {}
 
+    /** The holder exports the lease. */
+    record ExportCalled(Export export) implements Event {}
+
+    /** An export that the shell sends. */
+    interface Export {}
+
     /** The client closes, and the holder has not released the lease in time. */
     record Deserted(Keeping keeping) implements Event {}
 
@@ -110,6 +116,9 @@ final class GrantMachine {
 
     /** The grant was held until now: release it, and report the outcome to the holder. */
     record SendRelease() implements End {}
+
+    /** The grant was held until now: send its export. */
+    record SendExport(Export export, long validUntilAtNanos) implements End {}
 
     /** The grant was lost before: free what the store may still keep of it, and report the loss to the holder. */
     record SendUndo() implements End {}
@@ -203,6 +212,8 @@ final class GrantMachine {
         }
         if (event instanceof ReleaseCalled called) {
             release(true, called.keeping().isOn(nowNanos), actions);
+        } else if (event instanceof ExportCalled called) {
+            end(isHeld() ? new SendExport(called.export(), validUntilAtNanos) : endOfLost(true, false), actions);
         } else if (event instanceof Deserted deserted) {
             release(false, deserted.keeping().isOn(nowNanos), actions);
         } else if (event instanceof RenewalSent) {
@@ -395,10 +406,14 @@ final class GrantMachine {
     }
 
     private void release(boolean byHolder, boolean isKept, List<Action> actions) {
+        end(isHeld() ? new SendRelease() : endOfLost(byHolder, isKept), actions);
+    }
+
+    /** Ends the grant at the store, once. If a renewal is being sent, the end follows it. */
+    private void end(End end, List<Action> actions) {
         if (released) {
             return;
         }
-        End end = isHeld() ? new SendRelease() : endOfLost(byHolder, isKept);
         released = true;
         if (sending) {
             pending = end;

@@ -3,6 +3,7 @@ package io.leasehold.engine;
 import io.leasehold.Fairness;
 import io.leasehold.LockOptions;
 import io.leasehold.spi.TokenRange;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The fencing tokens of one grant, for successive leases within the process. Each lease has its own token from the
@@ -28,6 +29,23 @@ final class GrantTokens {
         this.lastToken = Math.min(granted.last(), granted.first() + Timings.MAX_LEASES - 1);
         this.passableUntilAtNanos = grantedAtNanos + (passable ? Timings.HAND_OVER_NANOS : 0);
         this.minimumValidityNanos = Math.max(1, timings.minimumValidityNanos());
+    }
+
+    /**
+     * Returns the tokens of a grant.
+     *
+     * @return null if the grant has one token, and no other was ever proposed: its only lease has that token
+     */
+    static @Nullable GrantTokens of(TokenRange range, long highestBallot, WaitSettings settings, long grantedAtNanos) {
+        long highest = Math.max(highestBallot, range.last());
+        return range.first() == highest
+                ? null
+                : new GrantTokens(range, highest, settings.options(), settings.timings(), grantedAtNanos);
+    }
+
+    /** Returns the highest ballot of a grant that may have one token only. */
+    static long highestBallot(@Nullable GrantTokens tokens, long onlyToken) {
+        return tokens == null ? onlyToken : tokens.highestBallot();
     }
 
     /** Returns the token of the next lease. No other lease has it, whether or not this lease finds a holder. */

@@ -11,7 +11,6 @@ import io.leasehold.spi.Grant;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
-import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -81,14 +80,10 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
         this.queues = queues;
         long grantedAtNanos = now();
         this.machine = new GrantMachine(settings.timings(), grant.sentAtNanos(), claimNanos, grantedAtNanos);
-        TokenRange range = grant.tokens();
-        long highest = Math.max(highestBallot, range.last());
-        this.tokens = range.first() == highest
-                ? null
-                : new GrantTokens(range, highest, settings.options(), settings.timings(), grantedAtNanos);
+        this.tokens = GrantTokens.of(grant.tokens(), highestBallot, settings, grantedAtNanos);
         this.renewals = new GrantRenewals(this, claimNanos > 0);
         this.suspensionsSeen = context.suspensions().suspensions();
-        this.current = new ActiveLease(this, tokens == null ? range.first() : tokens.draw(), grantedAtNanos);
+        this.current = new ActiveLease(this, tokens == null ? grant.tokens().first() : tokens.draw(), grantedAtNanos);
     }
 
     long now() {
@@ -448,8 +443,8 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
     private void end(GrantMachine.End end) {
         disarm();
         renewals.releasedMeanwhile();
-        if (end instanceof GrantMachine.SendRelease) {
-            sendRelease();
+        if (end instanceof GrantMachine.SendRelease || end instanceof GrantMachine.SendExport) {
+            sendEndOfHeld(end);
             return;
         }
         if (end instanceof GrantMachine.SendUndo) {
@@ -458,10 +453,16 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
         finish(ReleaseOutcome.ALREADY_LOST, List.of());
     }
 
-    /** Sends the release before the table of holds removes the grant: a client that closes waits for both. */
-    private void sendRelease() {
+    /** Sends the release or export before the table of holds removes the grant: a client that closes waits for both. */
+    private void sendEndOfHeld(GrantMachine.End end) {
         try {
-            send(ReleaseRequest.Kind.RELEASE).thenAccept(reply -> finish(outcome(reply), reply.votes()));
+            if (end instanceof GrantMachine.SendExport exported) {
+                ((LeaseExport) exported.export())
+                        .send(owner, tokens, currentLease().token(), exported.validUntilAtNanos())
+                        .thenAccept(outcome -> finish(outcome, List.of()));
+            } else {
+                send(ReleaseRequest.Kind.RELEASE).thenAccept(reply -> finish(outcome(reply), reply.votes()));
+            }
         } finally {
             // Remove it even if the release could not be sent: the grant ends with its ttl, and is no longer held here.
             context.holds().remove(owner, this);
@@ -470,9 +471,8 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
     }
 
     private CompletableFuture<ReleaseReply> send(ReleaseRequest.Kind kind) {
-        long highestBallot = tokens == null ? lastToken() : tokens.highestBallot();
         return context.retrier()
-                .end(List.of(name), owner, highestBallot, kind, settings.timings())
+                .end(List.of(name), owner, GrantTokens.highestBallot(tokens, lastToken()), kind, settings.timings())
                 .firstReply();
     }
 

@@ -10,9 +10,12 @@ import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.ExportReply;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
@@ -198,6 +201,26 @@ public final class LazyStore implements LockStore {
         return asked(
                 store -> store.release(request),
                 () -> CompletableFuture.completedFuture(new ReleaseReply.NotOurs(List.of())));
+    }
+
+    /** Until the store is opened, whether it keeps tickets is unknown, and a request for one fails. */
+    @Override
+    public boolean keepsTickets() {
+        return asked(LockStore::keepsTickets, () -> true);
+    }
+
+    /** Before the store was opened, nothing can have been granted. */
+    @Override
+    public CompletableFuture<ExportReply> export(ExportRequest request) {
+        return asked(
+                store -> store.export(request), () -> CompletableFuture.completedFuture(new ExportReply.NotOurs()));
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> resume(AcquireRequest request, OwnerToken ticket) {
+        return asked(
+                store -> store.resume(request, ticket),
+                () -> CompletableFuture.completedFuture(notGranted(failure, request.ballotSoFar())));
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.leasehold.engine;
 import io.leasehold.HoldEnd;
 import io.leasehold.Lease;
 import io.leasehold.LeaseAtRiskException;
+import io.leasehold.LeaseTicket;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
@@ -140,6 +141,16 @@ final class LeaseHandle implements Lease, UnseenHold {
     @Override
     public CompletableFuture<ReleaseOutcome> releaseAsync() {
         return Futures.onCallbackExecutor(runtime(), give());
+    }
+
+    @Override
+    public LeaseTicket export(Duration claim) {
+        return Futures.join(runtime(), state.export(claim));
+    }
+
+    @Override
+    public CompletableFuture<LeaseTicket> exportAsync(Duration claim) {
+        return Futures.onCallbackExecutor(runtime(), state.export(claim));
     }
 
     /** Sends the release for which {@link #close()} waits. */

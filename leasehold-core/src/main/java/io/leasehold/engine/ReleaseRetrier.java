@@ -34,12 +34,36 @@ final class ReleaseRetrier {
      * The unanswered requests in the order of their start, so that a replayed simulation repeats them in that order.
      * Guarded by itself.
      */
-    private final Set<Ending> pending = new LinkedHashSet<>();
+    private final Set<Repeated> pending = new LinkedHashSet<>();
 
     ReleaseRetrier(LockRuntime runtime, TimerQueue timeline, LockStore store) {
         this.runtime = runtime;
         this.timeline = timeline;
         this.store = store;
+    }
+
+    /** A request that is repeated until it is answered. */
+    interface Repeated {
+
+        /** Sends the next copy at once, if it waits for its time. */
+        void hurry();
+
+        /** Ends a wait for the answer: no request is sent any more. */
+        default void clientClosed() {}
+    }
+
+    /** Registers a request that is repeated by its own; a client that closes waits for it. */
+    void began(Repeated request) {
+        synchronized (pending) {
+            pending.add(request);
+        }
+    }
+
+    /** Removes a request that is answered or given up. */
+    void over(Repeated request) {
+        synchronized (pending) {
+            pending.remove(request);
+        }
     }
 
     /**
@@ -57,20 +81,27 @@ final class ReleaseRetrier {
     Progress end(List<LockName> names, OwnerToken owner, long ballot, ReleaseRequest.Kind kind, Timings timings) {
         ReleaseRequest request = new ReleaseRequest(names, owner, ballot, kind, timings.answerNanos());
         Ending ending = new Ending(request, runtime.nanoTime() + timings.undoNanos());
-        synchronized (pending) {
-            pending.add(ending);
-        }
+        began(ending);
         ending.send();
         return new Progress(ending.firstReply, ending.ended);
     }
 
     /** Repeats the unanswered requests at once, since the store can be reached again. */
     void reconnected() {
-        List<Ending> unanswered;
+        List<Repeated> unanswered;
         synchronized (pending) {
             unanswered = List.copyOf(pending);
         }
-        unanswered.forEach(Ending::hurry);
+        unanswered.forEach(Repeated::hurry);
+    }
+
+    /** Ends every wait for an answer, since the client closes the store. */
+    void close() {
+        List<Repeated> unanswered;
+        synchronized (pending) {
+            unanswered = List.copyOf(pending);
+        }
+        unanswered.forEach(Repeated::clientClosed);
     }
 
     /** Whether everything is answered or given up. */
@@ -80,7 +111,7 @@ final class ReleaseRetrier {
         }
     }
 
-    private final class Ending {
+    private final class Ending implements Repeated {
 
         private final ReleaseRequest request;
         private final long untilAtNanos;
@@ -133,13 +164,12 @@ final class ReleaseRetrier {
         }
 
         private void over() {
-            synchronized (pending) {
-                pending.remove(this);
-            }
+            ReleaseRetrier.this.over(this);
             ended.complete(null);
         }
 
-        void hurry() {
+        @Override
+        public void hurry() {
             LockRuntime.Timer waiting;
             synchronized (this) {
                 waiting = timer;

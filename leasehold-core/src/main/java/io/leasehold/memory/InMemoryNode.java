@@ -14,6 +14,8 @@ import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.ExportReply;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
@@ -57,7 +59,6 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
 
     private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final long RETENTION_MICROS = 60_000_000L;
-    private static final long MAX_LEAD_MICROS = 7_500_000L;
     private static final int SWEEP_EVERY = 4_096;
 
     private final LockRuntime runtime;
@@ -175,16 +176,9 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             entry.dropSilentWaiters(nowNanos);
             fence = Math.max(fence, entry.fence);
         }
-        if (ballot.tokens().last() > Math.max(fence, serverMicros) + MAX_LEAD_MICROS) {
-            return new NodeReply.Refused(
-                    "fencing token " + ballot.tokens().last() + " runs ahead of the node's clock",
-                    0,
-                    incarnation,
-                    serverMicros);
-        }
-        long floor = Math.max(fence, serverMicros - RETENTION_MICROS);
-        if (ballot.candidate() <= floor) {
-            return new NodeReply.Stale(floor, incarnation, serverMicros);
+        NodeReply unacceptable = unacceptable(ballot, fence, serverMicros);
+        if (unacceptable != null) {
+            return unacceptable;
         }
         for (LockName name : request.names()) {
             NameState entry = entry(name);
@@ -204,25 +198,26 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             if (!inOrder) {
                 entry(name).forgetPlaceOf(request.holderId());
             }
-            grant(entry(name), ballot, nowNanos);
+            entry(name).grant(ballot, nowNanos);
         }
         return new NodeReply.Yes(incarnation, serverMicros);
     }
 
-    private NameState entry(LockName name) {
-        return entries.computeIfAbsent(name, n -> new NameState());
+    /** Returns the answer to a ballot that is too far ahead, or does not exceed the floor; null if it may be granted. */
+    private @Nullable NodeReply unacceptable(Ballot ballot, long fence, long serverMicros) {
+        if (ballot.tokens().last() > Math.max(fence, serverMicros) + NameState.MAX_LEAD_MICROS) {
+            String reason = "fencing token " + ballot.tokens().last() + " runs ahead of the node's clock";
+            return new NodeReply.Refused(reason, 0, incarnation, serverMicros);
+        }
+        long floor = Math.max(fence, serverMicros - RETENTION_MICROS);
+        if (ballot.candidate() <= floor) {
+            return new NodeReply.Stale(floor, incarnation, serverMicros);
+        }
+        return null;
     }
 
-    private static void grant(NameState entry, Ballot ballot, long nowNanos) {
-        AcquireRequest request = ballot.request();
-        long endsAtNanos = nowNanos + request.ttlNanos();
-        Held own = entry.held;
-        if (own != null && own.endsAtNanos() - endsAtNanos > 0) {
-            endsAtNanos = own.endsAtNanos();
-        }
-        entry.held = new Held(request.owner(), request.holderId(), ballot.candidate(), endsAtNanos);
-        entry.fence = ballot.tokens().last();
-        entry.waiters.remove(request.owner());
+    private NameState entry(LockName name) {
+        return entries.computeIfAbsent(name, n -> new NameState());
     }
 
     private NodeReply busy(Ballot ballot, NameState entry, long nowNanos, long serverMicros) {
@@ -239,8 +234,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
                     new Place(
                             request.holderId(), ballot.reserve(), ballot.claimNanos(), sinceAtNanos, forgottenAtNanos));
         }
-        return new NodeReply.Held(
-                held == null ? null : held.asHolder(nowNanos), request.isWaiting(), incarnation, serverMicros);
+        return new NodeReply.Held(entry.holder(nowNanos), request.isWaiting(), incarnation, serverMicros);
     }
 
     /**
@@ -267,6 +261,35 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         line.remove();
         HandOver handOver = new HandOver(name, owner.attemptId(), tokens, serverMicros());
         signals.add(listener -> listener.handedOver(handOver));
+    }
+
+    @Override
+    public boolean keepsTickets() {
+        return true;
+    }
+
+    @Override
+    public synchronized CompletableFuture<ExportReply> export(ExportRequest request) {
+        NameState entry = entry(request.name());
+        entry.raise(request.ballot(), serverMicros());
+        boolean isKept = entry.export(request, runtime.nanoTime());
+        forgetUnused(request.name(), entry);
+        return CompletableFuture.completedFuture(isKept ? new ExportReply.Exported() : new ExportReply.NotOurs());
+    }
+
+    @Override
+    public synchronized CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket) {
+        long serverMicros = serverMicros();
+        LockName name = ballot.request().name();
+        NameState entry = entry(name);
+        NodeReply reply = unacceptable(ballot, Math.max(forgottenFence, entry.fence), serverMicros);
+        if (reply == null) {
+            reply = entry.resume(ballot, ticket, runtime.nanoTime())
+                    ? new NodeReply.Yes(incarnation, serverMicros)
+                    : new NodeReply.Held(entry.holder(runtime.nanoTime()), false, incarnation, serverMicros);
+        }
+        forgetUnused(name, entry);
+        return CompletableFuture.completedFuture(reply);
     }
 
     private static @Nullable Held current(@Nullable NameState entry, long nowNanos) {
@@ -310,8 +333,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
                     entry.held = null;
                     released = true;
                 }
-                long most = Math.max(entry.fence, serverMicros()) + MAX_LEAD_MICROS;
-                entry.fence = Math.max(entry.fence, Math.min(request.ballot(), most));
+                entry.raise(request.ballot(), serverMicros());
                 if (entry.held == null) {
                     serveFirst(name, entry, nowNanos, signals);
                 }

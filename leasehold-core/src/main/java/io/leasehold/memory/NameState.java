@@ -1,6 +1,9 @@
 package io.leasehold.memory;
 
 import io.leasehold.Holder;
+import io.leasehold.node.Ballot;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.OwnerToken;
 import java.time.Duration;
 import java.util.Collections;
@@ -11,6 +14,9 @@ import org.jspecify.annotations.Nullable;
 
 /** The state of one name at an {@link InMemoryNode}. Not thread-safe. */
 final class NameState {
+
+    /** How far ahead of its clock a node lets a fence run. */
+    static final long MAX_LEAD_MICROS = 7_500_000L;
 
     @Nullable
     Held held;
@@ -52,6 +58,55 @@ final class NameState {
             held = null;
         }
         return held;
+    }
+
+    /** Returns the holder at this time, or null if the lock is free. */
+    @Nullable
+    Holder holder(long nowNanos) {
+        Held current = heldAt(nowNanos);
+        return current == null ? null : current.asHolder(nowNanos);
+    }
+
+    /** Writes the hold of this ballot; the hold of the same owner token, or of its ticket, never ends earlier. */
+    void grant(Ballot ballot, long nowNanos) {
+        AcquireRequest request = ballot.request();
+        long endsAtNanos = nowNanos + request.ttlNanos();
+        Held own = held;
+        if (own != null && own.endsAtNanos() - endsAtNanos > 0) {
+            endsAtNanos = own.endsAtNanos();
+        }
+        held = new Held(request.owner(), request.holderId(), ballot.candidate(), endsAtNanos);
+        fence = ballot.tokens().last();
+        waiters.remove(request.owner());
+    }
+
+    /** Raises the fence to this ballot, as far as the clock of the node allows. */
+    void raise(long ballot, long serverMicros) {
+        long most = Math.max(fence, serverMicros) + MAX_LEAD_MICROS;
+        fence = Math.max(fence, Math.min(ballot, most));
+    }
+
+    /** Puts the ticket in the place of the holder; returns whether the ticket has the lock then. */
+    boolean export(ExportRequest request, long nowNanos) {
+        waiters.remove(request.owner());
+        Held current = heldAt(nowNanos);
+        if (current != null && current.owner().equals(request.owner())) {
+            long endsAtNanos = nowNanos + request.claimNanos();
+            held = new Held(request.ticket(), request.holderId(), request.token(), endsAtNanos);
+            return true;
+        }
+        return current != null && current.owner().equals(request.ticket());
+    }
+
+    /** Swaps the ticket's owner token for that of the ballot, and does nothing else; returns whether that has the lock. */
+    boolean resume(Ballot ballot, OwnerToken ticket, long nowNanos) {
+        Held current = heldAt(nowNanos);
+        OwnerToken holder = current == null ? null : current.owner();
+        boolean isTheirs = ticket.equals(holder) || ballot.request().owner().equals(holder);
+        if (isTheirs) {
+            grant(ballot, nowNanos);
+        }
+        return isTheirs;
     }
 
     /**

@@ -3,6 +3,7 @@ package io.leasehold.node;
 import io.leasehold.LockName;
 import io.leasehold.spi.LockKeeper;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.StoreSignals;
 import java.util.concurrent.CompletableFuture;
 
@@ -48,6 +49,15 @@ public interface LockNode extends LockKeeper {
      * ballots, and grants a free lock to any client that requests it. It never hands a lock over.
      */
     CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership);
+
+    /**
+     * Proposes a ballot for an exported lease: as {@link #acquire(Ballot)}, but only the owner tokens of the ticket and
+     * of the ballot may have the lock. A free lock is not granted: the answer is {@code Held} without a holder. Called
+     * only if the node {@linkplain #keepsTickets() keeps tickets}.
+     */
+    default CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket) {
+        throw new UnsupportedOperationException(description() + " does not keep locks for tickets");
+    }
 
     /**
      * Tells a member the age of its memory; {@code Stale} with floor zero if the member has accepted it,

@@ -1,6 +1,7 @@
 package io.leasehold.node;
 
 import io.leasehold.LockName;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.PassingKeeper;
 import io.leasehold.spi.StoreSignals;
 import java.util.concurrent.CompletableFuture;
@@ -44,6 +45,11 @@ public abstract class PassingNode extends PassingKeeper implements LockNode {
     @Override
     public CompletableFuture<NodeReply> acquire(Ballot ballot, Membership membership) {
         return node.acquire(ballot, membership);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket) {
+        return node.resume(ballot, ticket);
     }
 
     @Override

@@ -82,17 +82,26 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
         forgetWaiter(request.owner());
+        return ask(request, null);
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> resume(AcquireRequest request, OwnerToken ticket) {
+        return ask(request, ticket);
+    }
+
+    private CompletableFuture<AcquireReply> ask(AcquireRequest request, @Nullable OwnerToken ticket) {
         LockName name = request.names().get(0);
         BallotClock clock = clockOf(name);
         OptionalLong estimate = estimate(clock);
         if (estimate.isPresent()) {
-            return begin(request, runtime.nanoTime(), estimate.getAsLong());
+            return begin(request, ticket, runtime.nanoTime(), estimate.getAsLong());
         }
         long startAtNanos = runtime.nanoTime();
         return node.probe(name, request.timeoutNanos()).thenCompose(reply -> {
             if (reply instanceof NodeReply.Answered answered) {
                 learn(clock, answered, startAtNanos);
-                return begin(request, startAtNanos, estimate(clock).orElse(runtime.nanoTime()));
+                return begin(request, ticket, startAtNanos, estimate(clock).orElse(runtime.nanoTime()));
             }
             NodeReply.Failed failed = (NodeReply.Failed) reply;
             FailureKind kind = failed.kind() == FailureKind.UNKNOWN ? FailureKind.NO_EFFECT : failed.kind();
@@ -103,12 +112,20 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
     /**
      * One request with the progress of its ballots.
      *
+     * @param ticket the owner token of the ticket to resume; null if the request is to acquire
      * @param startAtNanos when the first ballot began
      * @param stale the number of stale ballots
      */
-    private record BallotSeries(AcquireRequest request, long startAtNanos, int stale) {}
+    private record BallotSeries(
+            AcquireRequest request, @Nullable OwnerToken ticket, long startAtNanos, int stale) {
 
-    private CompletableFuture<AcquireReply> begin(AcquireRequest request, long startAtNanos, long estimate) {
+        BallotSeries next() {
+            return new BallotSeries(request, ticket, startAtNanos, stale + 1);
+        }
+    }
+
+    private CompletableFuture<AcquireReply> begin(
+            AcquireRequest request, @Nullable OwnerToken ticket, long startAtNanos, long estimate) {
         long most = Math.max(estimate, floorTold(request)) + MAX_LEAD_MICROS;
         if (request.ballotSoFar() >= most) {
             return CompletableFuture.completedFuture(new AcquireReply.Refused(
@@ -122,7 +139,7 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
         // The seen token is a hint; the node reports a floor that is really above the clock.
         long seen = request.seenToken() < most ? request.seenToken() : 0;
         long candidate = Math.max(Math.max(1, estimate), Math.max(seen, request.ballotSoFar()) + 1);
-        return propose(new BallotSeries(request, startAtNanos, 0), candidate);
+        return propose(new BallotSeries(request, ticket, startAtNanos, 0), candidate);
     }
 
     private CompletableFuture<AcquireReply> propose(BallotSeries series, long candidate) {
@@ -134,7 +151,8 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
         BallotClock clock = clockOf(request.names().get(0));
         Sending sending = Sending.now(runtime);
         long sentAtNanos = sending.nanos();
-        return node.acquire(ballot)
+        OwnerToken ticket = series.ticket();
+        return (ticket == null ? node.acquire(ballot) : node.resume(ballot, ticket))
                 .exceptionally(error -> broken(ballot, error))
                 .thenCompose(reply -> {
                     if (reply instanceof NodeReply.Answered answered) {
@@ -147,7 +165,7 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
                         remember(request, stale);
                         long floor = Math.max(stale.floor(), estimate(clock).orElse(0));
                         long lead = (long) request.reserve() << series.stale();
-                        BallotSeries next = new BallotSeries(request, series.startAtNanos(), series.stale() + 1);
+                        BallotSeries next = series.next();
                         return propose(next, Math.max(candidate, floor) + lead);
                     }
                     if (reply instanceof NodeReply.Held held && held.queued()) {

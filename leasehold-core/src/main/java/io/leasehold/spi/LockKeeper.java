@@ -8,9 +8,9 @@ import java.util.concurrent.CompletableFuture;
 /**
  * The common part of a {@link LockStore} and of a node that answers ballots: the operations on granted locks.
  *
- * <p><b>Contract.</b> Every method returns at once. Futures of {@code renew} and {@code release} always complete
- * normally, within the request's time limit: failures are replies. They may complete on any thread; dependent stages
- * must not block it.
+ * <p><b>Contract.</b> Every method returns at once. Futures of {@code renew}, {@code release} and {@code export} always
+ * complete normally, within the request's time limit: failures are replies. They may complete on any thread; dependent
+ * stages must not block it.
  */
 public interface LockKeeper extends AutoCloseable {
 
@@ -40,6 +40,19 @@ public interface LockKeeper extends AutoCloseable {
      * of a waiter.
      */
     CompletableFuture<ReleaseReply> release(ReleaseRequest request);
+
+    /**
+     * Whether the store can keep a lock for a ticket. If not, the engine refuses to export and to resume, and calls
+     * neither {@link #export} nor the operation that resumes.
+     */
+    default boolean keepsTickets() {
+        return false;
+    }
+
+    /** Ends an owner token that holds a lock, and keeps the lock for a ticket: see {@link ExportRequest}. */
+    default CompletableFuture<ExportReply> export(ExportRequest request) {
+        throw new UnsupportedOperationException(description() + " does not keep locks for tickets");
+    }
 
     /** The operations that inspect locks and release one by force. */
     StoreAdmin admin();

@@ -31,4 +31,18 @@ public interface LockStore extends LockKeeper {
      * last one of its owner token.
      */
     CompletableFuture<AcquireReply> acquire(AcquireRequest request);
+
+    /**
+     * Continues an exported lease: if the ticket's owner token has the lock, the request's owner token replaces it, with
+     * the request's ttl and a fencing token above the fence. If the request's owner token has the lock already, the
+     * answer is the same. In every other case, even if the lock is free, nothing changes and the answer is {@link
+     * AcquireReply.Busy}. The engine calls it only if the store {@linkplain #keepsTickets() keeps tickets}, repeats it
+     * with the same owner token until it is answered, and never undoes it.
+     *
+     * @param request one lock, with a fresh owner token, which does not wait
+     * @param ticket the owner token of the ticket
+     */
+    default CompletableFuture<AcquireReply> resume(AcquireRequest request, OwnerToken ticket) {
+        throw new UnsupportedOperationException(description() + " does not keep locks for tickets");
+    }
 }

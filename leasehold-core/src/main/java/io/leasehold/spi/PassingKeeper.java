@@ -49,6 +49,16 @@ public abstract class PassingKeeper implements LockKeeper {
     }
 
     @Override
+    public boolean keepsTickets() {
+        return keeper.keepsTickets();
+    }
+
+    @Override
+    public CompletableFuture<ExportReply> export(ExportRequest request) {
+        return keeper.export(request);
+    }
+
+    @Override
     public StoreAdmin admin() {
         return keeper.admin();
     }

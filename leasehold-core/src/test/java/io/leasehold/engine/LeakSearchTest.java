@@ -81,6 +81,13 @@ final class LeakSearchTest {
     }
 
     @Test
+    void aLockThatIsKeptForATicketIsNoLeak() {
+        store.tells(A, holder(Holder.ticketOf(OURS), 7));
+        assertThat(leaks()).isEmpty();
+        assertThat(asked).isEmpty();
+    }
+
+    @Test
     void aHoldWithoutAnEndIsOne() {
         store.tells(A, new Holder(OURS, null, OptionalLong.empty()));
         assertThat(leaks()).singleElement().satisfies(leak -> {

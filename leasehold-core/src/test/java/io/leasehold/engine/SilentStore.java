@@ -8,7 +8,10 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.ExportReply;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
@@ -183,6 +186,41 @@ final class SilentStore implements LockStore, StoreAdmin {
         failIfTold();
         releases.add(request);
         return laterToReleases != null ? laterToReleases : CompletableFuture.completedFuture(toReleases);
+    }
+
+    /** Whether the store keeps locks for tickets. */
+    boolean ticketed = true;
+
+    private final List<Asked<ExportRequest, ExportReply>> exports = new ArrayList<>();
+    private final List<Asked<AcquireRequest, AcquireReply>> resumes = new ArrayList<>();
+
+    synchronized List<Asked<ExportRequest, ExportReply>> exports() {
+        return List.copyOf(exports);
+    }
+
+    synchronized List<Asked<AcquireRequest, AcquireReply>> resumes() {
+        return List.copyOf(resumes);
+    }
+
+    @Override
+    public boolean keepsTickets() {
+        return ticketed;
+    }
+
+    @Override
+    public synchronized CompletableFuture<ExportReply> export(ExportRequest request) {
+        failIfTold();
+        CompletableFuture<ExportReply> answer = new CompletableFuture<>();
+        exports.add(new Asked<>(request, answer));
+        return answer;
+    }
+
+    @Override
+    public synchronized CompletableFuture<AcquireReply> resume(AcquireRequest request, OwnerToken ticket) {
+        failIfTold();
+        CompletableFuture<AcquireReply> answer = new CompletableFuture<>();
+        resumes.add(new Asked<>(request, answer));
+        return answer;
     }
 
     @Override

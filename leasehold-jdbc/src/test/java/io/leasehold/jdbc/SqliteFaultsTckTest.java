@@ -9,6 +9,7 @@ import io.leasehold.testkit.tck.GateFront;
 import io.leasehold.testkit.tck.LeavingTck;
 import io.leasehold.testkit.tck.SendingTck;
 import io.leasehold.testkit.tck.StoreFront;
+import io.leasehold.testkit.tck.TicketFaultsTck;
 import java.nio.file.Path;
 import java.sql.DriverManager;
 import java.util.List;
@@ -20,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
  * holds of a killed process end with its life ({@link SqliteLifeTest}), so that part of the TCK is not here.
  */
 @Tag("full")
-class SqliteFaultsTckTest implements SendingTck, DutiesTck, LeavingTck {
+class SqliteFaultsTckTest implements SendingTck, DutiesTck, LeavingTck, TicketFaultsTck {
 
     @TempDir
     private static Path directory;

@@ -111,8 +111,12 @@ record LockView(
     }
 
     private String health(Holder of) {
+        if (of.isTicket()) {
+            return "kept for a ticket: unless it is resumed, the lock is free in " + HolderView.remaining(of);
+        }
         String silent =
-                "no report from its client: it may be gone, the hold may be under a second old, or this store keeps no reports";
+                "no report from its client: it may be gone, the hold may be under a second old, or this store keeps no"
+                        + " reports";
         if (client != null) {
             Duration age = client.age(Instant.now());
             if (age == null) {

@@ -52,6 +52,7 @@ final class LockedRun {
      * @param conflictExitCode the exit code when the lock stays busy
      * @param skipWhenBusy whether a busy lock is not a failure
      * @param atLeast the least time for which the lock is kept
+     * @param tickets the ticket that it resumes, and the one that it writes
      * @param metricsPort the port that serves meters, or null for none
      * @param requireContainment whether to refuse if a process of the command could escape
      * @param informs whether a terminal receives information: the holder that the run waits for, the effect of a stop
@@ -65,6 +66,7 @@ final class LockedRun {
             int conflictExitCode,
             boolean skipWhenBusy,
             Duration atLeast,
+            RunTickets.Options tickets,
             @Nullable Integer metricsPort,
             boolean requireContainment,
             boolean informs) {
@@ -109,7 +111,8 @@ final class LockedRun {
             report.ended(Outcome.NOT_STARTED, ExitCode.NOT_EXECUTABLE.code(), refused.reason());
             return;
         }
-        try (GuardedCommand command = GuardedCommand.prepare(request.command(), lookup)) {
+        try (RunTickets tickets = RunTickets.open(request.tickets(), request.lock());
+                GuardedCommand command = GuardedCommand.prepare(request.command(), lookup)) {
             report.contained(command.containment());
             if (!command.containment().isComplete() && !mayStartUncontained()) {
                 return;
@@ -130,7 +133,8 @@ final class LockedRun {
                     // Otherwise the user would not know the address.
                     invocation.terminal().complain(endpoint.address());
                 }
-                runUnderLock(locks, command);
+                tickets.check(locks);
+                runUnderLock(locks, tickets, command);
             }
         } catch (IOException e) {
             report.ended(
@@ -161,7 +165,8 @@ final class LockedRun {
         report.failed(Failure.of(problem));
     }
 
-    private void runUnderLock(LockClient locks, GuardedCommand command) throws InterruptedException {
+    private void runUnderLock(LockClient locks, RunTickets tickets, GuardedCommand command)
+            throws InterruptedException {
         if (locks.guarantees().exclusion() == Guarantee.Exclusion.BEST_EFFORT) {
             notes.accept("store " + locks.storeDescription()
                     + " may forget a lock that is held, and two commands may then run at once; see leasehold doctor");
@@ -178,7 +183,7 @@ final class LockedRun {
         long askedAtNanos = System.nanoTime();
         Lease lease;
         try {
-            lease = acquire(locks);
+            lease = acquire(locks, tickets);
         } finally {
             report.waited(millisSince(askedAtNanos));
         }
@@ -190,6 +195,7 @@ final class LockedRun {
         lease.onLost(cause -> command.check());
         if (runCommand(locks, lease, command)) {
             keep(lease, heldAtNanos);
+            tickets.export(locks, lease, report, notes);
         }
         release(lease);
         report.heldFor(millisSince(heldAtNanos));
@@ -214,17 +220,14 @@ final class LockedRun {
     }
 
     /** The lease, or null if the report says why there is none. */
-    private @Nullable Lease acquire(LockClient locks) throws InterruptedException {
+    private @Nullable Lease acquire(LockClient locks, RunTickets tickets) throws InterruptedException {
         // Signals are kept until the request can be withdrawn: the end of this process would leave the lock held.
         signals.handTo(null);
         if (signals.first() != null) {
             signalled();
             return null;
         }
-        DistributedLock lock = locks.named(request.lock());
-        Duration maxWait = request.maxWait();
-        CompletableFuture<Attempt<Lease>> attempt =
-                maxWait == null ? lock.acquireAsync().thenApply(Attempt.Acquired::new) : lock.attemptAsync(maxWait);
+        CompletableFuture<Attempt<Lease>> attempt = attempt(locks, tickets);
         signals.handTo(signal -> attempt.cancel(true));
         Attempt<Lease> result;
         try (WaitingLine line = new WaitingLine(locks.admin(), request.lock(), invocation.terminal())) {
@@ -249,6 +252,16 @@ final class LockedRun {
             return null;
         }
         return lease;
+    }
+
+    private CompletableFuture<Attempt<Lease>> attempt(LockClient locks, RunTickets tickets) {
+        Duration maxWait = request.maxWait();
+        CompletableFuture<Attempt<Lease>> resumed = tickets.resume(locks, maxWait);
+        if (resumed != null) {
+            return resumed;
+        }
+        DistributedLock lock = locks.named(request.lock());
+        return maxWait == null ? lock.acquireAsync().thenApply(Attempt.Acquired::new) : lock.attemptAsync(maxWait);
     }
 
     private void signalled() {

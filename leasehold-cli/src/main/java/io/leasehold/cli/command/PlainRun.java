@@ -106,6 +106,9 @@ public final class PlainRun {
                 case "--ttl" -> command.ttl = duration(word);
                 case "--grace" -> command.grace = duration(word);
                 case "--at-least" -> command.atLeast = duration(word);
+                case "--claim" -> command.claim = duration(word);
+                case "--export" -> command.export = value(word);
+                case "--resume" -> command.resume = value(word);
                 case "--conflict-exit-code", "-E" -> command.conflictExitCode = number(word);
                 case "--metrics" -> command.metricsPort = number(word);
                 case "--on-lost" -> command.onLost = oneOf(OnLost.class, word);

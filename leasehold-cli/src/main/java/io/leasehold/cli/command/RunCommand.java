@@ -47,6 +47,7 @@ public final class RunCommand implements Callable<Integer> {
     private static final Duration MAX_HOLD = Duration.ofDays(3650);
 
     private static final Duration DEFAULT_GRACE = Duration.ofSeconds(10);
+    private static final Duration DEFAULT_CLAIM = Duration.ofMinutes(2);
     private static final int MAX_EXIT_CODE = 255;
     private static final String JSON = "--json";
 
@@ -120,6 +121,22 @@ public final class RunCommand implements Callable<Integer> {
             converter = DurationConverter.class,
             description = "Holds the lock at least this long.")
     Duration atLeast = Duration.ZERO;
+
+    @Option(names = "--export", paramLabel = "FILE", description = "Keeps the lock and writes a ticket to FILE.")
+    @Nullable
+    String export;
+
+    @Option(
+            names = "--claim",
+            paramLabel = "DUR",
+            converter = DurationConverter.class,
+            description = "Keeps the lock this long for the ticket (2m).")
+    @Nullable
+    Duration claim;
+
+    @Option(names = "--resume", paramLabel = "FILE", description = "Resumes the ticket in FILE (- is standard input).")
+    @Nullable
+    String resume;
 
     @Option(names = "--metrics", paramLabel = "PORT", description = "Serves metrics at 127.0.0.1:PORT/metrics.")
     @Nullable
@@ -244,9 +261,26 @@ public final class RunCommand implements Callable<Integer> {
                 conflictCode(),
                 onBusy == OnBusy.SKIP,
                 atLeast,
+                tickets(),
                 metricsPort,
                 requireContainment,
                 !quiet && !json);
+    }
+
+    private RunTickets.Options tickets() {
+        if (claim != null && export == null) {
+            throw usage("--claim needs --export: it is how long the lock is kept for the ticket");
+        }
+        if (TicketFile.STANDARD_INPUT.equals(export)) {
+            throw usage("--export needs a file: standard output belongs to the command");
+        }
+        if (resume != null && onBusy != null) {
+            throw usage("--on-busy and --resume exclude each other: a ticket does not wait for a holder");
+        }
+        if (claim != null && claim.toMillis() < 1) {
+            throw usage("--claim is " + Durations.text(claim) + "; it must be at least 1ms");
+        }
+        return new RunTickets.Options(resume, export, claim == null ? DEFAULT_CLAIM : claim);
     }
 
     private String storeUri() {

@@ -74,6 +74,7 @@ final class RunReport {
     RunReport failed(Failure failure) {
         Outcome how = switch (failure.code()) {
             case USAGE -> Outcome.USAGE;
+            case LEASE_LOST -> Outcome.LOST;
             case STORE_UNAVAILABLE, ACCESS, UNSAFE -> Outcome.STORE;
             default -> Outcome.INTERNAL;
         };
@@ -138,6 +139,11 @@ final class RunReport {
     RunReport busy(@Nullable Holder by) {
         busyHolder = by;
         return this;
+    }
+
+    /** Whether the command ran under the lock to its own end, and ended well. */
+    boolean isSuccess() {
+        return outcome == Outcome.COMPLETED && exitCode == ExitCode.OK.code();
     }
 
     int exitCode() {

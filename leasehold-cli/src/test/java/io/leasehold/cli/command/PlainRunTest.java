@@ -47,6 +47,11 @@ class PlainRunTest {
             "1s",
             "--grace=2s",
             "--at-least=1m",
+            "--export=/t",
+            "--export",
+            "--resume",
+            "/r",
+            "--claim=5m",
             "--on-lost=kill",
             "--on-lost=TERM",
             "--on-lost",
@@ -122,7 +127,8 @@ class PlainRunTest {
                 request.command().command().texts().toString(),
                 request.command().onLost() + " " + request.command().grace() + " "
                         + request.command().ttl() + " " + request.command().strongest(),
-                request.conflictExitCode() + " " + request.skipWhenBusy() + " " + request.atLeast(),
+                request.conflictExitCode() + " " + request.skipWhenBusy() + " " + request.atLeast() + " "
+                        + request.tickets(),
                 request.metricsPort() + " " + request.requireContainment() + " " + request.informs());
     }
 

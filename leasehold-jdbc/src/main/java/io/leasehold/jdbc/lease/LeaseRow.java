@@ -89,7 +89,8 @@ public record LeaseRow(
         return held == null ? this : with(held.during(life), waiter, fence);
     }
 
-    boolean isHeldBy(OwnerToken owner) {
+    /** Whether this owner token has the hold. */
+    public boolean isHeldBy(OwnerToken owner) {
         return held != null && held.owner().equals(owner);
     }
 

@@ -4,6 +4,7 @@ import io.leasehold.Holder;
 import io.leasehold.jdbc.lease.LeaseRow.Held;
 import io.leasehold.jdbc.lease.LeaseRow.Waiter;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
@@ -197,11 +198,37 @@ public final class LeaseRules {
 
     /** The row without this owner token's hold and place; its fence is raised to the ballot as far as allowed. */
     public static LeaseRow release(LeaseRow row, OwnerToken owner, long ballot, StoreTime now) {
+        LeaseRow raised = raised(row, owner, ballot, now);
+        return row.isHeldBy(owner) ? raised.freedAt(now.nanos()) : raised;
+    }
+
+    private static LeaseRow raised(LeaseRow row, OwnerToken owner, long ballot, StoreTime now) {
         long mostFence = Math.max(row.fence(), now.wallMicros()) + FENCE_LEAD.toNanos() / 1000;
         long fence = Math.max(row.fence(), Math.min(ballot, mostFence));
         Waiter waiter = row.isAwaitedBy(owner) ? null : row.waiter();
-        LeaseRow raised = row.with(row.held(), waiter, fence);
-        return row.isHeldBy(owner) ? raised.freedAt(now.nanos()) : raised;
+        return row.with(row.held(), waiter, fence);
+    }
+
+    /**
+     * The row with the ticket in the place of the holder; its fence is raised to the ballot as far as allowed. The
+     * ticket's hold is bound to no process: it ends by time.
+     */
+    public static LeaseRow export(LeaseRow row, ExportRequest request, StoreTime now) {
+        LeaseRow raised = raised(row, request.owner(), request.ballot(), now);
+        if (!row.isHeldBy(request.owner())) {
+            return raised;
+        }
+        long claimNanos = request.claimNanos();
+        Held ticket = new Held(
+                request.ticket(), request.holderId(), now.nanos() + claimNanos, claimNanos, request.token(), null);
+        return raised.with(ticket, raised.waiter(), raised.fence());
+    }
+
+    /** Decides on a request to continue an exported lease: the ticket's owner token is replaced, and nothing else. */
+    public static Decision resume(LeaseRow row, AcquireRequest request, OwnerToken ticket, StoreTime now) {
+        return row.isHeldBy(ticket) || row.isHeldBy(request.owner())
+                ? grant(List.of(row), request, now)
+                : new Wait(row.holder(now), List.of(), Long.MAX_VALUE);
     }
 
     /** The row without its hold, with its fence raised above it; null if it is free, or another holder holds it. */

@@ -7,8 +7,11 @@ import io.leasehold.jdbc.dialect.Dialect;
 import io.leasehold.jdbc.lease.LeaseRow;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.ExportReply;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
@@ -190,6 +193,35 @@ public final class LeaseTableStore implements LockStore {
                         "release of " + request.names(),
                         (table, tries) -> verbs.release(request, table),
                         ReleaseReply.Failed::new),
+                request.timeoutNanos());
+    }
+
+    @Override
+    public boolean keepsTickets() {
+        return true;
+    }
+
+    @Override
+    public CompletableFuture<ExportReply> export(ExportRequest request) {
+        queue.takeBackAcquire(request.owner());
+        return queue.submit(
+                Task.<ExportReply>writing(
+                        "export of " + request.name(),
+                        (table, tries) -> verbs.export(request, table),
+                        ExportReply.Failed::new),
+                request.timeoutNanos());
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> resume(AcquireRequest request, OwnerToken ticket) {
+        settings.connections().needFor(request.ttlNanos());
+        return queue.submit(
+                Task.<AcquireReply>acquiring(
+                        request.owner(),
+                        "resumption of " + request.names(),
+                        null,
+                        (table, tries) -> verbs.resume(request, ticket, table),
+                        (kind, error) -> new AcquireReply.Failed(kind, error, 0)),
                 request.timeoutNanos());
     }
 

@@ -9,6 +9,8 @@ import io.leasehold.jdbc.lease.LeaseRules;
 import io.leasehold.jdbc.lease.StoreTime;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.ExportReply;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockRuntime;
@@ -108,12 +110,7 @@ final class LeaseVerbs {
         boolean waits = request.isWaiting() && watch.isReady();
         LeaseRules.Decision decision = LeaseRules.acquire(locked.rows(), request, now, waits);
         if (decision instanceof LeaseRules.Grant grant) {
-            for (LeaseRow row : grant.rows()) {
-                store(row.heldDuring(lives.own()), locked, table);
-            }
-            watch.forget(request.owner());
-            return new AcquireReply.Granted(
-                    new Grant(request.owner(), grant.tokens(), now.readAtNanos(), table.incarnation()), List.of());
+            return granted(grant, request, locked, table);
         } else if (decision instanceof LeaseRules.Wait wait) {
             for (LeaseRow row : wait.rows()) {
                 table.note(row);
@@ -125,7 +122,21 @@ final class LeaseVerbs {
             watch.add(request.owner(), request.names(), request.recheckNanos(), lookInNanos);
             return new AcquireReply.Queued(wait.holder(), 0, List.of());
         }
-        long token = ((LeaseRules.Exhausted) decision).token();
+        return exhausted((LeaseRules.Exhausted) decision, request);
+    }
+
+    private AcquireReply granted(LeaseRules.Grant grant, AcquireRequest request, Locked locked, LeaseTable table)
+            throws SQLException {
+        for (LeaseRow row : grant.rows()) {
+            store(row.heldDuring(lives.own()), locked, table);
+        }
+        watch.forget(request.owner());
+        return new AcquireReply.Granted(
+                new Grant(request.owner(), grant.tokens(), locked.now().readAtNanos(), table.incarnation()), List.of());
+    }
+
+    private AcquireReply exhausted(LeaseRules.Exhausted decision, AcquireRequest request) {
+        long token = decision.token();
         return new AcquireReply.Failed(
                 FailureKind.PERMANENT,
                 new StoreUnavailableException(
@@ -218,6 +229,28 @@ final class LeaseVerbs {
             held |= freed;
         }
         return held ? new ReleaseReply.Released() : new ReleaseReply.NotOurs();
+    }
+
+    ExportReply export(ExportRequest request, LeaseTable table) throws SQLException {
+        watch.forget(request.owner());
+        Locked locked = lock(List.of(request.name()), table);
+        LeaseRow row = locked.rows().get(0);
+        LeaseRow exported = LeaseRules.export(row, request, locked.now());
+        if (!exported.equals(row)) {
+            store(exported, locked, table);
+        }
+        return exported.isHeldBy(request.ticket()) ? new ExportReply.Exported() : new ExportReply.NotOurs();
+    }
+
+    AcquireReply resume(AcquireRequest request, OwnerToken ticket, LeaseTable table) throws SQLException {
+        Locked locked = lock(request.names(), table);
+        LeaseRules.Decision decision = LeaseRules.resume(locked.rows().get(0), request, ticket, locked.now());
+        if (decision instanceof LeaseRules.Grant grant) {
+            return granted(grant, request, locked, table);
+        }
+        return decision instanceof LeaseRules.Wait wait
+                ? new AcquireReply.Busy(wait.holder(), 0, List.of())
+                : exhausted((LeaseRules.Exhausted) decision, request);
     }
 
     /** The hold that was ended, or null if there was no such hold. */

@@ -20,10 +20,13 @@ import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.ExportReply;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
@@ -66,6 +69,7 @@ public final class RedisNode implements LockNode {
     private final RedisAdmin admin;
     private final MemberVerbs member;
     private final RedisOperations operations;
+    private final TicketVerbs tickets;
     private final MigrationFallback migration;
     private final WaitAcks acks;
     private final Renewals renewals;
@@ -90,6 +94,7 @@ public final class RedisNode implements LockNode {
         this.wakeUps = topology.wakeUps(new Pushes());
         this.acks = new WaitAcks(requests, errors, settings);
         this.member = new MemberVerbs(requests, acks, decoder, settings, topology, wakeUps, runtime, this::wake);
+        this.tickets = new TicketVerbs(requests, acks, decoder, keys);
         this.migration = new MigrationFallback(requests, decoder, settings, runtime);
         this.renewals = new Renewals(requests, topology, keys, decoder, runtime);
         this.operations =
@@ -349,6 +354,22 @@ public final class RedisNode implements LockNode {
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
         return renewals.renew(batch);
+    }
+
+    /** A member of a set answers for itself only: a ticket would have to be at a quorum. */
+    @Override
+    public boolean keepsTickets() {
+        return !settings.member();
+    }
+
+    @Override
+    public CompletableFuture<ExportReply> export(ExportRequest request) {
+        return tickets.export(request);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket) {
+        return tickets.resume(ballot, ticket);
     }
 
     @Override

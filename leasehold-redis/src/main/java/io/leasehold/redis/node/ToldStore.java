@@ -8,6 +8,8 @@ import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Claim;
+import io.leasehold.spi.ExportReply;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
@@ -123,14 +125,28 @@ public final class ToldStore extends PassingKeeper implements LockStore {
 
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
-        return store.acquire(request).thenApply(reply -> {
-            if (reply instanceof AcquireReply.Granted granted) {
-                long untilAtNanos = runtime.nanoTime() + request.ttlNanos();
-                OwnerToken owner = granted.grant().owner();
-                request.names().forEach(name -> held(name, owner, untilAtNanos, true));
-            }
-            return reply;
-        });
+        return store.acquire(request).thenApply(reply -> answered(request, reply));
+    }
+
+    private AcquireReply answered(AcquireRequest request, AcquireReply reply) {
+        if (reply instanceof AcquireReply.Granted granted) {
+            long untilAtNanos = runtime.nanoTime() + request.ttlNanos();
+            OwnerToken owner = granted.grant().owner();
+            request.names().forEach(name -> held(name, owner, untilAtNanos, true));
+        }
+        return reply;
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> resume(AcquireRequest request, OwnerToken ticket) {
+        return store.resume(request, ticket).thenApply(reply -> answered(request, reply));
+    }
+
+    /** Ends the observation of the hold first, as {@link #release} does. */
+    @Override
+    public CompletableFuture<ExportReply> export(ExportRequest request) {
+        ended(request.name(), request.owner());
+        return super.export(request);
     }
 
     private void held(LockName name, OwnerToken owner, long untilAtNanos, boolean isNew) {

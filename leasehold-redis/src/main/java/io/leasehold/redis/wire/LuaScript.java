@@ -36,6 +36,11 @@ public final class LuaScript {
     /** The common case of {@link #RELEASE} for several callers, each of which succeeds or fails on its own. */
     public static final LuaScript RELEASE_MANY = load("release_many.lua");
 
+    /** Ends the hold of an owner token, and keeps the lock for a ticket. */
+    public static final LuaScript EXPORT = load("export.lua");
+    /** Continues an exported lease. */
+    public static final LuaScript RESUME = load("resume.lua");
+
     /** Ends a hold with the lock key alone, while the slot moves to another master. */
     public static final LuaScript RELEASE_KEY = load("release_key.lua");
     /** Raises a fence with its key alone, while the slot moves to another master. */
@@ -71,6 +76,8 @@ public final class LuaScript {
             RELEASE,
             RELEASE_HELD,
             RELEASE_MANY,
+            EXPORT,
+            RESUME,
             RELEASE_KEY,
             RAISE_FENCE,
             RENEW,
@@ -140,7 +147,11 @@ public final class LuaScript {
 
     /** Whether the script requests a lock that its caller does not hold yet. */
     public boolean asksForLocks() {
-        return this == ACQUIRE || this == ACQUIRE_ALL || this == MEMBER_ACQUIRE || this == PLAIN_ACQUIRE;
+        return this == ACQUIRE
+                || this == ACQUIRE_ALL
+                || this == RESUME
+                || this == MEMBER_ACQUIRE
+                || this == PLAIN_ACQUIRE;
     }
 
     /** The text of the script, for {@code EVAL}. */

@@ -7,6 +7,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.node.NodeReply;
+import io.leasehold.spi.ExportReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.ReleaseReply;
@@ -37,7 +38,7 @@ public final class ReplyDecoder {
         this.errors = errors;
     }
 
-    /** Reads a reply of {@code acquire.lua} or {@code member_acquire.lua}. */
+    /** Reads a reply of {@code acquire.lua}, {@code resume.lua} or {@code member_acquire.lua}. */
     public NodeReply acquire(List<?> reply, Incarnation incarnation, Object what) {
         heed(reply);
         String kind = text(reply, 0);
@@ -59,6 +60,7 @@ public final class ReplyDecoder {
             case "unborn" -> new NodeReply.Unborn(text(reply, 2), incarnation, nowMicros);
             case "other" -> new NodeReply.OtherSet(text(reply, 2), incarnation, nowMicros);
             case "young" -> young(number(reply, 2), incarnation, nowMicros);
+            case "not-ours" -> new NodeReply.Held(heldBy(reply), false, incarnation, nowMicros);
             case "held", "queued" -> new NodeReply.Held(heldBy(reply), kind.equals("queued"), incarnation, nowMicros);
             default -> throw unknown(kind);
         };
@@ -103,7 +105,9 @@ public final class ReplyDecoder {
 
     private static @Nullable Holder heldBy(List<?> reply) {
         String state = text(reply, 2);
-        return state.equals("ahead") ? null : LockValue.holder(state, text(reply, 3), number(reply, 4));
+        return state.equals("ahead") || state.equals("free")
+                ? null
+                : LockValue.holder(state, text(reply, 3), number(reply, 4));
     }
 
     /** Reads a reply of {@code release.lua} or {@code member_release.lua}, or the 1 of a script for the common case. */
@@ -124,6 +128,20 @@ public final class ReplyDecoder {
                         new StoreUnavailableException(
                                 "the fence could be raised only to " + number(reply, 1) + "; it is raised again",
                                 null));
+            default -> throw unknown(kind);
+        };
+    }
+
+    /** Reads a reply of {@code export.lua}. */
+    public ExportReply export(List<?> reply, Object what) {
+        Failure failure = sideKey(reply, what);
+        if (failure != null) {
+            return new ExportReply.Failed(failure.kind(), failure.error());
+        }
+        String kind = text(reply, 0);
+        return switch (kind) {
+            case "exported" -> new ExportReply.Exported();
+            case "not-ours" -> new ExportReply.NotOurs();
             default -> throw unknown(kind);
         };
     }

@@ -12,6 +12,7 @@ import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Claim;
 import io.leasehold.spi.DoubtedHold;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.Incarnation;
@@ -59,6 +60,7 @@ final class ToldStoreTest {
                 LockStore.class.getClassLoader(), new Class<?>[] {LockStore.class}, (proxy, method, arguments) -> {
                     told = method.getName().equals("listen") ? (StoreSignals) arguments[0] : told;
                     return method.getName().equals("acquire")
+                                    || method.getName().equals("resume")
                             ? CompletableFuture.completedFuture(new AcquireReply.Granted(grant, List.of()))
                             : null;
                 });
@@ -150,6 +152,18 @@ final class ToldStoreTest {
             return true;
         };
         assertThat(claimed()).isTrue();
+        isGone(1);
+        assertThat(doubted).isEmpty();
+    }
+
+    @Test
+    void aResumedLeaseIsObservedUntilItIsExported() {
+        listens();
+        AcquireRequest request = AcquireRequest.exclusive(List.of(NAME), OWNER, "host/1/x", 30 * SECOND.toNanos(), 1);
+        store.resume(request, OwnerToken.fromHex("b".repeat(40)));
+        assertThat(readings).hasSize(1);
+        OwnerToken ticket = OwnerToken.fromHex("c".repeat(40));
+        store.export(new ExportRequest(NAME, OWNER, 5, ticket, 5, "ticket", SECOND.toNanos(), 1));
         isGone(1);
         assertThat(doubted).isEmpty();
     }

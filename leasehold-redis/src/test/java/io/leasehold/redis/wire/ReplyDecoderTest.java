@@ -1,6 +1,7 @@
 package io.leasehold.redis.wire;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.leasehold.Holder;
@@ -10,6 +11,7 @@ import io.leasehold.StoreUnavailableException;
 import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.node.NodeReply;
+import io.leasehold.spi.ExportReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.OwnerToken;
@@ -37,6 +39,29 @@ final class ReplyDecoderTest {
     }
 
     @Test
+    void ofAResume() {
+        assertThat(acquired("not-ours", "17", "free", "", "-1")).isEqualTo(new NodeReply.Held(null, false, LIFE, 17));
+        assertThat(acquired("not-ours", "17", "lock", "5:host/1/x", "900"))
+                .isInstanceOfSatisfying(NodeReply.Held.class, held -> {
+                    assertThat(held.holder()).isNotNull();
+                    assertThat(held.holder().id()).isEqualTo("host/1/x");
+                    assertThat(held.queued()).isFalse();
+                });
+    }
+
+    @Test
+    void ofAnExport() {
+        assertThat(decoder.export(List.of("exported"), "export")).isEqualTo(new ExportReply.Exported());
+        assertThat(decoder.export(List.of("not-ours"), "export")).isEqualTo(new ExportReply.NotOurs());
+        assertThat(decoder.export(List.of("broken", "17", "lock:{job}:fence", "list"), "export lock \"job\""))
+                .isInstanceOfSatisfying(ExportReply.Failed.class, failed -> {
+                    assertThat(failed.kind()).isEqualTo(FailureKind.PERMANENT);
+                    assertThat(failed.error()).hasMessageContaining("lock:{job}:fence");
+                });
+        assertThatIllegalArgumentException().isThrownBy(() -> decoder.export(List.of("released"), "export"));
+    }
+
+    @Test
     void ofAnAcquire() {
         assertThat(acquired("yes", "17")).isEqualTo(new NodeReply.Yes(LIFE, 17));
         assertThat(acquired("stale", "17", "16")).isEqualTo(new NodeReply.Stale(16, LIFE, 17));
@@ -61,9 +86,10 @@ final class ReplyDecoderTest {
                     assertThat(failed.error())
                             .hasMessage(
                                     "the server cannot acquire lock \"job\": clients of wire format 1 wait for it (key"
-                                            + " \"lock:{job}:queued\"), and this one speaks wire format 2. They exclude each other, but"
-                                            + " cannot stand in one queue: use the same version of Leasehold in all clients of this"
-                                            + " lock; the queue goes with its last waiter");
+                                            + " \"lock:{job}:queued\"), and this one speaks wire format 2. They exclude"
+                                            + " each other, but cannot stand in one queue: use the same version of"
+                                            + " Leasehold in all clients of this lock; the queue goes with its last"
+                                            + " waiter");
                 });
         assertThatThrownBy(() -> acquired("maybe", "17")).hasMessageContaining("maybe");
     }

@@ -144,6 +144,31 @@ final class ScriptBench {
         return eval(LuaScript.ACQUIRE, keys(), value, "30000", token, token, "60000", channel, "4000", runId);
     }
 
+    /** The value of a ticket, with the token 7 for operators. */
+    static String ticketOf(String ticket) {
+        return ticket + ":7:ticket of host/1/x";
+    }
+
+    List<Object> export(String owner, long ballot, String ticket, long claimMillis) {
+        return eval(
+                LuaScript.EXPORT,
+                new String[] {lock, fence},
+                owner,
+                Long.toString(ballot),
+                ticketOf(ticket),
+                Long.toString(claimMillis));
+    }
+
+    List<Object> resume(String owner, long candidate, String ticket) {
+        return eval(
+                LuaScript.RESUME,
+                new String[] {lock, fence},
+                owner + ":" + candidate + ":host/1/x",
+                "30000",
+                Long.toString(candidate),
+                ticket);
+    }
+
     List<Object> renew(String[] keys, String... ttlAndOwners) {
         return eval(LuaScript.RENEW, keys, ttlAndOwners);
     }

@@ -176,6 +176,8 @@ class WireFormatTest {
                         candidate,
                         verb.equals("queue") ? plain.waiting(60_000, CHANNEL).claiming(4_000) : plain);
             }
+            case "export" -> bench.export(owner, Long.parseLong(arguments[1]), arguments[2].repeat(40), 120_000);
+            case "resume" -> bench.resume(owner, Long.parseLong(arguments[1]), arguments[2].repeat(40));
             case "release" -> bench.release(owner, Long.parseLong(arguments[1]));
             case "renew" -> bench.renew(new String[] {bench.lock}, arguments[1], owner + ":");
             default -> throw new IllegalArgumentException(verb);

@@ -15,6 +15,7 @@ public interface BackendTck
                 LeaseLifeTck,
                 LockFormsTck,
                 ElectionTck,
+                TicketTck,
                 MultiLockTck,
                 LockNamesTck,
                 GuaranteesTck,

@@ -8,6 +8,7 @@ import io.leasehold.node.LockNode;
 import io.leasehold.node.NodeReply;
 import io.leasehold.node.SingleNodeStore;
 import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.ExportReply;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.LockRuntime;
@@ -40,7 +41,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class GateFront implements StoreFront {
 
-    private static final Set<String> VERBS = Set.of("probe", "acquire", "birth", "renew", "release");
+    private static final Set<String> VERBS =
+            Set.of("probe", "acquire", "birth", "renew", "release", "export", "resume");
 
     private final Function<LockRuntime, LockStore> opener;
     private final ScheduledExecutorService later = Executors.newSingleThreadScheduledExecutor(task -> {
@@ -220,7 +222,8 @@ public final class GateFront implements StoreFront {
         return switch (method.getName()) {
             case "renew" -> RenewReply.failed((RenewBatch) arguments[0], error);
             case "release" -> new ReleaseReply.Failed(FailureKind.UNKNOWN, error);
-            case "acquire" ->
+            case "export" -> new ExportReply.Failed(FailureKind.UNKNOWN, error);
+            case "acquire", "resume" ->
                 method.getDeclaringClass() == LockStore.class
                         ? new AcquireReply.Failed(FailureKind.UNKNOWN, error, 0)
                         : new NodeReply.Failed(FailureKind.UNKNOWN, error);

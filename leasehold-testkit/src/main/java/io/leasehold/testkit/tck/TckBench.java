@@ -178,6 +178,23 @@ public final class TckBench {
         }
     }
 
+    /** Whether the store keeps locks for tickets. */
+    boolean keepsTickets() {
+        LockStore probe = fixture.open(new WallTimeRuntime());
+        try {
+            return probe.keepsTickets();
+        } finally {
+            probe.close();
+        }
+    }
+
+    /** Leaves the test out where the store keeps no tickets; that is printed. */
+    void needsTickets() {
+        if (!keepsTickets()) {
+            leaveOut("keeps no locks for tickets");
+        }
+    }
+
     void leaveOut(String reason) {
         gated.add(fixture.name(), test, reason);
         Assumptions.abort("gated: " + fixture.name() + " " + reason);

@@ -11,6 +11,8 @@ import io.leasehold.node.Birth;
 import io.leasehold.node.LockNode;
 import io.leasehold.node.Membership;
 import io.leasehold.node.NodeReply;
+import io.leasehold.spi.ExportReply;
+import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.Incarnation;
@@ -225,6 +227,21 @@ public final class FaultyNode implements LockNode, StoreAdmin {
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         return call(request.timeoutNanos(), () -> node.release(request), ReleaseReply.Failed::new);
+    }
+
+    @Override
+    public boolean keepsTickets() {
+        return node.keepsTickets();
+    }
+
+    @Override
+    public CompletableFuture<ExportReply> export(ExportRequest request) {
+        return call(request.timeoutNanos(), () -> node.export(request), ExportReply.Failed::new);
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket) {
+        return call(ballot.request().timeoutNanos(), () -> node.resume(ballot, ticket), NodeReply.Failed::new);
     }
 
     @Override

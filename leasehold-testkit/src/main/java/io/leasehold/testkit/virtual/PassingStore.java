@@ -3,6 +3,7 @@ package io.leasehold.testkit.virtual;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.PassingKeeper;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -21,6 +22,11 @@ public abstract class PassingStore extends PassingKeeper implements LockStore {
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
         return store.acquire(request);
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> resume(AcquireRequest request, OwnerToken ticket) {
+        return store.resume(request, ticket);
     }
 
     @Override

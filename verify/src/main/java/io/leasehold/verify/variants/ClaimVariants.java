@@ -84,8 +84,8 @@ final class ClaimVariants {
                         "claim-during-a-request",
                         "a claim counts from the answer before the one that is awaited",
                         STORE,
-                        "        forgetWaiter(request.owner());\n        LockName name",
-                        "        LockName name"),
+                        "        forgetWaiter(request.owner());\n        return ask(request, null);",
+                        "        return ask(request, null);"),
                 new Variant(
                         "claim-after-the-end",
                         "an owner token that has ended can have a claim",

@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.function.IntFunction;
 
 /**
- * Hunts a variant of joint calls, of shared connections, of the scripts' waiter string, of a server's notifications about held keys, or of
- * fenced resources. It uses random walks over the calls without threads, the tests of the scripts on a real server, and
+ * Hunts a variant of joint calls, of shared connections, of the scripts' waiter string, of a server's notifications about held keys, of
+ * leases that travel, or of fenced resources. It uses random walks over the calls without threads, the tests of the scripts on a real server, and
  * the tests of the deciding classes. Created in the class loader of the variant.
  */
 public final class JointHunt {
@@ -105,6 +105,24 @@ public final class JointHunt {
                             "io.leasehold.engine.ClaimedLeaseTest",
                             "io.leasehold.redis.topology.StillOriginTest",
                             "io.leasehold.redis.topology.StillNodeTest"))
+                    .get();
+        }
+    }
+
+    /** The leases that travel. */
+    public static final class OfTickets implements IntFunction<String> {
+
+        /** By reflection. */
+        public OfTickets() {}
+
+        @Override
+        public String apply(int runs) {
+            return new TestHunt(List.of(
+                            "io.leasehold.memory.InMemoryTicketTest",
+                            "io.leasehold.engine.ResumeMachineTest",
+                            "io.leasehold.engine.LeaseExportTest",
+                            "io.leasehold.engine.ResumeTest",
+                            "io.leasehold.redis.wire.TicketScriptsTest"))
                     .get();
         }
     }

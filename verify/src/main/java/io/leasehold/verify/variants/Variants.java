@@ -6,6 +6,7 @@ import java.util.List;
 final class Variants {
 
     private static final String NODE = "memory/InMemoryNode.java";
+    private static final String NAME = "memory/NameState.java";
     private static final String LEASE = "engine/GrantMachine.java";
     private static final String ATTEMPT = "engine/AcquireMachine.java";
     private static final String TOKENS = "engine/GrantTokens.java";
@@ -87,19 +88,19 @@ final class Variants {
                 new Variant(
                         "release-does-not-raise",
                         "release and undo do not raise the fence",
-                        NODE,
-                        "entry.fence = Math.max(entry.fence, Math.min(request.ballot(), most));",
-                        "entry.fence = Math.max(entry.fence, Math.min(0, most));"),
+                        NAME,
+                        "fence = Math.max(fence, Math.min(ballot, most));",
+                        "fence = Math.max(fence, Math.min(0, most));"),
                 new Variant(
                         "range-not-reserved",
                         "a grant stores only its first token",
-                        NODE,
-                        "entry.fence = ballot.tokens().last();",
-                        "entry.fence = ballot.candidate();"),
+                        NAME,
+                        "fence = ballot.tokens().last();",
+                        "fence = ballot.candidate();"),
                 new Variant(
                         "claim-not-renewed",
                         "a client that finds its own lock after a hand-over keeps the end of its claim",
-                        NODE,
+                        NAME,
                         "if (own != null && own.endsAtNanos() - endsAtNanos > 0) {",
                         "if (own != null) {"),
                 new Variant(
@@ -237,7 +238,8 @@ final class Variants {
                         if (reply instanceof AcquireReply.Failed) {
                                     return List.of();
                                 }
-                                if (wakePending) {"""),
+                                if (wakePending) {\
+                        """),
                 new Variant(
                         "look-too-late",
                         "a waiter polls after ten times the interval in its options",

@@ -1,0 +1,152 @@
+package io.leasehold.cli.command;
+
+import io.leasehold.Attempt;
+import io.leasehold.Durations;
+import io.leasehold.Lease;
+import io.leasehold.LeaseTicket;
+import io.leasehold.LockClient;
+import io.leasehold.LockName;
+import io.leasehold.StoreAccessException;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.cli.ExitCode;
+import io.leasehold.cli.Failure;
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.InvalidPathException;
+import java.nio.file.NoSuchFileException;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** The tickets of one run: the one that it resumes, and the one that it writes when the command has ended well. */
+final class RunTickets implements AutoCloseable {
+
+    private static final Duration UNDO_PATIENCE = Duration.ofSeconds(5);
+
+    /**
+     * The options.
+     *
+     * @param resume the file with the ticket to resume, {@code -} for standard input, or null to acquire the lock
+     * @param export the file for the ticket to write, or null to release the lock
+     * @param claim how long the store keeps the lock for that ticket
+     */
+    record Options(@Nullable String resume, @Nullable String export, Duration claim) {}
+
+    private final @Nullable LeaseTicket toResume;
+    private final @Nullable TicketFile toWrite;
+    private final Options options;
+
+    private RunTickets(@Nullable LeaseTicket toResume, @Nullable TicketFile toWrite, Options options) {
+        this.toResume = toResume;
+        this.toWrite = toWrite;
+        this.options = options;
+    }
+
+    /**
+     * Reads the ticket to resume, and prepares the file to write.
+     *
+     * @throws IllegalArgumentException if a file is missing, is no ticket, or is one of another lock
+     * @throws StoreAccessException if a file may not be read or written
+     */
+    static RunTickets open(Options options, LockName lock) {
+        LeaseTicket ticket = null;
+        String source = options.resume();
+        if (source != null) {
+            ticket = accessed("--resume", source, () -> TicketFile.read(source));
+            if (!ticket.lockName().equals(lock)) {
+                throw new IllegalArgumentException(
+                        "--resume: the ticket is of lock \"" + ticket.lockName() + "\", not of \"" + lock + "\"");
+            }
+        }
+        String target = options.export();
+        TicketFile file = target == null ? null : accessed("--export", target, () -> TicketFile.prepare(target));
+        return new RunTickets(ticket, file, options);
+    }
+
+    private interface Access<T> {
+        T use() throws IOException;
+    }
+
+    private static <T> T accessed(String option, String file, Access<T> access) {
+        try {
+            return access.use();
+        } catch (AccessDeniedException e) {
+            throw new StoreAccessException(option + ": access to " + file + " is denied", e);
+        } catch (NoSuchFileException e) {
+            throw new IllegalArgumentException(option + ": there is no " + e.getFile(), e);
+        } catch (IOException e) {
+            throw new IllegalArgumentException(option + ": " + file + ": " + e.getMessage(), e);
+        } catch (InvalidPathException e) {
+            throw new IllegalArgumentException(option + ": " + e.getMessage(), e);
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException(option + ": " + file + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** Refuses a store that cannot do what the options say, before the lock is held. */
+    void check(LockClient locks) {
+        if ((toResume != null || toWrite != null) && !locks.keepsTickets()) {
+            throw new UnsafeStoreException(
+                    "store " + locks.storeDescription() + " does not keep a lock for a ticket: --export and --resume"
+                            + " need another store",
+                    null);
+        }
+        if (toWrite != null && options.claim().compareTo(locks.maxTtl()) > 0) {
+            throw new IllegalArgumentException("--claim is " + Durations.text(options.claim()) + "; store "
+                    + locks.storeDescription() + " accepts at most " + Durations.text(locks.maxTtl()));
+        }
+    }
+
+    /** Begins to resume the ticket; returns null if the run has none. */
+    @Nullable
+    CompletableFuture<Attempt<Lease>> resume(LockClient locks, @Nullable Duration maxWait) {
+        return toResume == null
+                ? null
+                : locks.resumeAsync(toResume, maxWait == null ? toResume.claim() : maxWait)
+                        .thenApply(Attempt.Acquired::new);
+    }
+
+    /** Exports the lease and writes the ticket, if the command has ended well and the run is to do so. */
+    void export(LockClient locks, Lease lease, RunReport report, Consumer<String> notes) throws InterruptedException {
+        TicketFile file = toWrite;
+        if (file == null || !report.isSuccess() || !lease.isValid()) {
+            return;
+        }
+        LeaseTicket ticket;
+        try {
+            ticket = lease.export(options.claim());
+        } catch (RuntimeException e) {
+            report.failed(Failure.of(e));
+            return;
+        }
+        try {
+            file.write(ticket);
+            notes.accept("lock \"" + lease.lockName() + "\" is kept for the ticket in " + options.export() + " for "
+                    + Durations.text(options.claim()));
+        } catch (IOException e) {
+            report.ended(
+                    RunReport.Outcome.INTERNAL,
+                    ExitCode.INTERNAL.code(),
+                    "the ticket could not be written to " + options.export() + ": " + e.getMessage() + "; the lock is "
+                            + undone(locks, ticket));
+        }
+    }
+
+    /** No other process has the ticket: the lock need not wait for the end of the claim. */
+    private String undone(LockClient locks, LeaseTicket ticket) throws InterruptedException {
+        try {
+            locks.resume(ticket, UNDO_PATIENCE).close();
+            return "released";
+        } catch (RuntimeException e) {
+            return "free within " + Durations.text(ticket.claim());
+        }
+    }
+
+    @Override
+    public void close() {
+        if (toWrite != null) {
+            toWrite.close();
+        }
+    }
+}

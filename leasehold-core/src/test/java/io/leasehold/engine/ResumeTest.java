@@ -1,0 +1,249 @@
+package io.leasehold.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.leasehold.AmbiguousAcquireException;
+import io.leasehold.Lease;
+import io.leasehold.LeaseTicket;
+import io.leasehold.Leasehold;
+import io.leasehold.LockClient;
+import io.leasehold.LockListener;
+import io.leasehold.LockName;
+import io.leasehold.LockOptions;
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.StoreUnavailableException;
+import io.leasehold.TicketRefusedException;
+import io.leasehold.UnsafeStoreException;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.Grant;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.TokenRange;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Tests of the continuation of an exported lease ({@link LockClient#resume}). */
+@SuppressWarnings("FutureReturnValueIgnored")
+@Tag("quick")
+@Timeout(60)
+final class ResumeTest {
+
+    private static final LockName NAME = LockName.exactly("a");
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+    private final StillRuntime runtime = new StillRuntime();
+    private final SilentStore store = new SilentStore();
+    private final List<String> news = new ArrayList<>();
+
+    private final LockListener listener = new LockListener() {
+        @Override
+        public void attemptBegan(AttemptBegan event) {
+            news.add("began");
+        }
+
+        @Override
+        public void attemptEnded(AttemptEnded event) {
+            news.add(event.outcome().name());
+        }
+    };
+
+    private final LockClient client = Leasehold.builder()
+            .store(store)
+            .runtime(runtime)
+            .listener(listener)
+            .defaults(LockOptions.defaults().ttl(Duration.ofSeconds(30)))
+            .connect();
+
+    private static LeaseTicket ticket(String digit) {
+        return LeaseTicket.of(NAME, digit.repeat(40), Duration.ofMinutes(2), "elsewhere:");
+    }
+
+    private SilentStore.Asked<AcquireRequest, AcquireReply> asked(int index) {
+        assertThat(store.resumes()).hasSizeGreaterThan(index);
+        return store.resumes().get(index);
+    }
+
+    private AcquireReply granted(int index, long token) {
+        OwnerToken owner = asked(index).request().owner();
+        return new AcquireReply.Granted(
+                new Grant(owner, TokenRange.of(token, 1), runtime.nanoTime(), Incarnation.DURABLE), List.of());
+    }
+
+    private static AcquireReply failed(FailureKind kind, long ballot) {
+        return new AcquireReply.Failed(kind, new StoreUnavailableException("made by the test", null), ballot);
+    }
+
+    private static Throwable failure(CompletableFuture<?> future) {
+        try {
+            future.getNow(null);
+        } catch (CancellationException e) {
+            return e;
+        } catch (CompletionException e) {
+            return e.getCause();
+        }
+        throw new AssertionError("it has not failed: " + future);
+    }
+
+    @Test
+    void theLeaseBeginsWithTheAnswerAndIsRenewedAndReleasedLikeAnyOther() {
+        CompletableFuture<Lease> resumed = client.resumeAsync(ticket("a"), PATIENCE);
+        assertThat(asked(0).request().names()).containsExactly(NAME);
+        assertThat(asked(0).request().owner()).isNotEqualTo(OwnerToken.fromHex("a".repeat(40)));
+        assertThat(asked(0).request().isWaiting()).isFalse();
+        asked(0).answer().complete(granted(0, 77));
+        Lease lease = resumed.join();
+        assertThat(lease.fencingToken()).isEqualTo(77);
+        assertThat(lease.isValid()).isTrue();
+        assertThat(news).containsExactly("began", "ACQUIRED");
+        runtime.pass(Duration.ofSeconds(11));
+        assertThat(store.renewals()).hasSize(1);
+        assertThat(lease.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        assertThat(store.acquires()).as("a resume never acquires").isEmpty();
+    }
+
+    @Test
+    void theBlockingFormGivesTheLease() throws InterruptedException {
+        runtime.schedule(5, () -> asked(0).answer().complete(granted(0, 77)));
+        runtime.passesInWaits();
+        assertThat(client.resume(ticket("a"), PATIENCE).fencingToken()).isEqualTo(77);
+    }
+
+    @Test
+    void aTicketThatTheStoreDoesNotKnowIsRefused() {
+        CompletableFuture<Lease> resumed = client.resumeAsync(ticket("a"), PATIENCE);
+        asked(0).answer().complete(new AcquireReply.Busy(null, 3, List.of()));
+        assertThat(failure(resumed)).isInstanceOf(TicketRefusedException.class).hasMessageContaining("elsewhere:");
+        assertThat(news).containsExactly("began", "ERROR");
+        assertThat(store.releases()).as("nothing is undone").isEmpty();
+    }
+
+    @Test
+    void aLostAnswerIsRequestedAgainWithTheSameOwnerTokenAndALargerBallot() {
+        CompletableFuture<Lease> resumed = client.resumeAsync(ticket("a"), PATIENCE);
+        asked(0).answer().complete(failed(FailureKind.UNKNOWN, 70));
+        runtime.pass(Duration.ofMillis(10));
+        assertThat(asked(1).request().owner()).isEqualTo(asked(0).request().owner());
+        assertThat(asked(1).request().ballotSoFar()).isEqualTo(70);
+        asked(1).answer().complete(granted(1, 71));
+        assertThat(resumed.join().fencingToken()).isEqualTo(71);
+    }
+
+    @Test
+    void zeroPatienceIsOneRoundTrip() {
+        CompletableFuture<Lease> resumed = client.resumeAsync(ticket("a"), Duration.ZERO);
+        asked(0).answer().complete(failed(FailureKind.NO_EFFECT, 0));
+        assertThat(failure(resumed)).isInstanceOf(StoreUnavailableException.class);
+        runtime.pass(PATIENCE);
+        assertThat(store.resumes()).hasSize(1);
+    }
+
+    /** The variant resume-undone of the formal model. */
+    @Test
+    void anAttemptWithoutAnAnswerIsNotUndoneAndTheNextOneContinuesIt() {
+        CompletableFuture<Lease> resumed = client.resumeAsync(ticket("a"), Duration.ZERO);
+        asked(0).answer().complete(failed(FailureKind.UNKNOWN, 70));
+        assertThat(failure(resumed)).isInstanceOf(AmbiguousAcquireException.class);
+        assertThat(news).containsExactly("began", "AMBIGUOUS");
+        runtime.pass(Duration.ofMinutes(1));
+        assertThat(store.releases()).isEmpty();
+
+        CompletableFuture<Lease> other = client.resumeAsync(ticket("b"), Duration.ZERO);
+        CompletableFuture<Lease> again = client.resumeAsync(ticket("a"), Duration.ZERO);
+        assertThat(asked(1).request().owner()).isNotEqualTo(asked(0).request().owner());
+        assertThat(asked(2).request().owner()).isEqualTo(asked(0).request().owner());
+        assertThat(asked(2).request().ballotSoFar()).isEqualTo(70);
+        CompletableFuture<Lease> third = client.resumeAsync(ticket("a"), Duration.ZERO);
+        assertThat(asked(3).request().owner())
+                .as("two attempts at a time never share an owner token")
+                .isNotEqualTo(asked(0).request().owner());
+        asked(2).answer().complete(granted(2, 71));
+        assertThat(again).isCompleted();
+        assertThat(other).isNotDone();
+        assertThat(third).isNotDone();
+    }
+
+    @Test
+    void anAttemptIsForgottenWhenTheStoreHasForgottenIt() {
+        CompletableFuture<Lease> first = client.resumeAsync(ticket("a"), Duration.ZERO);
+        asked(0).answer().complete(failed(FailureKind.UNKNOWN, 70));
+        runtime.pass(Duration.ofMinutes(3));
+        CompletableFuture<Lease> second = client.resumeAsync(ticket("b"), Duration.ZERO);
+        asked(1).answer().complete(failed(FailureKind.UNKNOWN, 70));
+        client.resumeAsync(ticket("a"), Duration.ZERO);
+        assertThat(asked(2).request().owner()).isNotEqualTo(asked(0).request().owner());
+        assertThat(first).isCompletedExceptionally();
+        assertThat(second).isCompletedExceptionally();
+    }
+
+    @Test
+    void aCancelledAttemptShowsNoLeaseAndTheNextOneContinuesIt() {
+        CompletableFuture<Lease> resumed = client.resumeAsync(ticket("a"), PATIENCE);
+        resumed.cancel(false);
+        assertThat(news).containsExactly("began", "INTERRUPTED");
+        asked(0).answer().complete(granted(0, 77));
+        runtime.pass(Duration.ofSeconds(20));
+        assertThat(store.renewals()).isEmpty();
+        assertThat(store.releases()).isEmpty();
+        CompletableFuture<Lease> again = client.resumeAsync(ticket("a"), PATIENCE);
+        assertThat(asked(1).request().owner()).isEqualTo(asked(0).request().owner());
+        assertThat(asked(1).request().ballotSoFar()).isEqualTo(77);
+        asked(1).answer().complete(granted(1, 78));
+        assertThat(again.join().fencingToken()).isEqualTo(78);
+    }
+
+    @Test
+    void aCancelledPauseSendsNothingMore() {
+        CompletableFuture<Lease> resumed = client.resumeAsync(ticket("a"), PATIENCE);
+        asked(0).answer().complete(failed(FailureKind.NO_EFFECT, 0));
+        resumed.cancel(false);
+        runtime.pass(PATIENCE);
+        assertThat(store.resumes()).hasSize(1);
+    }
+
+    @Test
+    void aLeaseThatNoCallerTakesIsReleased() {
+        runtime.holdCallbacks();
+        CompletableFuture<Lease> resumed = client.resumeAsync(ticket("a"), PATIENCE);
+        asked(0).answer().complete(granted(0, 77));
+        resumed.cancel(false);
+        runtime.runCallbacks();
+        assertThat(store.releases()).hasSize(1);
+    }
+
+    @Test
+    void aClosedClientResumesNothing() {
+        CompletableFuture<Lease> resumed = client.resumeAsync(ticket("a"), PATIENCE);
+        runtime.passesInWaits();
+        client.close(Duration.ofSeconds(1));
+        assertThat(failure(resumed)).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> client.resume(ticket("a"), PATIENCE)).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void unsuitableArgumentsAndStoresAreRefused() {
+        assertThatIllegalArgumentException().isThrownBy(() -> client.resume(ticket("a"), Duration.ofNanos(-1)));
+        store.ticketed = false;
+        assertThatThrownBy(() -> client.resume(ticket("a"), PATIENCE))
+                .isInstanceOf(UnsafeStoreException.class)
+                .hasMessageContainingAll("\"a\"", "silent:");
+        assertThat(store.resumes()).isEmpty();
+    }
+
+    @Test
+    void anInterruptedThreadStopsAsking() {
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> client.resume(ticket("a"), PATIENCE)).isInstanceOf(InterruptedException.class);
+        assertThat(store.resumes()).isEmpty();
+    }
+}

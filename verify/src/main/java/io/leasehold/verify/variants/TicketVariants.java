@@ -1,0 +1,149 @@
+package io.leasehold.verify.variants;
+
+import java.util.List;
+
+/**
+ * Variants of leases that travel. Those whose names are also in {@code verify/model/checks} break the same rule as there;
+ * {@code resume-undone} is broken by keeping nothing of an attempt whose outcome is unknown.
+ */
+final class TicketVariants {
+
+    private static final String NODE = "memory/NameState.java";
+    private static final String EXPORT = "engine/LeaseExport.java";
+    private static final String RESUME = "engine/ResumeMachine.java";
+    private static final String EXPORT_SCRIPT = "redis/wire/export.lua";
+    private static final String RESUME_SCRIPT = "redis/wire/resume.lua";
+
+    private TicketVariants() {}
+
+    static List<Variant> all() {
+        // Long because it is a table.
+        return List.of(
+                new Variant(
+                        "unconfirmed-export",
+                        "a ticket is returned although the store has not confirmed it",
+                        EXPORT,
+                        "            unconfirmed(failed.error());\n            undo();\n",
+                        "            result.complete(ticket);\n            ended.complete(ReleaseOutcome.EXPORTED);\n"),
+                new Variant(
+                        "export-is-not-undone",
+                        "an export without a reply leaves the lock to the claim of a ticket that does not exist",
+                        EXPORT,
+                        "            undo();\n",
+                        ""),
+                new Variant(
+                        "export-undo-in-the-wrong-order",
+                        "the ticket's owner token ends first, and a late export then writes it",
+                        EXPORT,
+                        "            end(grant.owner(), grant.highestBallot())\n",
+                        "            end(ticketOwner, 0);\n            end(grant.owner(), grant.highestBallot())\n"),
+                new Variant(
+                        "export-after-the-validity",
+                        "an export is repeated although the lock may have another holder",
+                        EXPORT,
+                        "repetition.failed(isFinal ? 0 : leftNanos)",
+                        "repetition.failed(isFinal ? 0 : Math.max(1, leftNanos))"),
+                new Variant(
+                        "export-of-the-first-token",
+                        "an export raises the fence to the token of its lease, not above the range of the grant",
+                        "engine/HeldGrant.java",
+                        ".send(owner, tokens, currentLease().token()",
+                        ".send(owner, null, currentLease().token()"),
+                new Variant(
+                        "held-while-exported",
+                        "the handle is valid until the store has replied",
+                        "engine/ActiveLease.java",
+                        "            releaseCalled = true;\n            LeaseNews all = news();\n",
+                        "            LeaseNews all = news();\n"),
+                new Variant(
+                        "export-does-not-raise-in-memory",
+                        "an export leaves the fence unchanged",
+                        "memory/InMemoryNode.java",
+                        "        entry.raise(request.ballot(), serverMicros());\n        boolean isKept",
+                        "        boolean isKept"),
+                new Variant(
+                        "resume-takes-free-in-memory",
+                        "a resume takes a free lock",
+                        NODE,
+                        "boolean isTheirs = ticket.equals(holder) ||",
+                        "boolean isTheirs = holder == null || ticket.equals(holder) ||"),
+                new Variant(
+                        "resume-as-acquire-in-memory",
+                        "a used ticket gives another lease",
+                        NODE,
+                        "boolean isTheirs = ticket.equals(holder) ||",
+                        "boolean isTheirs = holder != null ||"),
+                new Variant(
+                        "export-does-not-raise",
+                        "an export leaves the fence unchanged",
+                        EXPORT_SCRIPT,
+                        "if raised > math.max(fence, now - RETENTION) then",
+                        "if false then"),
+                new Variant(
+                        "export-extends-the-claim",
+                        "a copy of the export begins the claim again",
+                        EXPORT_SCRIPT,
+                        "local ours = holds == ARGV[1] .. ':'",
+                        "local ours = holds == ARGV[1] .. ':' or holds == ARGV[3]:sub(1, 41)"),
+                new Variant(
+                        "export-without-memory",
+                        "a server without memory refuses an export",
+                        EXPORT_SCRIPT,
+                        "('PEXPIRE', LOCK, digits(math.max(1, left)))",
+                        "('PTTL', LOCK)"),
+                new Variant(
+                        "resume-as-acquire",
+                        "a resume is an acquire with the ticket's owner token",
+                        RESUME_SCRIPT,
+                        "('SET', LOCK, ARGV[1], 'PX'",
+                        "('SET', LOCK, ARGV[4] .. ARGV[1]:sub(41), 'PX'"),
+                new Variant(
+                        "resume-takes-free",
+                        "a resume takes a free lock",
+                        RESUME_SCRIPT,
+                        "if holds and (holds == ARGV[4]",
+                        "if left == -2 or holds and (holds == ARGV[4]"),
+                new Variant(
+                        "resume-below-the-fence",
+                        "the ballot of a resume need not exceed the floor",
+                        RESUME_SCRIPT,
+                        "if candidate <= floor then",
+                        "if candidate < 0 then"),
+                new Variant(
+                        "resume-that-forgets-itself",
+                        "the repetition of a resume whose reply was lost is refused",
+                        RESUME_SCRIPT,
+                        " or holds == ARGV[1]:sub(1, 41)",
+                        ""),
+                new Variant(
+                        "resume-shortens-the-claim",
+                        "a resume with a short ttl keeps the lock for less time than the ticket did",
+                        RESUME_SCRIPT,
+                        "math.max(tonumber(ARGV[2]), left)",
+                        "tonumber(ARGV[2])"),
+                new Variant(
+                        "resume-undone",
+                        "an attempt with an unknown outcome is forgotten, and the next one finds the ticket used",
+                        "engine/ResumeAttempt.java",
+                        "                keepUnknown(false);\n                boolean ambiguous",
+                        "                boolean ambiguous"),
+                new Variant(
+                        "resume-twice-at-a-time",
+                        "two attempts at a time have one owner token, and both get the lease",
+                        "engine/UnansweredResumes.java",
+                        "all.remove(secret)",
+                        "all.get(secret)"),
+                new Variant(
+                        "resume-shows-too-little",
+                        "a lease whose reply was slow is shown with less than the least validity",
+                        RESUME,
+                        "if (leftNanos >= Math.max(1, timings.minimumValidityNanos())) {",
+                        "if (leftNanos > -timings.ttlNanos()) {"),
+                new Variant(
+                        "resume-beyond-the-claim",
+                        "a ticket is tried after its claim",
+                        RESUME,
+                        "Math.min(Math.min(maxWaitNanos, claimNanos), Long.MAX_VALUE / 4)",
+                        "Math.min(maxWaitNanos, Long.MAX_VALUE / 4)"));
+    }
+}
