@@ -104,7 +104,8 @@ final class ActiveLease implements LeakWatch.Watched {
     ClientRecord.ClientHold asClientHold(long renewals) {
         Duration held = heldFor();
         Instant since = Instant.ofEpochMilli(owner.context().runtime().wallMillis() - held.toMillis());
-        return new ClientRecord.ClientHold(name().text(), openerName(), since, renewals);
+        String lock = name().isPermits() ? "permits " + name().text() : name().text();
+        return new ClientRecord.ClientHold(lock, openerName(), since, renewals);
     }
 
     Holder asHolder(long remainingNanos) {

@@ -36,6 +36,14 @@ final class LocalQueues {
          */
         void on(AcquireMachine.Event event);
 
+        /**
+         * Whether the attempt contends without its turn: it asks the store once, and other attempts of this process do
+         * not prevent its success.
+         */
+        default boolean startsAtOnce() {
+            return false;
+        }
+
         /** Offers a lease of the grant that this process holds. */
         AcquireMachine.Offer handOver(ActiveLease lease);
 
@@ -153,7 +161,7 @@ final class LocalQueues {
 
     /** Adds the attempt, which starts if it is the first and nothing is held here. */
     void enter(Contender attempt) {
-        if (fill(attempt.name(), queue -> queue.enter(attempt))) {
+        if (fill(attempt.name(), queue -> queue.enter(attempt)) || attempt.startsAtOnce()) {
             attempt.on(new AcquireMachine.Started());
         } else {
             attempt.on(new AcquireMachine.Enqueued());
@@ -182,9 +190,12 @@ final class LocalQueues {
 
     /**
      * Records that this process holds the lock. If the lock was granted atomically with others, no attempt is in its
-     * queue.
+     * queue. A permit is not recorded: it prevents no other attempt from contending, and is not passed on.
      */
     void granted(LockName name, Passable grant, long lastToken) {
+        if (name.isPermits()) {
+            return;
+        }
         fill(name, queue -> {
             queue.granted(grant, lastToken);
             return true;
@@ -278,7 +289,7 @@ final class LocalQueues {
 
     /** Returns how many tokens the next request for this name reserves. */
     int reserve(LockName name) {
-        return ask(name, 1, LocalQueue::reserve);
+        return name.isPermits() ? 1 : ask(name, 1, LocalQueue::reserve);
     }
 
     long seenToken(LockName name) {

@@ -23,11 +23,13 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreAdmin;
+import io.leasehold.spi.StorePermits;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
 import io.leasehold.spi.toolkit.Glob;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -66,6 +68,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     private final long birthAtNanos;
     private final List<StoreSignals> listeners = new CopyOnWriteArrayList<>();
     private final Map<LockName, NameState> entries = new TreeMap<>();
+    private final InMemoryPermits permits;
     private final MemberMarker marker;
     private final boolean forgets;
     /** The highest fence of all names that were forgotten; never ahead of the clock. */
@@ -102,6 +105,25 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         byte[] id = new byte[8];
         runtime.randomBytes(id);
         this.incarnation = new Incarnation(java.util.HexFormat.of().formatHex(id));
+        this.permits = new InMemoryPermits(this, new PermitSteps(), incarnation, image.permits(), forgets);
+    }
+
+    /** Gives the permits the time of this node, and sends their signals. */
+    private final class PermitSteps implements InMemoryPermits.Node {
+        @Override
+        public InMemoryPermits.Step step() {
+            return new InMemoryPermits.Step(runtime.nanoTime(), serverMicros(), new ArrayList<>(0));
+        }
+
+        @Override
+        public void send(InMemoryPermits.Step step) {
+            InMemoryNode.this.send(step.signals());
+        }
+    }
+
+    @Override
+    public Optional<StorePermits> permits() {
+        return Optional.of(permits);
     }
 
     /** The current state, as a disk or a replica would have it. */
@@ -109,7 +131,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         if (forgets) {
             throw new IllegalStateException("a node that forgets unused names has no image: their fences are gone");
         }
-        return new NodeImage(entries, marker);
+        return new NodeImage(entries, permits.states(), marker);
     }
 
     @Override
@@ -128,7 +150,12 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         NodeReply reply;
         synchronized (this) {
             sweepSometimes();
-            reply = decide(ballot, true, signals);
+            reply = ballot.request().names().get(0).isPermits()
+                    ? permits.decide(
+                            ballot,
+                            description(),
+                            new InMemoryPermits.Step(runtime.nanoTime(), serverMicros(), signals))
+                    : decide(ballot, true, signals);
         }
         send(signals);
         return CompletableFuture.completedFuture(reply);
@@ -278,6 +305,13 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         long nowNanos = runtime.nanoTime();
         List<RenewReply.Item> answers = new ArrayList<>(batch.items().size());
         for (RenewBatch.Item item : batch.items()) {
+            if (item.name().isPermits()) {
+                answers.add(
+                        permits.renew(item, nowNanos)
+                                ? new RenewReply.Renewed(nowNanos)
+                                : new RenewReply.NotOurs());
+                continue;
+            }
             NameState entry = entries.get(item.name());
             Held held = current(entry, nowNanos);
             if (entry == null || held == null || !held.owner().equals(item.owner())) {
@@ -301,6 +335,11 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         synchronized (this) {
             long nowNanos = runtime.nanoTime();
             for (LockName name : request.names()) {
+                if (name.isPermits()) {
+                    released |= permits.release(
+                            name, request, new InMemoryPermits.Step(nowNanos, serverMicros(), signals));
+                    continue;
+                }
                 NameState entry = entry(name);
                 if (request.kind() != ReleaseRequest.Kind.SUPERSEDED) {
                     entry.waiters.remove(request.owner());
@@ -353,16 +392,24 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
 
     @Override
     public synchronized CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
-        NameState entry = entries.get(name);
-        if (entry == null) {
-            return CompletableFuture.completedFuture(List.of());
-        }
         long nowNanos = runtime.nanoTime();
-        entry.dropSilentWaiters(nowNanos);
-        return CompletableFuture.completedFuture(entry.waiters.values().stream()
+        return CompletableFuture.completedFuture(places(name, nowNanos).stream()
                 .limit(limit)
                 .map(place -> new QueuedWaiter(place.holderId(), Duration.ofNanos(nowNanos - place.sinceAtNanos())))
                 .toList());
+    }
+
+    /** Returns the places in the queue of this name, in their order. */
+    private Collection<Place> places(LockName name, long nowNanos) {
+        if (name.isPermits()) {
+            return permits.waiters(name, nowNanos).values();
+        }
+        NameState entry = entries.get(name);
+        if (entry == null) {
+            return List.of();
+        }
+        entry.dropSilentWaiters(nowNanos);
+        return entry.waiters.values();
     }
 
     @Override
@@ -421,6 +468,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         requestsSinceSweep = 0;
         long nowNanos = runtime.nanoTime();
         long floor = serverMicros() - (forgets ? 0 : RETENTION_MICROS);
+        permits.sweep(nowNanos, floor);
         for (Iterator<NameState> all = entries.values().iterator(); all.hasNext(); ) {
             NameState entry = all.next();
             entry.dropSilentWaiters(nowNanos);

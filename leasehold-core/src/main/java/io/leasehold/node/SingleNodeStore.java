@@ -259,7 +259,9 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
         long highest = ballot.tokens().last();
         if (reply instanceof NodeReply.Yes yes) {
             return new AcquireReply.Granted(
-                    new Grant(ballot.request().owner(), ballot.tokens(), sentAtNanos, yes.incarnation()), List.of());
+                    new Grant(
+                            ballot.request().owner(), ballot.tokens(), sentAtNanos, yes.incarnation(), yes.slot()),
+                    List.of());
         } else if (reply instanceof NodeReply.Held held) {
             return held.queued()
                     ? new AcquireReply.Queued(held.holder(), highest, List.of())

@@ -16,6 +16,7 @@ public interface BackendTck
                 LockFormsTck,
                 ElectionTck,
                 MultiLockTck,
+                PermitsTck,
                 LockNamesTck,
                 GuaranteesTck,
                 CrossProcessTck,

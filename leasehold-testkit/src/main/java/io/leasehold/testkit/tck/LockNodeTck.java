@@ -16,10 +16,7 @@ import org.junit.jupiter.api.Test;
  * Tests for a {@link LockNode}: the grant rule with its ballots, and zombies, which are copies of requests that
  * arrive after their owner token was ended.
  */
-public interface LockNodeTck {
-
-    /** Opens the node with a listener that ignores all signals; the test closes it. */
-    LockNode openNode(LockRuntime runtime);
+public interface LockNodeTck extends PermitNodeTck {
 
     /** A probe reports the life and the clock of the node, and no floor. */
     @Test
