@@ -32,9 +32,15 @@ final class Renewals {
     }
 
     CompletableFuture<RenewReply> renew(RenewBatch batch) {
-        return new RenewalGroups(batch.items(), MAX_IN_ONE, item -> topology.slotTag(keys.lock(item.name())))
+        return new RenewalGroups(batch.items(), MAX_IN_ONE, this::group)
                 .renew(together -> renew(together, batch.timeoutNanos()))
                 .thenApply(RenewReply::new);
+    }
+
+    /** The group of an item: its slot, and whether it is a permit, which has a script of its own. */
+    private String group(RenewBatch.Item item) {
+        String slot = topology.slotTag(keys.lock(item.name()));
+        return item.name().isPermits() ? "permits " + slot : slot;
     }
 
     private CompletableFuture<List<RenewReply.Item>> renew(List<RenewBatch.Item> items, long timeoutNanos) {
@@ -54,7 +60,8 @@ final class Renewals {
         return requests.run(
                 subject,
                 timeoutNanos,
-                new ScriptCall(LuaScript.RENEW, locks, arguments),
+                new ScriptCall(
+                        names.get(0).isPermits() ? LuaScript.PERMITS_RENEW : LuaScript.RENEW, locks, arguments),
                 (reply, link) -> decoder.renew(reply, names, sentAtNanos),
                 failure -> items.stream()
                         .<RenewReply.Item>map(item -> new RenewReply.Failed(failure.error()))
