@@ -104,8 +104,7 @@ final class ActiveLease implements LeakWatch.Watched {
     ClientRecord.ClientHold asClientHold(long renewals) {
         Duration held = heldFor();
         Instant since = Instant.ofEpochMilli(owner.context().runtime().wallMillis() - held.toMillis());
-        String lock = name().isPermits() ? "permits " + name().text() : name().text();
-        return new ClientRecord.ClientHold(lock, openerName(), since, renewals);
+        return new ClientRecord.ClientHold(ClientRecord.listed(name()), openerName(), since, renewals);
     }
 
     Holder asHolder(long remainingNanos) {
