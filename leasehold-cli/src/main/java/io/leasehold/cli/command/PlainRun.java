@@ -107,6 +107,7 @@ public final class PlainRun {
                 case "--grace" -> command.grace = duration(word);
                 case "--at-least" -> command.atLeast = duration(word);
                 case "--conflict-exit-code", "-E" -> command.conflictExitCode = number(word);
+                case "--permit" -> command.permit = number(word);
                 case "--metrics" -> command.metricsPort = number(word);
                 case "--on-lost" -> command.onLost = oneOf(OnLost.class, word);
                 case "--on-busy" -> command.onBusy = oneOf(RunCommand.OnBusy.class, word);

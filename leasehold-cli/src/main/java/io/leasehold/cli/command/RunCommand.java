@@ -121,6 +121,13 @@ public final class RunCommand implements Callable<Integer> {
             description = "Holds the lock at least this long.")
     Duration atLeast = Duration.ZERO;
 
+    @Option(
+            names = "--permit",
+            paramLabel = "K",
+            description = "Takes one of K permits of that name, not the lock.")
+    @Nullable
+    Integer permit;
+
     @Option(names = "--metrics", paramLabel = "PORT", description = "Serves metrics at 127.0.0.1:PORT/metrics.")
     @Nullable
     Integer metricsPort;
@@ -298,7 +305,8 @@ public final class RunCommand implements Callable<Integer> {
 
     private LockName lockName(String name) {
         try {
-            return LockName.exactly(name);
+            LockName exact = LockName.exactly(name);
+            return permit == null ? exact : exact.asPermits(permit);
         } catch (IllegalArgumentException e) {
             throw usage(e.getMessage());
         }

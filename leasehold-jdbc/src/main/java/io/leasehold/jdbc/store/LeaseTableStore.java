@@ -55,8 +55,7 @@ public final class LeaseTableStore implements LockStore {
         this.watch = waking(settings);
         this.verbs = new LeaseVerbs(settings, runtime, watch, this::submitPrune);
         this.admin = new TableAdmin(settings, queue, verbs, this::tellTaken);
-        this.permits = new TablePermits(
-                settings, queue, loser -> signals.lost(loser.owner(), LossCause.FORCE_RELEASED));
+        this.permits = new TablePermits(settings, queue, this::tellTaken);
         this.worker = new Worker(
                 runtime, queue, settings.connections(), settings.dialect(), settings.description(), this::reconnected);
         queue.explainDelaysBy(worker::delayedBy);

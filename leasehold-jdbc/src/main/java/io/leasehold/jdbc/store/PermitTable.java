@@ -57,6 +57,22 @@ final class PermitTable {
         }
     }
 
+    /** The text that stands for this lock or these permits in messages between clients. */
+    static String word(LockName name) {
+        return name.isPermits() ? PREFIX + name.text() : name.text();
+    }
+
+    /**
+     * The name for which this text stands.
+     *
+     * @throws IllegalArgumentException if it stands for none
+     */
+    static LockName named(String word) {
+        return word.startsWith(PREFIX)
+                ? LockName.exactly(word.substring(PREFIX.length())).asPermits()
+                : LockName.exactly(word);
+    }
+
     private String rowOf(int slot) {
         return header + SEPARATOR + slot;
     }

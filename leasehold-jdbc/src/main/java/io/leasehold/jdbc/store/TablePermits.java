@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Consumer;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -29,14 +29,17 @@ final class TablePermits implements StorePermits {
 
     private final WorkQueue queue;
     private final PermitVerbs verbs;
-    private final Consumer<LeaseRow.Held> taken;
+    private final BiFunction<LockName, LeaseRow.Held, CompletableFuture<?>> taken;
 
     /**
      * Uses the table behind the queue.
      *
-     * @param taken notifies the holder whose permit was taken, if it is of this client
+     * @param taken notifies the holder that its permit was taken; the caller awaits its result
      */
-    TablePermits(StoreSettings settings, WorkQueue queue, Consumer<LeaseRow.Held> taken) {
+    TablePermits(
+            StoreSettings settings,
+            WorkQueue queue,
+            BiFunction<LockName, LeaseRow.Held, CompletableFuture<?>> taken) {
         this.queue = queue;
         this.verbs = new PermitVerbs(settings);
         this.taken = taken;
@@ -142,9 +145,7 @@ final class TablePermits implements StorePermits {
                                 (table, tries) ->
                                         Optional.ofNullable(verbs.forceRelease(name, slot, holderId, table))),
                         LIMIT_NANOS)
-                .thenApply(loser -> {
-                    loser.ifPresent(taken);
-                    return loser.isPresent();
-                });
+                .thenCompose(loser -> loser.map(held -> taken.apply(name, held).<Boolean>handle((told, error) -> true))
+                        .orElseGet(() -> CompletableFuture.completedFuture(false)));
     }
 }
