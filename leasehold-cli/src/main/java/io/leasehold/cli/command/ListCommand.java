@@ -1,6 +1,7 @@
 package io.leasehold.cli.command;
 
 import io.leasehold.LockClient;
+import io.leasehold.StoreAccessException;
 import io.leasehold.admin.PermitsStatus;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
@@ -55,7 +56,7 @@ public final class ListCommand implements Callable<Integer> {
                 Progress progress = Progress.of(locks.admin(), invocation.terminal())) {
             listing = Listing.of(locks.admin(), glob, limit);
             held = HeldTable.of(locks, listing.held());
-            permits = locks.admin().listPermits(glob, limit);
+            permits = permits(locks);
         }
         print(held);
         print(permits);
@@ -63,6 +64,16 @@ public final class ListCommand implements Callable<Integer> {
             invocation.terminal().complain(listing.remark());
         }
         return ExitCode.OK.code();
+    }
+
+    /** Permits need further rights at some stores, and the list of locks is more important than them. */
+    private List<PermitsStatus> permits(LockClient locks) {
+        try {
+            return locks.admin().listPermits(glob, limit);
+        } catch (StoreAccessException refused) {
+            invocation.terminal().complain("permits are not listed: " + refused.getMessage());
+            return List.of();
+        }
     }
 
     private void print(HeldTable held) {

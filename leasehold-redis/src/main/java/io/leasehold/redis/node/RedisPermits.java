@@ -109,7 +109,7 @@ final class RedisPermits implements StorePermits {
         if (keys.refusal(name) != null) {
             return CompletableFuture.completedFuture(Optional.empty());
         }
-        Requests.Subject what = subject("inspect permits", name);
+        Requests.Subject what = subject("inspect", name);
         return requests.runOrThrow(
                 what,
                 new ScriptCall(LuaScript.PERMITS_INSPECT, new String[] {keys.lock(name)}, new String[0]),
@@ -146,7 +146,7 @@ final class RedisPermits implements StorePermits {
 
     @Override
     public CompletableFuture<Boolean> change(LockName name, int count, long version) {
-        Requests.Subject what = subject("change the count of permits", name);
+        Requests.Subject what = subject("change the count of", name);
         return requests.runOrThrow(
                 what,
                 new ScriptCall(
@@ -162,7 +162,7 @@ final class RedisPermits implements StorePermits {
             // On the wire an empty holder id means any holder.
             return CompletableFuture.completedFuture(false);
         }
-        Requests.Subject what = subject("take away a permit of", name);
+        Requests.Subject what = subject("take away one of", name);
         return requests.runOrThrow(
                         what,
                         new ScriptCall(
