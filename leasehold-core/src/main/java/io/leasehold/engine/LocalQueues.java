@@ -161,12 +161,20 @@ final class LocalQueues {
 
     /** Adds the attempt, which starts if it is the first and nothing is held here. */
     void enter(Contender attempt) {
-        if (fill(attempt.name(), queue -> queue.enter(attempt)) || attempt.startsAtOnce()) {
+        boolean isFirst = fill(attempt.name(), queue -> queue.enter(attempt));
+        if (isFirst || attempt.startsAtOnce() || expectsAnotherCount(attempt)) {
             attempt.on(new AcquireMachine.Started());
         } else {
             attempt.on(new AcquireMachine.Enqueued());
             settle(attempt.name());
         }
+    }
+
+    /** Whether the attempt on permits states another count than the first in its queue: the store must refuse one of them. */
+    private boolean expectsAnotherCount(Contender attempt) {
+        LockName name = attempt.name();
+        Contender first = name.isPermits() ? first(name) : null;
+        return first != null && first.name().permitCount() != name.permitCount();
     }
 
     /** Changes the queue of this name, if one exists. */
