@@ -83,8 +83,7 @@ final class Attempts {
     static UnsafeStoreException refused(LockName permits, LockStore store) {
         return new UnsafeStoreException(
                 "permits \"" + permits + "\": " + store.description() + " does not keep permits; use a store that does"
-                        + " (memory:, redis: of one server, replicated, Sentinel or Cluster), or one exclusive lock for"
-                        + " each slot",
+                        + " (Redis without Redlock, a database), or one exclusive lock for each slot",
                 null);
     }
 

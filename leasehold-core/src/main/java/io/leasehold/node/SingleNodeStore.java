@@ -174,10 +174,14 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
         }
     }
 
-    /** Returns the claim that the hand-over proves, at most one for each answer; null if it proves none. */
+    /**
+     * Returns the claim that the hand-over proves, at most one for each answer; null if it proves none. That of a permit
+     * does not name its slot, so the waiter asks for it.
+     */
     private @Nullable Claim claim(HandOver handOver) {
         Waiter waiter = waiters.remove(handOver.attemptId());
-        if (waiter == null || !waiter.name().equals(handOver.name())) {
+        LockName name = handOver.name();
+        if (waiter == null || !waiter.name().equals(name) || name.isPermits()) {
             return null;
         }
         QueuedAnswer answer = waiter.answer();

@@ -152,8 +152,7 @@ public final class RedisNode implements LockNode {
      */
     private HandOver.@Nullable Channel channel(
             LockName name, Optional<Incarnation> writer, WakeUps.@Nullable Origin origin) {
-        // A hand-over of a permit does not name its slot: the waiter asks for it.
-        if (origin == null || name.isPermits() || settings.member() || settings.acknowledgement().isWanted()) {
+        if (origin == null || settings.member() || settings.acknowledgement().isWanted()) {
             return null;
         }
         if (writer.isEmpty() || !writer.get().equals(origin.server())) {
