@@ -180,8 +180,7 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
      */
     private @Nullable Claim claim(HandOver handOver) {
         Waiter waiter = waiters.remove(handOver.attemptId());
-        LockName name = handOver.name();
-        if (waiter == null || !waiter.name().equals(name) || name.isPermits()) {
+        if (waiter == null || !waiter.name().equals(handOver.name()) || handOver.name().isPermits()) {
             return null;
         }
         QueuedAnswer answer = waiter.answer();

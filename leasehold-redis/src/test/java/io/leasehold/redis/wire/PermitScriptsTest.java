@@ -136,6 +136,34 @@ class PermitScriptsTest {
     }
 
     @Test
+    void aCallerBelowTheTokensOfThoseServedBeforeItIsStale() {
+        StatefulRedisPubSubConnection<String, String> listener =
+                SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
+        listener.sync().subscribe(HEARD);
+        acquire(2, "a");
+        acquire(2, "b");
+        queue(2, "c", HEARD);
+        endHold("0");
+        endHold("1");
+        assertThat(acquire(2, "d")).startsWith("stale");
+        assertThat(permits.get("0")).startsWith(PermitBench.owner("c"));
+        assertThat(permits.get("1")).as("no hold is left of the one that ended").isEqualTo("-");
+        next = Long.parseLong(permits.get("fence"));
+        assertThat(acquire(2, "d")).contains("yes", "1");
+        listener.close();
+    }
+
+    @Test
+    void anotherCountAndAnotherVersionAreRefused() {
+        acquire(2, "a");
+        assertThat(acquire(3, "b")).startsWith("count").endsWith("2");
+        assertThat(acquire(1, "a")).as("also for a holder").startsWith("count").endsWith("2");
+        assertThat(permits.change("3", "0")).containsExactly("kept");
+        assertThat(permits.change("3", "2")).containsExactly("kept");
+        assertThat(permits.get("count")).isEqualTo("2 1");
+    }
+
+    @Test
     void theNameOfALockInUseIsRefused() {
         String lock = KeyLayout.standard().lock(LockName.exactly(name));
         SERVER.redis().set(lock, "x");
