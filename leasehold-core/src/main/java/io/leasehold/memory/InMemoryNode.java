@@ -36,11 +36,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A node in this process, which applies the grant rule of {@link LockNode} to a map.
@@ -57,7 +54,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class InMemoryNode implements LockNode, StoreAdmin {
 
-    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final long RETENTION_MICROS = 60_000_000L;
     private static final long MAX_LEAD_MICROS = 7_500_000L;
     private static final int SWEEP_EVERY = 4_096;
@@ -66,7 +62,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     private final Incarnation incarnation;
     private final long birthMicros;
     private final long birthAtNanos;
-    private final List<StoreSignals> listeners = new CopyOnWriteArrayList<>();
+    private final NodeListeners listeners = new NodeListeners();
     private final Map<LockName, NameState> entries = new TreeMap<>();
     private final InMemoryPermits permits;
     private final MemberMarker marker;
@@ -105,20 +101,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         byte[] id = new byte[8];
         runtime.randomBytes(id);
         this.incarnation = new Incarnation(java.util.HexFormat.of().formatHex(id));
-        this.permits = new InMemoryPermits(this, new PermitSteps(), incarnation, image.permits(), forgets);
-    }
-
-    /** Gives the permits the time of this node, and sends their signals. */
-    private final class PermitSteps implements InMemoryPermits.Node {
-        @Override
-        public InMemoryPermits.Step step() {
-            return new InMemoryPermits.Step(runtime.nanoTime(), serverMicros(), new ArrayList<>(0));
-        }
-
-        @Override
-        public void send(InMemoryPermits.Step step) {
-            InMemoryNode.this.send(step.signals());
-        }
+        this.permits = new InMemoryPermits(this, runtime, this::serverMicros, listeners, incarnation, image.permits(), forgets);
     }
 
     @Override
@@ -151,13 +134,10 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         synchronized (this) {
             sweepSometimes();
             reply = ballot.request().names().get(0).isPermits()
-                    ? permits.decide(
-                            ballot,
-                            description(),
-                            new InMemoryPermits.Step(runtime.nanoTime(), serverMicros(), signals))
+                    ? permits.decide(ballot, description(), signals)
                     : decide(ballot, true, signals);
         }
-        send(signals);
+        listeners.send(signals);
         return CompletableFuture.completedFuture(reply);
     }
 
@@ -172,19 +152,6 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     @Override
     public synchronized CompletableFuture<NodeReply> birth(Birth birth) {
         return CompletableFuture.completedFuture(marker.birth(birth, incarnation, serverMicros()));
-    }
-
-    /** Sends the signals; a failing client affects neither the client that caused the signal nor the others. */
-    private void send(List<Consumer<StoreSignals>> signals) {
-        for (Consumer<StoreSignals> signal : signals) {
-            for (StoreSignals listener : listeners) {
-                try {
-                    signal.accept(listener);
-                } catch (RuntimeException | Error e) {
-                    LOG.error("a client of the in-memory lock node failed while it processed a signal", e);
-                }
-            }
-        }
     }
 
     /**
@@ -306,10 +273,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         List<RenewReply.Item> answers = new ArrayList<>(batch.items().size());
         for (RenewBatch.Item item : batch.items()) {
             if (item.name().isPermits()) {
-                answers.add(
-                        permits.renew(item, nowNanos)
-                                ? new RenewReply.Renewed(nowNanos)
-                                : new RenewReply.NotOurs());
+                answers.add(permits.renew(item, nowNanos));
                 continue;
             }
             NameState entry = entries.get(item.name());
@@ -336,8 +300,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             long nowNanos = runtime.nanoTime();
             for (LockName name : request.names()) {
                 if (name.isPermits()) {
-                    released |= permits.release(
-                            name, request, new InMemoryPermits.Step(nowNanos, serverMicros(), signals));
+                    released |= permits.release(name, request, signals);
                     continue;
                 }
                 NameState entry = entry(name);
@@ -358,7 +321,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             }
             awaited = !signals.isEmpty();
         }
-        send(signals);
+        listeners.send(signals);
         return CompletableFuture.completedFuture(
                 released ? new ReleaseReply.Released(List.of(), awaited) : new ReleaseReply.NotOurs());
     }
@@ -427,7 +390,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             serveFirst(name, entry, runtime.nanoTime(), signals);
             forgetUnused(name, entry);
         }
-        send(signals);
+        listeners.send(signals);
         return CompletableFuture.completedFuture(true);
     }
 

@@ -12,9 +12,11 @@ import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StorePermits;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
@@ -29,6 +31,7 @@ import java.util.OptionalInt;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -48,19 +51,12 @@ final class InMemoryPermits implements StorePermits {
      *
      * @param signals the signals to send after the step
      */
-    record Step(long nowNanos, long serverMicros, List<Consumer<StoreSignals>> signals) {}
-
-    /** The node, as seen by its permits. */
-    interface Node {
-        /** Begins a step at the present time; called under the guard. */
-        Step step();
-
-        /** Sends the signals of a step; called outside of the guard. */
-        void send(Step step);
-    }
+    private record Step(long nowNanos, long serverMicros, List<Consumer<StoreSignals>> signals) {}
 
     private final Object guard;
-    private final Node node;
+    private final LockRuntime runtime;
+    private final LongSupplier serverMicros;
+    private final NodeListeners listeners;
     private final Incarnation incarnation;
     private final Map<LockName, PermitsState> states = new TreeMap<>();
     private final boolean forgets;
@@ -71,13 +67,22 @@ final class InMemoryPermits implements StorePermits {
      * Creates the permits of a node.
      *
      * @param guard the monitor of the node
+     * @param serverMicros the clock of the node
      * @param saved the states of an earlier life, which are copied
      * @param forgets whether a name is forgotten after its use
      */
     InMemoryPermits(
-            Object guard, Node node, Incarnation incarnation, Map<LockName, PermitsState> saved, boolean forgets) {
+            Object guard,
+            LockRuntime runtime,
+            LongSupplier serverMicros,
+            NodeListeners listeners,
+            Incarnation incarnation,
+            Map<LockName, PermitsState> saved,
+            boolean forgets) {
         this.guard = guard;
-        this.node = node;
+        this.runtime = runtime;
+        this.serverMicros = serverMicros;
+        this.listeners = listeners;
         this.incarnation = incarnation;
         this.forgets = forgets;
         saved.forEach((name, state) -> states.put(name, state.copy()));
@@ -88,8 +93,13 @@ final class InMemoryPermits implements StorePermits {
         return states;
     }
 
+    private Step step(List<Consumer<StoreSignals>> signals) {
+        return new Step(runtime.nanoTime(), serverMicros.getAsLong(), signals);
+    }
+
     /** Decides on a ballot: the count, the fence, then own or free in the order of the queue. */
-    NodeReply decide(Ballot ballot, String store, Step step) {
+    NodeReply decide(Ballot ballot, String store, List<Consumer<StoreSignals>> signals) {
+        Step step = step(signals);
         AcquireRequest request = ballot.request();
         LockName name = request.name();
         PermitsState state = states.computeIfAbsent(name.asPermits(), n -> new PermitsState());
@@ -201,11 +211,11 @@ final class InMemoryPermits implements StorePermits {
         }
     }
 
-    /** Extends the permit, in whatever slot it is; returns whether the owner token still holds one. */
-    boolean renew(RenewBatch.Item item, long nowNanos) {
+    /** Extends the permit, in whatever slot it is, if the owner token still holds one. */
+    RenewReply.Item renew(RenewBatch.Item item, long nowNanos) {
         PermitsState state = states.get(item.name());
         if (state == null) {
-            return false;
+            return new RenewReply.NotOurs();
         }
         state.dropEnded(nowNanos);
         OptionalInt slot = state.slotOf(item.owner());
@@ -215,11 +225,12 @@ final class InMemoryPermits implements StorePermits {
                     ? new Held(held.owner(), held.holderId(), held.token(), endsAtNanos)
                     : held;
         }));
-        return slot.isPresent();
+        return slot.isPresent() ? new RenewReply.Renewed(nowNanos) : new RenewReply.NotOurs();
     }
 
     /** Ends the owner token; returns whether it held a permit. */
-    boolean release(LockName name, ReleaseRequest request, Step step) {
+    boolean release(LockName name, ReleaseRequest request, List<Consumer<StoreSignals>> signals) {
+        Step step = step(signals);
         PermitsState state = states.computeIfAbsent(name.asPermits(), n -> new PermitsState());
         state.dropEnded(step.nowNanos());
         state.line.waiters.remove(request.owner());
@@ -235,7 +246,7 @@ final class InMemoryPermits implements StorePermits {
     @Override
     public CompletableFuture<Optional<PermitsStatus>> describe(LockName name) {
         synchronized (guard) {
-            return CompletableFuture.completedFuture(status(name, node.step().nowNanos()));
+            return CompletableFuture.completedFuture(status(name, runtime.nanoTime()));
         }
     }
 
@@ -253,7 +264,7 @@ final class InMemoryPermits implements StorePermits {
         Glob names = Glob.of(glob);
         List<PermitsStatus> found = new ArrayList<>();
         synchronized (guard) {
-            long nowNanos = node.step().nowNanos();
+            long nowNanos = runtime.nanoTime();
             for (LockName name : states.keySet()) {
                 if (found.size() < limit && names.matches(name)) {
                     status(name, nowNanos)
@@ -282,13 +293,12 @@ final class InMemoryPermits implements StorePermits {
 
     /** Performs a step, and then sends its signals. */
     private CompletableFuture<Boolean> stepped(Predicate<Step> work) {
-        Step step;
+        List<Consumer<StoreSignals>> signals = new ArrayList<>(1);
         boolean done;
         synchronized (guard) {
-            step = node.step();
-            done = work.test(step);
+            done = work.test(step(signals));
         }
-        node.send(step);
+        listeners.send(signals);
         return CompletableFuture.completedFuture(done);
     }
 
