@@ -23,7 +23,8 @@ public final class PermitCountException extends LockStoreException {
     public PermitCountException(LockName name, String store, int stated, int kept) {
         super(
                 "permits \"" + name + "\" at " + store + ": this client states a count of " + stated
-                        + ", and the store keeps " + kept + "; state the same count in all clients, or change the one at"
+                        + ", and the store keeps " + kept
+                        + "; state the same count in all clients, or change the one at"
                         + " the store (leasehold permits --count)",
                 null);
         this.stated = stated;

@@ -67,7 +67,9 @@ class PermitsTest {
             assertSeen();
             assertTaken();
 
-            assertThat(two.exitCode()).as("the holder is notified, and its command ends").isEqualTo(76);
+            assertThat(two.exitCode())
+                    .as("the holder is notified, and its command ends")
+                    .isEqualTo(76);
             StartedCli.shell("touch '" + directory.resolve("end") + "'");
             assertThat(one.exitCode()).as(one::err).isZero();
         }
@@ -88,7 +90,8 @@ class PermitsTest {
                 .containsPattern("pool +0 +2 +\\S+ +sh +[0-9.]+m?s +" + word("one", 3) + " +\\Q" + word("one", 2))
                 .containsPattern("pool +1 +2 +\\S+ +sh +[0-9.]+m?s +" + word("two", 3) + " +\\Q" + word("two", 2));
         assertThat(cli.run("permits", "--json", "pool").out())
-                .startsWith("{\"permits\":\"pool\",\"count\":2,\"version\":1,\"held\":[{\"permits\":\"pool\",\"slot\":0,");
+                .startsWith(
+                        "{\"permits\":\"pool\",\"count\":2,\"version\":1,\"held\":[{\"permits\":\"pool\",\"slot\":0,");
         assertThat(cli.run("ls").out()).containsPattern("PERMITS +SLOT").contains(word("one", 2), word("two", 2));
         assertThat(cli.run("ls", "--json").out().lines())
                 .hasSize(2)
@@ -99,7 +102,8 @@ class PermitsTest {
     private void assertTaken() {
         String holder = word("two", 2);
         assertThat(cli.run("permits", "pool", "--release", "1").exitCode()).isEqualTo(64);
-        assertThat(cli.run("permits", "pool", "--release", "1", "--holder", "other").exitCode())
+        assertThat(cli.run("permits", "pool", "--release", "1", "--holder", "other")
+                        .exitCode())
                 .isEqualTo(1);
         StartedCli dry = cli.run("permits", "pool", "--release", "1", "--holder", holder);
         assertThat(dry.exitCode()).isZero();
@@ -108,23 +112,31 @@ class PermitsTest {
         assertThat(taken.exitCode()).as(taken.err()).isZero();
         assertThat(taken.out()).contains("was released");
         assertThat(taken.err()).contains("audit", holder);
-        assertThat(cli.run("permits", "pool", "--release", "1", "--force", "--yes").exitCode())
+        assertThat(cli.run("permits", "pool", "--release", "1", "--force", "--yes")
+                        .exitCode())
                 .isEqualTo(1);
     }
 
     @Test
     void anOperatorChangesTheCount() {
-        assertThat(cli.run("run", "--permit", "2", "pool", "--", "true").exitCode()).isZero();
+        assertThat(cli.run("run", "--permit", "2", "pool", "--", "true").exitCode())
+                .isZero();
         StartedCli dry = cli.run("permits", "pool", "--count", "3");
         assertThat(dry.exitCode()).isZero();
         assertThat(dry.out()).contains("a count of 2", "with --yes");
-        assertThat(cli.run("run", "--permit", "2", "pool", "--", "true").exitCode()).isZero();
+        assertThat(cli.run("run", "--permit", "2", "pool", "--", "true").exitCode())
+                .isZero();
         StartedCli changed = cli.run("permits", "pool", "--count", "3", "--yes");
         assertThat(changed.exitCode()).as(changed.err()).isZero();
-        assertThat(cli.run("run", "--permit", "2", "pool", "--", "true").exitCode()).isEqualTo(64);
-        assertThat(cli.run("run", "--permit", "3", "pool", "--", "true").exitCode()).isZero();
-        assertThat(cli.run("permits", "pool", "--count", "3", "--yes").exitCode()).isEqualTo(1);
-        assertThat(cli.run("permits", "pool", "--count", "0", "--yes").exitCode()).isEqualTo(64);
-        assertThat(cli.run("run", "--permit", "0", "pool", "--", "true").exitCode()).isEqualTo(64);
+        assertThat(cli.run("run", "--permit", "2", "pool", "--", "true").exitCode())
+                .isEqualTo(64);
+        assertThat(cli.run("run", "--permit", "3", "pool", "--", "true").exitCode())
+                .isZero();
+        assertThat(cli.run("permits", "pool", "--count", "3", "--yes").exitCode())
+                .isEqualTo(1);
+        assertThat(cli.run("permits", "pool", "--count", "0", "--yes").exitCode())
+                .isEqualTo(64);
+        assertThat(cli.run("run", "--permit", "0", "pool", "--", "true").exitCode())
+                .isEqualTo(64);
     }
 }

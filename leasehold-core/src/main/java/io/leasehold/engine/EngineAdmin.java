@@ -44,8 +44,7 @@ final class EngineAdmin implements LockAdmin {
 
     @Override
     public Optional<Holder> inspect(LockName name) {
-        return context.answer(store.admin().describe(exclusive(name)))
-                .map(HeldLock::holder);
+        return context.answer(store.admin().describe(exclusive(name))).map(HeldLock::holder);
     }
 
     @Override
@@ -85,7 +84,9 @@ final class EngineAdmin implements LockAdmin {
     public List<PermitsStatus> listPermits(String glob, int limit) {
         Objects.requireNonNull(glob, "glob");
         int most = atLeastOne(limit);
-        return store.permits().map(kept -> context.answer(kept.list(glob, most))).orElse(List.of());
+        return store.permits()
+                .map(kept -> context.answer(kept.list(glob, most)))
+                .orElse(List.of());
     }
 
     @Override

@@ -188,8 +188,7 @@ public final class LazyStore implements LockStore {
     private static CompletableFuture<AcquireReply> acquire(LockStore store, AcquireRequest request) {
         LockName first = request.names().get(0);
         return first.isPermits() && store.permits().isEmpty()
-                ? CompletableFuture.completedFuture(
-                        notGranted(Attempts.refused(first, store), request.ballotSoFar()))
+                ? CompletableFuture.completedFuture(notGranted(Attempts.refused(first, store), request.ballotSoFar()))
                 : store.acquire(request);
     }
 

@@ -101,7 +101,8 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         byte[] id = new byte[8];
         runtime.randomBytes(id);
         this.incarnation = new Incarnation(java.util.HexFormat.of().formatHex(id));
-        this.permits = new InMemoryPermits(this, runtime, this::serverMicros, listeners, incarnation, image.permits(), forgets);
+        this.permits = new InMemoryPermits(
+                this, runtime, this::serverMicros, listeners, incarnation, image.permits(), forgets);
     }
 
     @Override

@@ -105,8 +105,7 @@ final class InMemoryPermits implements StorePermits {
         PermitsState state = states.computeIfAbsent(name.asPermits(), n -> new PermitsState());
         if (state.count > 0 && state.count != name.permitCount()) {
             return new NodeReply.Failed(
-                    FailureKind.PERMANENT,
-                    new PermitCountException(name, store, name.permitCount(), state.count));
+                    FailureKind.PERMANENT, new PermitCountException(name, store, name.permitCount(), state.count));
         }
         state.dropEnded(step.nowNanos());
         NodeReply outOfBounds = outOfBounds(ballot, fenceOf(state), step.serverMicros());

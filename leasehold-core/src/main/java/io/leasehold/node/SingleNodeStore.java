@@ -180,7 +180,9 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
      */
     private @Nullable Claim claim(HandOver handOver) {
         Waiter waiter = waiters.remove(handOver.attemptId());
-        if (waiter == null || !waiter.name().equals(handOver.name()) || handOver.name().isPermits()) {
+        if (waiter == null
+                || !waiter.name().equals(handOver.name())
+                || handOver.name().isPermits()) {
             return null;
         }
         QueuedAnswer answer = waiter.answer();
@@ -262,8 +264,7 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
         long highest = ballot.tokens().last();
         if (reply instanceof NodeReply.Yes yes) {
             return new AcquireReply.Granted(
-                    new Grant(
-                            ballot.request().owner(), ballot.tokens(), sentAtNanos, yes.incarnation(), yes.slot()),
+                    new Grant(ballot.request().owner(), ballot.tokens(), sentAtNanos, yes.incarnation(), yes.slot()),
                     List.of());
         } else if (reply instanceof NodeReply.Held held) {
             return held.queued()

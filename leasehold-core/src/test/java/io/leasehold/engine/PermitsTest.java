@@ -68,7 +68,9 @@ final class PermitsTest {
             assertThat(permit.isValid()).isTrue();
             assertThat(permit.remainingValidity()).isPositive();
             permit.ensureValidFor(Duration.ofSeconds(1));
-            permit.ensureValidForAsync(Duration.ofSeconds(1)).toCompletableFuture().join();
+            permit.ensureValidForAsync(Duration.ofSeconds(1))
+                    .toCompletableFuture()
+                    .join();
             permit.renew();
             permit.renewAsync().join();
             assertThat(permit.toString()).contains("slot 0").contains("pool");
@@ -166,7 +168,9 @@ final class PermitsTest {
             assertThatThrownBy(() -> locks.admin().inspect(permits)).hasMessageContaining("name of permits");
             assertThatThrownBy(() -> locks.admin().forceRelease(permits, null)).hasMessageContaining("name of permits");
             Permit permit = locks.permits(permits, 4).acquire();
-            assertThat(locks.named("pool").tryAcquire(Duration.ZERO)).as("a lock of its own").isNotNull();
+            assertThat(locks.named("pool").tryAcquire(Duration.ZERO))
+                    .as("a lock of its own")
+                    .isNotNull();
             assertThat(permit.isValid()).isTrue();
         }
     }
@@ -236,7 +240,8 @@ final class PermitsTest {
 
     @Test
     void aStoreThatKeepsNoneRefusesAtTheDoor() {
-        try (LockClient locks = Leasehold.builder().store(PermitsTest::withoutPermits).connect()) {
+        try (LockClient locks =
+                Leasehold.builder().store(PermitsTest::withoutPermits).connect()) {
             assertThatThrownBy(() -> locks.permits("pool", 2).tryAcquire(Duration.ZERO))
                     .isInstanceOf(UnsafeStoreException.class)
                     .hasMessageContaining("memory:")
@@ -244,7 +249,8 @@ final class PermitsTest {
                     .hasMessageContaining("does not keep permits");
             assertThatThrownBy(() -> locks.admin().permits(LockName.exactly("pool")))
                     .isInstanceOf(UnsafeStoreException.class);
-            assertThatThrownBy(() -> locks.admin().waiters(LockName.exactly("pool").asPermits(), 1))
+            assertThatThrownBy(
+                            () -> locks.admin().waiters(LockName.exactly("pool").asPermits(), 1))
                     .isInstanceOf(UnsafeStoreException.class);
             assertThat(locks.admin().listPermits("*", 1)).isEmpty();
         }

@@ -27,6 +27,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Tests of the rule of permits, by the formal model's broken variants and by hand. */
+@SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
 final class InMemoryPermitsTest {
 
@@ -115,7 +116,9 @@ final class InMemoryPermitsTest {
         assertThat(slot(propose(PAIR, first))).isZero();
         assertThat(slot(propose(PAIR, owner))).isEqualTo(1);
         end(PAIR, first, ballot);
-        assertThat(slot(propose(PAIR, owner))).as("its own, although slot 0 is free").isEqualTo(1);
+        assertThat(slot(propose(PAIR, owner)))
+                .as("its own, although slot 0 is free")
+                .isEqualTo(1);
         assertThat(heldSlots()).containsExactly(1);
     }
 
@@ -235,11 +238,20 @@ final class InMemoryPermitsTest {
     void aForcedReleaseRaisesTheFenceAndTellsTheHolder() {
         OwnerToken holder = owner();
         propose(PAIR, holder);
-        assertThat(node.permits().orElseThrow().forceRelease(NAME.asPermits(), 1, null).join())
+        assertThat(node.permits()
+                        .orElseThrow()
+                        .forceRelease(NAME.asPermits(), 1, null)
+                        .join())
                 .isFalse();
-        assertThat(node.permits().orElseThrow().forceRelease(NAME.asPermits(), 0, "other").join())
+        assertThat(node.permits()
+                        .orElseThrow()
+                        .forceRelease(NAME.asPermits(), 0, "other")
+                        .join())
                 .isFalse();
-        assertThat(node.permits().orElseThrow().forceRelease(NAME.asPermits(), 0, null).join())
+        assertThat(node.permits()
+                        .orElseThrow()
+                        .forceRelease(NAME.asPermits(), 0, null)
+                        .join())
                 .isTrue();
         assertThat(lost).containsExactly(holder);
         assertThat(renew(holder)).isFalse();
@@ -264,14 +276,15 @@ final class InMemoryPermitsTest {
         OwnerToken holder = owner();
         propose(forgetful, PAIR, holder, ++ballot);
         clock.pass(Duration.ofSeconds(1));
-        forgetful.release(
-                new ReleaseRequest(List.of(PAIR), holder, ballot, ReleaseRequest.Kind.RELEASE, SECOND));
-        assertThat(forgetful.permits().orElseThrow().describe(NAME.asPermits()).join()).isEqualTo(Optional.empty());
+        forgetful.release(new ReleaseRequest(List.of(PAIR), holder, ballot, ReleaseRequest.Kind.RELEASE, SECOND));
+        assertThat(forgetful.permits().orElseThrow().describe(NAME.asPermits()).join())
+                .isEqualTo(Optional.empty());
         assertThat(propose(forgetful, PAIR, owner(), ballot))
                 .as("its fence is the floor of all permits")
                 .isInstanceOf(NodeReply.Stale.class);
         assertThat(forgetful.permits().orElseThrow().change(PAIR, 2, 0).join()).isTrue();
-        assertThat(forgetful.permits().orElseThrow().describe(NAME.asPermits()).join()).isPresent();
+        assertThat(forgetful.permits().orElseThrow().describe(NAME.asPermits()).join())
+                .isPresent();
     }
 
     @Test

@@ -86,8 +86,8 @@ public final class ListCommand implements Callable<Integer> {
 
     private void print(List<PermitsStatus> permits) {
         if (json) {
-            permits.forEach(
-                    status -> status.held().forEach(held -> invocation.terminal().printJson(PermitLines.json(status, held))));
+            permits.forEach(status ->
+                    status.held().forEach(held -> invocation.terminal().printJson(PermitLines.json(status, held))));
         } else {
             invocation.terminal().print(PermitLines.of(permits));
         }

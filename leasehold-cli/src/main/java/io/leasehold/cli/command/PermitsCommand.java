@@ -25,7 +25,7 @@ import picocli.CommandLine.Spec;
 /** {@code leasehold permits}: the permits of one name; changes their count, or takes one from its holder. */
 @Command(
         name = "permits",
-        header = "Shows the permits of a name, changes their count, or takes one away.",
+        header = "Shows permits, changes their count, or takes one away.",
         description = {
             "Without --yes it changes nothing and says what it would do. Permits of slots",
             "from a lower count on stay until their holders release them. Exits 1 if the",
@@ -79,9 +79,8 @@ public final class PermitsCommand implements Callable<Integer> {
         }
         LockName permits = LockName.exactly(name).asPermits();
         boolean changes = count != null || release != null;
-        try (LockClient locks = changes
-                ? StoreAccess.open(invocation, store)
-                : StoreAccess.openExisting(invocation, store)) {
+        try (LockClient locks =
+                changes ? StoreAccess.open(invocation, store) : StoreAccess.openExisting(invocation, store)) {
             PermitsStatus before = locks.admin().permits(permits).orElse(null);
             if (count != null) {
                 return told(before, changed(locks, permits, before, count));
@@ -150,7 +149,11 @@ public final class PermitsCommand implements Callable<Integer> {
             return new Result("changed-hands", by + " no longer: nothing was released; check again");
         }
         new AuditLog(invocation)
-                .write("release", permits.text() + ", slot " + slot, held.holder().id(), locks.storeDescription());
+                .write(
+                        "release",
+                        permits.text() + ", slot " + slot,
+                        held.holder().id(),
+                        locks.storeDescription());
         return new Result("released", by + " no longer: the permit was released, and the fence was raised before");
     }
 
@@ -188,7 +191,8 @@ public final class PermitsCommand implements Callable<Integer> {
         }
         List<String> lines = new ArrayList<>();
         lines.add("permits   " + permits.text());
-        lines.add("count     " + (status == null ? "none yet" : status.count() + " (version " + status.version() + ")"));
+        lines.add(
+                "count     " + (status == null ? "none yet" : status.count() + " (version " + status.version() + ")"));
         lines.add("held      " + (status == null ? 0 : status.held().size()));
         lines.add("waiters   " + (waiters == 0 ? "none in the queue" : waiters));
         if (status != null) {

@@ -47,7 +47,8 @@ final class RunAttempt {
         return admin.permits(name)
                 .filter(status -> status.held().size() >= status.count()
                         && status.held().stream()
-                                .allMatch(permit -> holders.contains(permit.holder().id())))
+                                .allMatch(permit ->
+                                        holders.contains(permit.holder().id())))
                 .isPresent();
     }
 
@@ -58,7 +59,9 @@ final class RunAttempt {
         }
         List<PermitsStatus.HeldPermit> held =
                 admin.permits(name).map(PermitsStatus::held).orElse(List.of());
-        return held.isEmpty() ? "" : ": " + held.size() + " held, one by " + held.get(0).holder().id();
+        return held.isEmpty()
+                ? ""
+                : ": " + held.size() + " held, one by " + held.get(0).holder().id();
     }
 
     private static String heldBy(Holder holder) {

@@ -121,10 +121,7 @@ public final class RunCommand implements Callable<Integer> {
             description = "Holds the lock at least this long.")
     Duration atLeast = Duration.ZERO;
 
-    @Option(
-            names = "--permit",
-            paramLabel = "K",
-            description = "Takes one of K permits of that name, not the lock.")
+    @Option(names = "--permit", paramLabel = "K", description = "Takes one of K permits of that name, not the lock.")
     @Nullable
     Integer permit;
 

@@ -64,24 +64,28 @@ final class PermitVerbs {
         TokenRange tokens = set.tokens(request.seenToken(), request.reserve(), now);
         if (tokens == null) {
             return failed(new StoreUnavailableException(
-                    "acquire of permits \"" + name + "\" at " + settings.description() + ": the next fencing token would"
+                    "acquire of permits \"" + name + "\" at " + settings.description()
+                            + ": the next fencing token would"
                             + " reach 2^53; the wall clock or a stored fence is absurd",
                     null));
         }
-        Held before = set.held().get(slot.getAsInt());
-        long until = now.nanos() + request.ttlNanos();
-        boolean isLonger = before != null && before.expiresAtNanos() - until > 0;
-        Held hold = new Held(
-                request.owner(),
-                request.holderId(),
-                isLonger ? before.expiresAtNanos() : until,
-                isLonger ? before.ttlNanos() : request.ttlNanos(),
-                tokens.first(),
-                settings.lives().own());
         rows.write(set.withFence(tokens.last()), locked);
-        rows.write(slot.getAsInt(), hold, locked);
+        Held before = set.held().get(slot.getAsInt());
+        rows.write(slot.getAsInt(), hold(request, tokens, before, now), locked);
         Grant grant = new Grant(request.owner(), tokens, now.readAtNanos(), table.incarnation(), slot.getAsInt());
         return new AcquireReply.Granted(grant, List.of());
+    }
+
+    /** The hold that the request is granted; one that it has already is not shortened. */
+    private Held hold(AcquireRequest request, TokenRange tokens, @Nullable Held before, StoreTime now) {
+        long ends = now.nanos() + request.ttlNanos();
+        long ttl = request.ttlNanos();
+        if (before != null && before.expiresAtNanos() - ends > 0) {
+            ends = before.expiresAtNanos();
+            ttl = before.ttlNanos();
+        }
+        String life = settings.lives().own();
+        return new Held(request.owner(), request.holderId(), ends, ttl, tokens.first(), life);
     }
 
     private static AcquireReply failed(LockStoreException error) {
@@ -103,8 +107,8 @@ final class PermitVerbs {
             }
             long until = locked.now().nanos() + item.ttlNanos();
             if (until - held.expiresAtNanos() > 0) {
-                Held longer = new Held(
-                        held.owner(), held.holderId(), until, item.ttlNanos(), held.token(), held.life());
+                Held longer =
+                        new Held(held.owner(), held.holderId(), until, item.ttlNanos(), held.token(), held.life());
                 rows.write(slot.getAsInt(), longer, locked);
                 changed = true;
             }
@@ -138,7 +142,9 @@ final class PermitVerbs {
 
     Optional<PermitsStatus> describe(LockName name, LeaseTable table) throws SQLException {
         PermitTable.Locked read = rows(name, table).read(settings.clock(), settings.lives());
-        return read.set().count() == 0 ? Optional.empty() : Optional.of(read.set().status(name, read.now()));
+        return read.set().count() == 0
+                ? Optional.empty()
+                : Optional.of(read.set().status(name, read.now()));
     }
 
     List<PermitsStatus> list(String glob, int limit, LeaseTable table) throws SQLException {
@@ -176,8 +182,7 @@ final class PermitVerbs {
         if (held == null || (holderId != null && !held.holderId().equals(holderId))) {
             return null;
         }
-        long fence = Math.min(
-                Math.max(locked.set().fence() + 1, locked.now().wallMicros()), TokenRange.LIMIT - 1);
+        long fence = Math.min(Math.max(locked.set().fence() + 1, locked.now().wallMicros()), TokenRange.LIMIT - 1);
         rows.free(slot);
         rows.write(locked.set().withFence(fence), locked);
         return held;

@@ -37,9 +37,7 @@ final class TablePermits implements StorePermits {
      * @param taken notifies the holder that its permit was taken; the caller awaits its result
      */
     TablePermits(
-            StoreSettings settings,
-            WorkQueue queue,
-            BiFunction<LockName, LeaseRow.Held, CompletableFuture<?>> taken) {
+            StoreSettings settings, WorkQueue queue, BiFunction<LockName, LeaseRow.Held, CompletableFuture<?>> taken) {
         this.queue = queue;
         this.verbs = new PermitVerbs(settings);
         this.taken = taken;
@@ -79,20 +77,18 @@ final class TablePermits implements StorePermits {
      *
      * @param locks renews the locks of the batch
      */
-    CompletableFuture<RenewReply> renew(
-            RenewBatch batch, Function<RenewBatch, CompletableFuture<RenewReply>> locks) {
+    CompletableFuture<RenewReply> renew(RenewBatch batch, Function<RenewBatch, CompletableFuture<RenewReply>> locks) {
         Map<Optional<LockName>, List<Integer>> parts = new LinkedHashMap<>();
         for (int i = 0; i < batch.items().size(); i++) {
             LockName name = batch.items().get(i).name();
-            parts.computeIfAbsent(
-                            name.isPermits() ? Optional.of(name) : Optional.empty(), part -> new ArrayList<>())
+            parts.computeIfAbsent(name.isPermits() ? Optional.of(name) : Optional.empty(), part -> new ArrayList<>())
                     .add(i);
         }
         RenewReply.Item[] all = new RenewReply.Item[batch.items().size()];
         List<CompletableFuture<Void>> answered = new ArrayList<>();
         parts.forEach((name, indexes) -> {
-            RenewBatch part = new RenewBatch(
-                    indexes.stream().map(batch.items()::get).toList(), batch.timeoutNanos());
+            RenewBatch part =
+                    new RenewBatch(indexes.stream().map(batch.items()::get).toList(), batch.timeoutNanos());
             answered.add(name.map(permits -> renew(permits, part))
                     .orElseGet(() -> locks.apply(part))
                     .thenAccept(reply -> {
@@ -110,8 +106,8 @@ final class TablePermits implements StorePermits {
                 Task.renewing(
                         "renewal of permits " + name,
                         (table, tries) -> verbs.renew(name, part, table),
-                        (kind, error) -> new RenewReply(
-                                Collections.nCopies(part.items().size(), new RenewReply.Failed(error)))),
+                        (kind, error) ->
+                                new RenewReply(Collections.nCopies(part.items().size(), new RenewReply.Failed(error)))),
                 part.timeoutNanos());
     }
 
@@ -124,8 +120,7 @@ final class TablePermits implements StorePermits {
     @Override
     public CompletableFuture<List<PermitsStatus>> list(String glob, int limit) {
         return queue.submit(
-                Task.reading("listing permits " + glob, (table, tries) -> verbs.list(glob, limit, table)),
-                LIMIT_NANOS);
+                Task.reading("listing permits " + glob, (table, tries) -> verbs.list(glob, limit, table)), LIMIT_NANOS);
     }
 
     @Override
@@ -142,8 +137,7 @@ final class TablePermits implements StorePermits {
         return queue.submit(
                         Task.writing(
                                 "force-release of slot " + slot + " of permits " + name,
-                                (table, tries) ->
-                                        Optional.ofNullable(verbs.forceRelease(name, slot, holderId, table))),
+                                (table, tries) -> Optional.ofNullable(verbs.forceRelease(name, slot, holderId, table))),
                         LIMIT_NANOS)
                 .thenCompose(loser -> loser.map(held -> taken.apply(name, held).<Boolean>handle((told, error) -> true))
                         .orElseGet(() -> CompletableFuture.completedFuture(false)));

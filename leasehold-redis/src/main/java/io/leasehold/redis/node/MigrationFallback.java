@@ -56,13 +56,12 @@ final class MigrationFallback {
                         .thenCompose(raised -> raised instanceof ReleaseReply.Failed
                                 ? CompletableFuture.completedFuture(raised)
                                 : delete(name, request));
-        return released
-                .thenApply(reply -> {
-                    if (!(reply instanceof ReleaseReply.Failed)) {
-                        serveLater(whole, runtime.nanoTime());
-                    }
-                    return reply;
-                });
+        return released.thenApply(reply -> {
+            if (!(reply instanceof ReleaseReply.Failed)) {
+                serveLater(whole, runtime.nanoTime());
+            }
+            return reply;
+        });
     }
 
     private CompletableFuture<ReleaseReply> raise(LockName name, ReleaseRequest request) {

@@ -77,8 +77,7 @@ final class RedisPermits implements StorePermits {
         return acks.acquire(
                 what,
                 timeoutNanos,
-                new ScriptCall(
-                        LuaScript.PERMITS_ACQUIRE, keys.allOfPermits(name), arguments.toArray(String[]::new)),
+                new ScriptCall(LuaScript.PERMITS_ACQUIRE, keys.allOfPermits(name), arguments.toArray(String[]::new)),
                 (reply, link) -> replies.acquire(reply, link.incarnation(), name, what));
     }
 
@@ -149,10 +148,9 @@ final class RedisPermits implements StorePermits {
         Requests.Subject what = subject("change the count of", name);
         return requests.runOrThrow(
                 what,
-                new ScriptCall(
-                        LuaScript.PERMITS_CHANGE,
-                        keys.keysOfPermits(name),
-                        new String[] {Integer.toString(count), Long.toString(version)}),
+                new ScriptCall(LuaScript.PERMITS_CHANGE, keys.keysOfPermits(name), new String[] {
+                    Integer.toString(count), Long.toString(version)
+                }),
                 (reply, link) -> replies.change(reply, what));
     }
 
@@ -165,10 +163,9 @@ final class RedisPermits implements StorePermits {
         Requests.Subject what = subject("take away one of", name);
         return requests.runOrThrow(
                         what,
-                        new ScriptCall(
-                                LuaScript.PERMITS_FORCE_RELEASE,
-                                keys.keysOfPermits(name),
-                                new String[] {Integer.toString(slot), holderId == null ? "" : holderId}),
+                        new ScriptCall(LuaScript.PERMITS_FORCE_RELEASE, keys.keysOfPermits(name), new String[] {
+                            Integer.toString(slot), holderId == null ? "" : holderId
+                        }),
                         (reply, link) -> replies.forceRelease(reply, what))
                 .thenCompose(loser -> loser.isEmpty()
                         ? CompletableFuture.completedFuture(false)

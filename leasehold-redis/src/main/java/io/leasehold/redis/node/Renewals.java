@@ -60,8 +60,7 @@ final class Renewals {
         return requests.run(
                 subject,
                 timeoutNanos,
-                new ScriptCall(
-                        names.get(0).isPermits() ? LuaScript.PERMITS_RENEW : LuaScript.RENEW, locks, arguments),
+                new ScriptCall(names.get(0).isPermits() ? LuaScript.PERMITS_RENEW : LuaScript.RENEW, locks, arguments),
                 (reply, link) -> decoder.renew(reply, names, sentAtNanos),
                 failure -> items.stream()
                         .<RenewReply.Item>map(item -> new RenewReply.Failed(failure.error()))

@@ -212,8 +212,7 @@ public final class KeyLayout {
             }
         }
         for (String reserved : RESERVED) {
-            if (key.startsWith(OTHER_PERMITS)
-                    || (key.startsWith(reserved) && key.startsWith("{", reserved.length()))) {
+            if (key.startsWith(OTHER_PERMITS) || (key.startsWith(reserved) && key.startsWith("{", reserved.length()))) {
                 return reserved + "{…} is for another kind of lock";
             }
         }

@@ -43,8 +43,7 @@ public final class PermitReplies {
                 decoder.heed(reply);
                 yield new NodeReply.Yes(incarnation, Long.parseLong(text(reply, 1)), number(reply, 2));
             }
-            case "count" ->
-                refused(new PermitCountException(permits, node, permits.permitCount(), number(reply, 2)));
+            case "count" -> refused(new PermitCountException(permits, node, permits.permitCount(), number(reply, 2)));
             case "lock" ->
                 refused(new LockStoreException(
                         node + " cannot " + what + ": the name is that of an exclusive lock, which is held or was used"

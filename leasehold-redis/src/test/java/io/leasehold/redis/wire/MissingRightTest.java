@@ -119,7 +119,12 @@ class MissingRightTest {
     @Test
     void someScriptsAskForLocks() {
         assertThat(LuaScript.all().stream().filter(LuaScript::asksForLocks).map(LuaScript::toString))
-                .containsExactlyInAnyOrder("acquire.lua", "acquire_all.lua", "member_acquire.lua", "plain_acquire.lua");
-        assertThat(LuaScript.all()).hasSize(20);
+                .containsExactlyInAnyOrder(
+                        "acquire.lua",
+                        "acquire_all.lua",
+                        "member_acquire.lua",
+                        "plain_acquire.lua",
+                        "permits_acquire.lua");
+        assertThat(LuaScript.all()).hasSize(27);
     }
 }

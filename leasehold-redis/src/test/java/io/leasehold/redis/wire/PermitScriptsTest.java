@@ -34,9 +34,7 @@ class PermitScriptsTest {
     }
 
     private String[] words(int count, String letter, long candidate) {
-        return new String[] {
-            Integer.toString(count), letter, Long.toString(candidate), Long.toString(candidate)
-        };
+        return new String[] {Integer.toString(count), letter, Long.toString(candidate), Long.toString(candidate)};
     }
 
     private List<Object> acquire(int count, String letter) {

@@ -54,7 +54,8 @@ public interface PermitNodeTck {
             assertEquals(0, yes(node.propose(owner, candidate, 1)));
             assertInstanceOf(ReleaseReply.Released.class, node.end(owner, candidate + 5));
             assertInstanceOf(NodeReply.Stale.class, node.propose(owner, candidate, 1), "the copy");
-            assertInstanceOf(NodeReply.Stale.class, node.propose(owner, candidate + 5, 1), "the last ballot that was ended");
+            assertInstanceOf(
+                    NodeReply.Stale.class, node.propose(owner, candidate + 5, 1), "the last ballot that was ended");
             assertInstanceOf(RenewReply.NotOurs.class, node.renew(owner));
             assertEquals(0, yes(node.propose(node.owner(), candidate + 6, 1)));
         }
@@ -86,12 +87,16 @@ public interface PermitNodeTck {
             yes(node.propose(one, candidate, 1));
             yes(node.propose(two, candidate + 1, 1));
             Duration claim = Duration.ofSeconds(30);
-            assertTrue(assertInstanceOf(NodeReply.Held.class, node.queue(first, candidate + 2, 1, claim)).queued());
-            assertTrue(assertInstanceOf(NodeReply.Held.class, node.queue(second, candidate + 3, 1, claim)).queued());
+            assertTrue(assertInstanceOf(NodeReply.Held.class, node.queue(first, candidate + 2, 1, claim))
+                    .queued());
+            assertTrue(assertInstanceOf(NodeReply.Held.class, node.queue(second, candidate + 3, 1, claim))
+                    .queued());
             node.end(two, candidate + 1);
             HandOver handed = node.handedTo(first);
             assertTrue(handed.tokens().first() > candidate + 1);
-            assertInstanceOf(NodeReply.Held.class, node.propose(node.owner(), handed.tokens().last() + 1, 1));
+            assertInstanceOf(
+                    NodeReply.Held.class,
+                    node.propose(node.owner(), handed.tokens().last() + 1, 1));
             assertEquals(1, yes(node.propose(first, handed.tokens().last() + 2, 1)), "it finds its slot");
             node.end(one, candidate);
             HandOver next = node.handedTo(second);

@@ -76,7 +76,8 @@ final class PermitTurns {
         if (before >= permit.fencingToken()) {
             violations.add("token " + permit.fencingToken() + " follows " + before + " on slot " + slot);
         }
-        LockSupport.parkNanos(TimeUnit.MICROSECONDS.toNanos(ThreadLocalRandom.current().nextInt(3_000)));
+        LockSupport.parkNanos(
+                TimeUnit.MICROSECONDS.toNanos(ThreadLocalRandom.current().nextInt(3_000)));
         onSlot.decrementAndGet(slot);
         inside.decrementAndGet();
     }

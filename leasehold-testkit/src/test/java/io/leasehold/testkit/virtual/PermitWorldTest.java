@@ -178,7 +178,9 @@ final class PermitWorldTest {
             assertThat(node.permits().orElseThrow().list("*", 10).join())
                     .as("nothing is left")
                     .isEmpty();
-            assertThat(node.waiters(NAME.asPermits(), 10).join()).as("no waiter is left").isEmpty();
+            assertThat(node.waiters(NAME.asPermits(), 10).join())
+                    .as("no waiter is left")
+                    .isEmpty();
         }
     }
 
