@@ -122,6 +122,41 @@ interface LockedRowsTests {
         }
     }
 
+    /** Busy is confirmed under the lock of the header, and a permit that has ended is granted once. */
+    @Test
+    default void anEndedPermitIsGrantedToOneOfTwo() throws Exception {
+        for (SqlDialect dialect : dialects()) {
+            try (LeaseClient one = LeaseClient.open(runtime -> open(dialect, runtime));
+                    LeaseClient two = LeaseClient.open(runtime -> open(dialect, runtime));
+                    Connection keeper = administrator()) {
+                LockName pool = LockName.exactly("ended " + dialect).asPermits(1);
+                long shortNanos = TimeUnit.MILLISECONDS.toNanos(300);
+                assertThat(one.acquire(AcquireRequest.exclusive(
+                                List.of(pool), one.owner(), "test", shortNanos, LeaseClient.LIMIT.toNanos())))
+                        .isInstanceOf(AcquireReply.Granted.class);
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(400));
+                String header = "permits\u001fended " + dialect;
+                assertThat(lock(keeper, "SELECT name FROM leasehold_lock WHERE name = '" + header + "'"))
+                        .isTrue();
+                List<CompletableFuture<AcquireReply>> asked = List.of(
+                        one.store.acquire(permit(pool, one.owner())), two.store.acquire(permit(pool, two.owner())));
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(700));
+                keeper.rollback();
+                int granted = 0;
+                for (CompletableFuture<AcquireReply> reply : asked) {
+                    granted += reply.get(15, TimeUnit.SECONDS) instanceof AcquireReply.Granted ? 1 : 0;
+                }
+                assertThat(granted).isEqualTo(1);
+                lock(keeper, "SELECT name FROM leasehold_lock WHERE name = '" + header + "'");
+                CompletableFuture<AcquireReply> busy = one.store.acquire(permit(pool, one.owner()));
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(500));
+                assertThat(busy).as("it is not known whether it is busy").isNotDone();
+                keeper.rollback();
+                assertThat(busy.get(15, TimeUnit.SECONDS)).isInstanceOf(AcquireReply.Busy.class);
+            }
+        }
+    }
+
     private static AcquireRequest permit(LockName pool, OwnerToken owner) {
         return AcquireRequest.exclusive(
                 List.of(pool), owner, "test", LeaseClient.TTL.toNanos(), LeaseClient.LIMIT.toNanos());
