@@ -89,6 +89,28 @@ public interface LockClient extends AutoCloseable {
      */
     boolean keepsTickets();
 
+    /**
+     * The permits with this name: {@code count} numbered slots, each of which one caller at a time can hold; no I/O. The
+     * count belongs to the lock: a client that states another one is refused with {@link PermitCountException}.
+     *
+     * <p>Permits and an exclusive lock of the same name have nothing in common. Most stores refuse to serve both.
+     *
+     * @param count the number of permits
+     * @throws IllegalArgumentException if the count is not from 1 to {@link LockName#MAX_PERMITS}
+     */
+    Permits permits(LockName name, int count);
+
+    /**
+     * The permits with exactly this name; no I/O.
+     *
+     * @param count the number of permits
+     * @throws IllegalArgumentException if the text is not a valid {@link LockName}, or the count is not from 1 to
+     *     {@link LockName#MAX_PERMITS}
+     */
+    default Permits permits(String name, int count) {
+        return permits(LockName.exactly(name), count);
+    }
+
     /** Administrative operations. */
     LockAdmin admin();
 

@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A name is 1 to {@value #MAX_BYTES} bytes of UTF-8 without control characters and not blank. The template (for
  * example {@code order:{id}}) exists for metrics: the number of templates is bounded, that of names is not. Two names
- * are equal when their texts are equal, whatever their templates.
+ * are equal when their texts are equal and both are names of the same kind of lock, whatever their templates and counts:
+ * an exclusive lock, or {@link Permits}.
  *
  * <p>Immutable; any thread may use it.
  */
@@ -22,12 +23,27 @@ public final class LockName implements Comparable<LockName> {
     /** Characters with which a part could imitate the structure of the name. */
     private static final String ESCAPED_IN_PARTS = "%:/{}";
 
+    /** The largest number of permits of one name. */
+    public static final int MAX_PERMITS = 1_000;
+
+    private static final int EXCLUSIVE = 0;
+    private static final int UNCOUNTED = -1;
+
     private final String text;
     private final @Nullable String template;
+    /** The number of permits, or one of the two constants above. */
+    private final int permits;
 
     private LockName(String text, @Nullable String template) {
         this.text = checked(text);
         this.template = template;
+        this.permits = EXCLUSIVE;
+    }
+
+    private LockName(LockName same, int permits) {
+        this.text = same.text;
+        this.template = same.template;
+        this.permits = permits;
     }
 
     /**
@@ -136,6 +152,37 @@ public final class LockName implements Comparable<LockName> {
         return text.length() > 48 ? out.append('…').toString() : out.toString();
     }
 
+    /**
+     * The {@link Permits} of this name, which are no exclusive lock: for operators and authors of stores. Callers that
+     * acquire use {@link LockClient#permits}.
+     */
+    public LockName asPermits() {
+        return new LockName(this, UNCOUNTED);
+    }
+
+    /**
+     * As {@link #asPermits()}, with the number of permits that the caller expects.
+     *
+     * @throws IllegalArgumentException if the number is not from 1 to {@value #MAX_PERMITS}
+     */
+    public LockName asPermits(int count) {
+        if (count < 1 || count > MAX_PERMITS) {
+            throw new IllegalArgumentException("permits \"" + printable(text) + "\" were given the count " + count
+                    + "; it must be from 1 to " + MAX_PERMITS);
+        }
+        return new LockName(this, count);
+    }
+
+    /** Whether this name is that of {@link Permits}, and not of an exclusive lock. */
+    public boolean isPermits() {
+        return permits != EXCLUSIVE;
+    }
+
+    /** The number of permits that the caller expects; 0 for an exclusive lock, or if no number is given. */
+    public int permitCount() {
+        return Math.max(0, permits);
+    }
+
     /** The text that names the lock at every store. */
     public String text() {
         return text;
@@ -148,12 +195,13 @@ public final class LockName implements Comparable<LockName> {
 
     @Override
     public int compareTo(LockName other) {
-        return text.compareTo(other.text);
+        int byText = text.compareTo(other.text);
+        return byText != 0 ? byText : Boolean.compare(isPermits(), other.isPermits());
     }
 
     @Override
     public boolean equals(@Nullable Object o) {
-        return o instanceof LockName other && text.equals(other.text);
+        return o instanceof LockName other && text.equals(other.text) && isPermits() == other.isPermits();
     }
 
     @Override

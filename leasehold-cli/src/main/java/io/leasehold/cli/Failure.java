@@ -3,6 +3,7 @@ package io.leasehold.cli;
 import io.leasehold.LeaseLostException;
 import io.leasehold.LockBusyException;
 import io.leasehold.LockStoreException;
+import io.leasehold.PermitCountException;
 import io.leasehold.StoreAccessException;
 import io.leasehold.TicketRefusedException;
 import io.leasehold.UnsafeStoreException;
@@ -30,6 +31,8 @@ public record Failure(ExitCode code, String reason) {
             return ExitCode.ACCESS;
         } else if (problem instanceof UnsafeStoreException) {
             return ExitCode.UNSAFE;
+        } else if (problem instanceof PermitCountException) {
+            return ExitCode.USAGE;
         } else if (problem instanceof LockStoreException) {
             return ExitCode.STORE_UNAVAILABLE;
         } else if (problem instanceof LockBusyException) {

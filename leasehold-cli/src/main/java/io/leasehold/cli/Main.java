@@ -5,6 +5,7 @@ import io.leasehold.cli.command.DoctorCommand;
 import io.leasehold.cli.command.LeaksCommand;
 import io.leasehold.cli.command.ListCommand;
 import io.leasehold.cli.command.NoDemoCommand;
+import io.leasehold.cli.command.PermitsCommand;
 import io.leasehold.cli.command.PlainRun;
 import io.leasehold.cli.command.RedlockCommand;
 import io.leasehold.cli.command.ReleaseCommand;
@@ -141,6 +142,7 @@ public final class Main implements Runnable {
                 .addSubcommand(new WatchCommand(invocation, main.store))
                 .addSubcommand(new WaitCommand(invocation, main.store))
                 .addSubcommand(new ReleaseCommand(invocation, main.store))
+                .addSubcommand(new PermitsCommand(invocation, main.store))
                 .addSubcommand(new LeaksCommand(invocation, main.store))
                 .addSubcommand(new DoctorCommand(invocation, main.store))
                 .addSubcommand(new RedlockCommand(invocation, main.store));

@@ -78,7 +78,13 @@ public record ClientRecord(
 
     /** Returns the hold of this lock, if the record lists it. */
     public Optional<ClientHold> holdOf(LockName name) {
-        return holds.stream().filter(hold -> hold.lock().equals(name.text())).findFirst();
+        String listed = listed(name);
+        return holds.stream().filter(hold -> hold.lock().equals(listed)).findFirst();
+    }
+
+    /** Returns the text under which a record lists a hold of this lock; that of permits differs from that of a lock. */
+    public static String listed(LockName name) {
+        return name.isPermits() ? "permits " + name.text() : name.text();
     }
 
     /** The encoding at stores: fields separated by tabs, one line for the client and one for each hold. */

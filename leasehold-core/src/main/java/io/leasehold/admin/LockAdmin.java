@@ -46,6 +46,8 @@ public interface LockAdmin {
      * store without a queue: one that promises less than {@link Guarantee.Queueing#FIFO}.
      *
      * <p>A client has one place for each lock, however many of its threads wait.
+     *
+     * @param name the lock; for permits, {@link LockName#asPermits()}
      */
     List<QueuedWaiter> waiters(LockName name, int limit);
 
@@ -75,6 +77,44 @@ public interface LockAdmin {
     default boolean forceRelease(String name, @Nullable String holderId) {
         return forceRelease(LockName.exactly(name), holderId);
     }
+
+    /**
+     * The {@linkplain io.leasehold.Permits permits} of this name: their count and holders. Empty if the store keeps no
+     * count for the name, for example because it has not been used for a while.
+     *
+     * @throws UnsafeStoreException if the store does not keep permits
+     */
+    Optional<PermitsStatus> permits(LockName name);
+
+    /**
+     * The permits of the names that match the glob ({@code *} and {@code ?}) and of which one is held now, at most
+     * {@code limit} names, in their order. Empty if the store does not keep permits. Not a snapshot.
+     */
+    List<PermitsStatus> listPermits(String glob, int limit);
+
+    /**
+     * Changes the number of permits of a name, if the {@linkplain PermitsStatus#version() version} is still this one.
+     * Clients that state another count are refused from now on, each at its next attempt. Holders keep their permits:
+     * slots from a lower count on are renewed and released until their holders end them, so more permits than the count
+     * may be held until then. The new count is kept until it is changed again.
+     *
+     * @param count the new number of permits
+     * @param version the version that the caller has read; 0 for a name without a count
+     * @return whether it was changed; if not, another operator or client was faster
+     * @throws IllegalArgumentException if the count is not from 1 to {@link LockName#MAX_PERMITS}
+     * @throws UnsafeStoreException if the store does not keep permits
+     */
+    boolean changePermits(LockName name, int count, long version);
+
+    /**
+     * Releases the permit of a slot by force, as {@link #forceRelease(LockName, String)} does with a lock.
+     *
+     * @param slot the slot
+     * @param holderId releases the permit only if this is still the holder; null for any holder
+     * @return whether a hold was removed
+     * @throws UnsafeStoreException if the store does not keep permits
+     */
+    boolean forceReleasePermit(LockName name, int slot, @Nullable String holderId);
 
     /**
      * Declares the nodes of a Redlock set new, so that they grant at once instead of after the quarantine. Use it only

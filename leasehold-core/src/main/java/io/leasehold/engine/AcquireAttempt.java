@@ -46,6 +46,8 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
 
     private LockRuntime.@Nullable Timer timer;
     private boolean closing;
+    /** The slot of a permit that was granted. */
+    private int slot;
     /** Whether the attempt has left the queue. Only the thread that delivers the outcome uses this field. */
     private boolean outOfQueue;
     /** Whether the listeners were notified of the end. Only the thread that delivers the outcome uses this field. */
@@ -83,6 +85,16 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
     @Override
     public LockOptions options() {
         return settings.options();
+    }
+
+    /** Returns the slot of the permit that was granted; read it once the result is available. */
+    synchronized int slot() {
+        return slot;
+    }
+
+    @Override
+    public boolean startsAtOnce() {
+        return maxWaitNanos == 0 && name.isPermits();
     }
 
     @Override
@@ -317,6 +329,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         long sentMark;
         synchronized (this) {
             sentMark = mark;
+            slot = grant.slot();
         }
         HeldGrant held;
         try {

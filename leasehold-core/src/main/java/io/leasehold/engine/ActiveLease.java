@@ -105,7 +105,7 @@ final class ActiveLease implements LeakWatch.Watched {
     ClientRecord.ClientHold asClientHold(long renewals) {
         Duration held = heldFor();
         Instant since = Instant.ofEpochMilli(owner.context().runtime().wallMillis() - held.toMillis());
-        return new ClientRecord.ClientHold(name().text(), openerName(), since, renewals);
+        return new ClientRecord.ClientHold(ClientRecord.listed(name()), openerName(), since, renewals);
     }
 
     Holder asHolder(long remainingNanos) {

@@ -89,6 +89,14 @@ final class Attempts {
         return options;
     }
 
+    /** Returns the refusal of a store that keeps no permits. */
+    static UnsafeStoreException refused(LockName permits, LockStore store) {
+        return new UnsafeStoreException(
+                "permits \"" + permits + "\": " + store.description() + " does not keep permits; use a store that does"
+                        + " (Redis without Redlock, a database), or one exclusive lock for each slot",
+                null);
+    }
+
     AcquireAttempt enter(LockName name, WaitSettings settings, long maxWaitNanos) {
         return enter(name, settings, maxWaitNanos, context.leaks().captureStack());
     }
@@ -97,6 +105,22 @@ final class Attempts {
     AcquireAttempt enter(LockName name, WaitSettings settings, long maxWaitNanos, @Nullable Throwable asked) {
         accepted(settings.options(), context.store());
         return begun(() -> new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked), queues::enter);
+    }
+
+    /**
+     * Enters an attempt on permits.
+     *
+     * @throws UnsafeStoreException if the store does not keep permits
+     */
+    PermitAttempt enterPermits(LockName name, WaitSettings settings, long maxWaitNanos) {
+        accepted(settings.options(), context.store());
+        if (context.store().permits().isEmpty()) {
+            throw refused(name, context.store());
+        }
+        Throwable asked = context.leaks().captureStack();
+        return begun(
+                () -> new PermitAttempt(new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked)),
+                attempt -> queues.enter(attempt.contender()));
     }
 
     PendingAttempt<MultiLease> enterAll(List<LockName> names, WaitSettings settings, long maxWaitNanos) {

@@ -9,9 +9,11 @@ import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.Finding;
 import io.leasehold.admin.Leak;
 import io.leasehold.admin.LockAdmin;
+import io.leasehold.admin.PermitsStatus;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.MemberSet;
+import io.leasehold.spi.StorePermits;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -42,8 +44,7 @@ final class EngineAdmin implements LockAdmin {
 
     @Override
     public Optional<Holder> inspect(LockName name) {
-        return context.answer(store.admin().describe(Objects.requireNonNull(name, "name")))
-                .map(HeldLock::holder);
+        return context.answer(store.admin().describe(exclusive(name))).map(HeldLock::holder);
     }
 
     @Override
@@ -54,8 +55,69 @@ final class EngineAdmin implements LockAdmin {
 
     @Override
     public List<QueuedWaiter> waiters(LockName name, int limit) {
-        Objects.requireNonNull(name, "name");
+        if (Objects.requireNonNull(name, "name").isPermits()) {
+            keeping(name);
+        }
         return context.answer(store.admin().waiters(name, atLeastOne(limit)));
+    }
+
+    private static LockName exclusive(LockName name) {
+        if (Objects.requireNonNull(name, "name").isPermits()) {
+            throw new IllegalArgumentException("\"" + name + "\" is a name of permits: use permits(name) and"
+                    + " forceReleasePermit(name, slot, holderId)");
+        }
+        return name;
+    }
+
+    /** Returns the operations of a store that keeps permits. */
+    private StorePermits keeping(LockName name) {
+        return store.permits().orElseThrow(() -> Attempts.refused(name, store));
+    }
+
+    @Override
+    public Optional<PermitsStatus> permits(LockName name) {
+        LockName permits = Objects.requireNonNull(name, "name").asPermits();
+        return context.answer(keeping(permits).describe(permits));
+    }
+
+    @Override
+    public List<PermitsStatus> listPermits(String glob, int limit) {
+        Objects.requireNonNull(glob, "glob");
+        int most = atLeastOne(limit);
+        return store.permits()
+                .map(kept -> context.answer(kept.list(glob, most)))
+                .orElse(List.of());
+    }
+
+    @Override
+    public boolean changePermits(LockName name, int count, long version) {
+        LockName permits = Objects.requireNonNull(name, "name").asPermits(count);
+        boolean changed = context.answer(keeping(permits).change(permits, count, version));
+        AUDIT.atWarn()
+                .addKeyValue("action", "change-permits")
+                .addKeyValue("lock", name)
+                .addKeyValue("count", count)
+                .addKeyValue("version", version)
+                .addKeyValue("changed", changed)
+                .addKeyValue("by", context.holderId())
+                .addKeyValue("store", store.description())
+                .log(
+                        "the count of permits \"{}\" {} to {} by {}",
+                        name,
+                        changed ? "was changed" : "was not changed",
+                        count,
+                        context.holderId());
+        return changed;
+    }
+
+    @Override
+    public boolean forceReleasePermit(LockName name, int slot, @Nullable String wanted) {
+        LockName permits = Objects.requireNonNull(name, "name").asPermits();
+        return audited(
+                name,
+                "slot " + slot + " of permits",
+                wanted,
+                context.answer(keeping(permits).forceRelease(permits, slot, wanted)));
     }
 
     private static int atLeastOne(int limit) {
@@ -67,7 +129,10 @@ final class EngineAdmin implements LockAdmin {
 
     @Override
     public boolean forceRelease(LockName name, @Nullable String wanted) {
-        boolean removed = context.answer(store.admin().forceRelease(Objects.requireNonNull(name, "name"), wanted));
+        return audited(name, "lock", wanted, context.answer(store.admin().forceRelease(exclusive(name), wanted)));
+    }
+
+    private boolean audited(LockName name, String what, @Nullable String wanted, boolean removed) {
         AUDIT.atWarn()
                 .addKeyValue("action", "force-release")
                 .addKeyValue("lock", name)
@@ -76,7 +141,8 @@ final class EngineAdmin implements LockAdmin {
                 .addKeyValue("by", context.holderId())
                 .addKeyValue("store", store.description())
                 .log(
-                        "lock \"{}\" {} by force by {}",
+                        "{} \"{}\" {} by force by {}",
+                        what,
                         name,
                         removed ? "was released" : "was not released",
                         context.holderId());

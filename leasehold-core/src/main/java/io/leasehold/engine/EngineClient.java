@@ -11,6 +11,7 @@ import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
 import io.leasehold.MultiLock;
+import io.leasehold.Permits;
 import io.leasehold.admin.LockAdmin;
 import io.leasehold.spi.Claim;
 import io.leasehold.spi.DoubtedHold;
@@ -104,6 +105,10 @@ public final class EngineClient implements LockClient {
             LocalQueues.Passable held = queues.held(name);
             if (held != null) {
                 held.on(new GrantMachine.SuspectedForce());
+            } else if (name.isPermits()) {
+                context.holds().all().stream()
+                        .filter(permit -> permit.name().equals(name))
+                        .forEach(permit -> permit.on(new GrantMachine.SuspectedForce()));
             }
         }
 
@@ -146,7 +151,7 @@ public final class EngineClient implements LockClient {
 
     @Override
     public DistributedLock named(LockName name) {
-        return new NamedLock(Objects.requireNonNull(name, "name"), defaults, attempts);
+        return new NamedLock(exclusive(name), defaults, attempts);
     }
 
     @Override
@@ -154,13 +159,30 @@ public final class EngineClient implements LockClient {
         if (names.length == 0) {
             throw new IllegalArgumentException("all() was given no lock name; it needs at least one");
         }
+        for (LockName name : names) {
+            exclusive(name);
+        }
         return new NamedLocks(Arrays.asList(names), defaults, attempts);
+    }
+
+    /** Returns the name, and refuses that of permits: they are no exclusive lock. */
+    private static LockName exclusive(LockName name) {
+        if (Objects.requireNonNull(name, "name").isPermits()) {
+            throw new IllegalArgumentException("\"" + name + "\" is a name of permits, and not of an exclusive lock;"
+                    + " use permits(name, count), or LockName.exactly for a lock of this text");
+        }
+        return name;
     }
 
     @Override
     public Election election(LockName name) {
         LockOptions unlimited = defaults.options().maxHold(NamedElection.WITHOUT_LIMIT);
-        return new NamedElection(Objects.requireNonNull(name, "name"), attempts.settings(unlimited), attempts);
+        return new NamedElection(exclusive(name), attempts.settings(unlimited), attempts);
+    }
+
+    @Override
+    public Permits permits(LockName name, int count) {
+        return new NamedPermits(Objects.requireNonNull(name, "name").asPermits(count), defaults, attempts);
     }
 
     @Override

@@ -7,6 +7,7 @@ import io.leasehold.LockStoreException;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.LockAdmin.HeldLock;
+import io.leasehold.admin.PermitsStatus;
 import io.leasehold.admin.QueuedWaiter;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
@@ -22,6 +23,7 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
+import io.leasehold.spi.StorePermits;
 import io.leasehold.spi.StoreSignals;
 import java.time.Duration;
 import java.util.Collections;
@@ -172,11 +174,25 @@ public final class LazyStore implements LockStore {
         return asked(LockStore::isOfNodes, () -> false);
     }
 
+    /** Until the store is opened, it is unknown whether it keeps permits: then every request of an operator fails. */
+    @Override
+    public Optional<StorePermits> permits() {
+        return asked(LockStore::permits, () -> Optional.of(new UnopenedPermits()));
+    }
+
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
         return asked(
-                store -> store.acquire(request),
+                store -> LazyStore.acquire(store, request),
                 () -> CompletableFuture.completedFuture(notGranted(failure, request.ballotSoFar())));
+    }
+
+    /** Requests a lock; an attempt on permits may have begun before it was known whether the store keeps them. */
+    private static CompletableFuture<AcquireReply> acquire(LockStore store, AcquireRequest request) {
+        LockName first = request.names().get(0);
+        return first.isPermits() && store.permits().isEmpty()
+                ? CompletableFuture.completedFuture(notGranted(Attempts.refused(first, store), request.ballotSoFar()))
+                : store.acquire(request);
     }
 
     /**
@@ -241,6 +257,28 @@ public final class LazyStore implements LockStore {
         LockStore store = opened;
         if (store != null) {
             store.close();
+        }
+    }
+
+    private final class UnopenedPermits implements StorePermits {
+        @Override
+        public CompletableFuture<Optional<PermitsStatus>> describe(LockName name) {
+            return CompletableFuture.failedFuture(failure);
+        }
+
+        @Override
+        public CompletableFuture<List<PermitsStatus>> list(String glob, int limit) {
+            return CompletableFuture.failedFuture(failure);
+        }
+
+        @Override
+        public CompletableFuture<Boolean> change(LockName name, int count, long version) {
+            return CompletableFuture.failedFuture(failure);
+        }
+
+        @Override
+        public CompletableFuture<Boolean> forceRelease(LockName name, int slot, @Nullable String holderId) {
+            return CompletableFuture.failedFuture(failure);
         }
     }
 

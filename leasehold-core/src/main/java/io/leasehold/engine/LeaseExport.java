@@ -44,11 +44,16 @@ final class LeaseExport implements GrantMachine.Export {
      * Creates an export that has not begun.
      *
      * @param claim how long the store keeps the lock for the ticket
+     * @throws UnsupportedOperationException if the lease is a permit
      * @throws UnsafeStoreException if the store cannot keep a lock for a ticket
      * @throws IllegalArgumentException if the claim is below one millisecond or above the largest ttl of the store
      */
     LeaseExport(LockName name, Duration claim, WaitSettings settings, EngineContext context) {
         LockStore store = context.store();
+        if (name.isPermits()) {
+            throw new UnsupportedOperationException("cannot export a permit of \"" + name
+                    + "\": only a lease on a lock can be exported. The permit is still held.");
+        }
         requireTickets(store, "export the lease on \"" + name + "\"");
         if (claim.toMillis() < 1 || claim.compareTo(store.maxTtl()) > 0) {
             throw new IllegalArgumentException("claim " + claim + " for the export of the lease on \"" + name

@@ -36,6 +36,14 @@ final class LocalQueues {
          */
         void on(AcquireMachine.Event event);
 
+        /**
+         * Whether the attempt contends without its turn: it asks the store once, and other attempts of this process do
+         * not prevent its success.
+         */
+        default boolean startsAtOnce() {
+            return false;
+        }
+
         /** Offers a lease of the grant that this process holds. */
         AcquireMachine.Offer handOver(ActiveLease lease);
 
@@ -153,12 +161,20 @@ final class LocalQueues {
 
     /** Adds the attempt, which starts if it is the first and nothing is held here. */
     void enter(Contender attempt) {
-        if (fill(attempt.name(), queue -> queue.enter(attempt))) {
+        boolean isFirst = fill(attempt.name(), queue -> queue.enter(attempt));
+        if (isFirst || attempt.startsAtOnce() || expectsAnotherCount(attempt)) {
             attempt.on(new AcquireMachine.Started());
         } else {
             attempt.on(new AcquireMachine.Enqueued());
             settle(attempt.name());
         }
+    }
+
+    /** Whether the attempt on permits states another count than the first in its queue: the store must refuse one of them. */
+    private boolean expectsAnotherCount(Contender attempt) {
+        LockName name = attempt.name();
+        Contender first = name.isPermits() ? first(name) : null;
+        return first != null && first.name().permitCount() != name.permitCount();
     }
 
     /** Changes the queue of this name, if one exists. */
@@ -182,9 +198,12 @@ final class LocalQueues {
 
     /**
      * Records that this process holds the lock. If the lock was granted atomically with others, no attempt is in its
-     * queue.
+     * queue. A permit is not recorded: it prevents no other attempt from contending, and is not passed on.
      */
     void granted(LockName name, Passable grant, long lastToken) {
+        if (name.isPermits()) {
+            return;
+        }
         fill(name, queue -> {
             queue.granted(grant, lastToken);
             return true;
@@ -278,7 +297,7 @@ final class LocalQueues {
 
     /** Returns how many tokens the next request for this name reserves. */
     int reserve(LockName name) {
-        return ask(name, 1, LocalQueue::reserve);
+        return name.isPermits() ? 1 : ask(name, 1, LocalQueue::reserve);
     }
 
     long seenToken(LockName name) {

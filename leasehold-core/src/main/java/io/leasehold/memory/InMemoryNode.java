@@ -25,22 +25,21 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreAdmin;
+import io.leasehold.spi.StorePermits;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
 import io.leasehold.spi.toolkit.Glob;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * A node in this process, which applies the grant rule of {@link LockNode} to a map.
@@ -57,7 +56,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class InMemoryNode implements LockNode, StoreAdmin {
 
-    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
     private static final long RETENTION_MICROS = 60_000_000L;
     private static final int SWEEP_EVERY = 4_096;
 
@@ -65,8 +63,9 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     private final Incarnation incarnation;
     private final long birthMicros;
     private final long birthAtNanos;
-    private final List<StoreSignals> listeners = new CopyOnWriteArrayList<>();
+    private final NodeListeners listeners = new NodeListeners();
     private final Map<LockName, NameState> entries = new TreeMap<>();
+    private final InMemoryPermits permits;
     private final MemberMarker marker;
     private final boolean forgets;
     /** The highest fence of all names that were forgotten; never ahead of the clock. */
@@ -103,6 +102,13 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         byte[] id = new byte[8];
         runtime.randomBytes(id);
         this.incarnation = new Incarnation(java.util.HexFormat.of().formatHex(id));
+        this.permits = new InMemoryPermits(
+                this, runtime, this::serverMicros, listeners, incarnation, image.permits(), forgets);
+    }
+
+    @Override
+    public Optional<StorePermits> permits() {
+        return Optional.of(permits);
     }
 
     /** The current state, as a disk or a replica would have it. */
@@ -110,7 +116,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         if (forgets) {
             throw new IllegalStateException("a node that forgets unused names has no image: their fences are gone");
         }
-        return new NodeImage(entries, marker);
+        return new NodeImage(entries, permits.states(), marker);
     }
 
     @Override
@@ -129,9 +135,11 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         NodeReply reply;
         synchronized (this) {
             sweepSometimes();
-            reply = decide(ballot, true, signals);
+            reply = ballot.request().names().get(0).isPermits()
+                    ? permits.decide(ballot, description(), signals)
+                    : decide(ballot, true, signals);
         }
-        send(signals);
+        listeners.send(signals);
         return CompletableFuture.completedFuture(reply);
     }
 
@@ -146,19 +154,6 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     @Override
     public synchronized CompletableFuture<NodeReply> birth(Birth birth) {
         return CompletableFuture.completedFuture(marker.birth(birth, incarnation, serverMicros()));
-    }
-
-    /** Sends the signals; a failing client affects neither the client that caused the signal nor the others. */
-    private void send(List<Consumer<StoreSignals>> signals) {
-        for (Consumer<StoreSignals> signal : signals) {
-            for (StoreSignals listener : listeners) {
-                try {
-                    signal.accept(listener);
-                } catch (RuntimeException | Error e) {
-                    LOG.error("a client of the in-memory lock node failed while it processed a signal", e);
-                }
-            }
-        }
     }
 
     /**
@@ -301,6 +296,10 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         long nowNanos = runtime.nanoTime();
         List<RenewReply.Item> answers = new ArrayList<>(batch.items().size());
         for (RenewBatch.Item item : batch.items()) {
+            if (item.name().isPermits()) {
+                answers.add(permits.renew(item, nowNanos));
+                continue;
+            }
             NameState entry = entries.get(item.name());
             Held held = current(entry, nowNanos);
             if (entry == null || held == null || !held.owner().equals(item.owner())) {
@@ -324,6 +323,10 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         synchronized (this) {
             long nowNanos = runtime.nanoTime();
             for (LockName name : request.names()) {
+                if (name.isPermits()) {
+                    released |= permits.release(name, request, signals);
+                    continue;
+                }
                 NameState entry = entry(name);
                 if (request.kind() != ReleaseRequest.Kind.SUPERSEDED) {
                     entry.waiters.remove(request.owner());
@@ -341,7 +344,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             }
             awaited = !signals.isEmpty();
         }
-        send(signals);
+        listeners.send(signals);
         return CompletableFuture.completedFuture(
                 released ? new ReleaseReply.Released(List.of(), awaited) : new ReleaseReply.NotOurs());
     }
@@ -375,16 +378,24 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
 
     @Override
     public synchronized CompletableFuture<List<QueuedWaiter>> waiters(LockName name, int limit) {
-        NameState entry = entries.get(name);
-        if (entry == null) {
-            return CompletableFuture.completedFuture(List.of());
-        }
         long nowNanos = runtime.nanoTime();
-        entry.dropSilentWaiters(nowNanos);
-        return CompletableFuture.completedFuture(entry.waiters.values().stream()
+        return CompletableFuture.completedFuture(places(name, nowNanos).stream()
                 .limit(limit)
                 .map(place -> new QueuedWaiter(place.holderId(), Duration.ofNanos(nowNanos - place.sinceAtNanos())))
                 .toList());
+    }
+
+    /** Returns the places in the queue of this name, in their order. */
+    private Collection<Place> places(LockName name, long nowNanos) {
+        if (name.isPermits()) {
+            return permits.waiters(name, nowNanos).values();
+        }
+        NameState entry = entries.get(name);
+        if (entry == null) {
+            return List.of();
+        }
+        entry.dropSilentWaiters(nowNanos);
+        return entry.waiters.values();
     }
 
     @Override
@@ -402,7 +413,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             serveFirst(name, entry, runtime.nanoTime(), signals);
             forgetUnused(name, entry);
         }
-        send(signals);
+        listeners.send(signals);
         return CompletableFuture.completedFuture(true);
     }
 
@@ -443,6 +454,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         requestsSinceSweep = 0;
         long nowNanos = runtime.nanoTime();
         long floor = serverMicros() - (forgets ? 0 : RETENTION_MICROS);
+        permits.sweep(nowNanos, floor);
         for (Iterator<NameState> all = entries.values().iterator(); all.hasNext(); ) {
             NameState entry = all.next();
             entry.dropSilentWaiters(nowNanos);

@@ -9,13 +9,15 @@ import java.util.TreeMap;
  */
 public final class NodeImage {
 
-    static final NodeImage EMPTY = new NodeImage(Map.of(), new MemberMarker());
+    static final NodeImage EMPTY = new NodeImage(Map.of(), Map.of(), new MemberMarker());
 
     private final Map<LockName, NameState> entries;
+    private final Map<LockName, PermitsState> permits = new TreeMap<>();
     private final MemberMarker marker;
 
-    NodeImage(Map<LockName, NameState> entries, MemberMarker marker) {
+    NodeImage(Map<LockName, NameState> entries, Map<LockName, PermitsState> permits, MemberMarker marker) {
         this.entries = copy(entries);
+        permits.forEach((name, state) -> this.permits.put(name, state.copy()));
         this.marker = marker.copy();
     }
 
@@ -28,6 +30,11 @@ public final class NodeImage {
     /** Returns a separate copy for one node. */
     Map<LockName, NameState> entries() {
         return copy(entries);
+    }
+
+    /** Returns the permits, which a node copies. */
+    Map<LockName, PermitsState> permits() {
+        return permits;
     }
 
     /** Returns a separate copy for one node. */

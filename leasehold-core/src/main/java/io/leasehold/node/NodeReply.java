@@ -22,8 +22,15 @@ public sealed interface NodeReply {
     /**
      * The candidate is granted: the lock was free or this owner token already held it, and the node has stored
      * {@code candidate + reserve − 1} as the fence.
+     *
+     * @param slot the slot of a permit; 0 for a lock
      */
-    record Yes(Incarnation incarnation, long serverMicros) implements Answered {}
+    record Yes(Incarnation incarnation, long serverMicros, int slot) implements Answered {
+        /** Creates the answer for a lock. */
+        public Yes(Incarnation incarnation, long serverMicros) {
+            this(incarnation, serverMicros, 0);
+        }
+    }
 
     /**
      * The candidate does not exceed the floor.

@@ -192,10 +192,15 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
         }
     }
 
-    /** Returns the claim that the hand-over proves, at most one for each answer; null if it proves none. */
+    /**
+     * Returns the claim that the hand-over proves, at most one for each answer; null if it proves none. That of a permit
+     * does not name its slot, so the waiter asks for it.
+     */
     private @Nullable Claim claim(HandOver handOver) {
         Waiter waiter = waiters.remove(handOver.attemptId());
-        if (waiter == null || !waiter.name().equals(handOver.name())) {
+        if (waiter == null
+                || !waiter.name().equals(handOver.name())
+                || handOver.name().isPermits()) {
             return null;
         }
         QueuedAnswer answer = waiter.answer();
@@ -277,7 +282,8 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
         long highest = ballot.tokens().last();
         if (reply instanceof NodeReply.Yes yes) {
             return new AcquireReply.Granted(
-                    new Grant(ballot.request().owner(), ballot.tokens(), sentAtNanos, yes.incarnation()), List.of());
+                    new Grant(ballot.request().owner(), ballot.tokens(), sentAtNanos, yes.incarnation(), yes.slot()),
+                    List.of());
         } else if (reply instanceof NodeReply.Held held) {
             return held.queued()
                     ? new AcquireReply.Queued(held.holder(), highest, List.of())

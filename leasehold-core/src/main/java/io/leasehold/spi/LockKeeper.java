@@ -3,6 +3,7 @@ package io.leasehold.spi;
 import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -56,6 +57,14 @@ public interface LockKeeper extends AutoCloseable {
 
     /** The operations that inspect locks and release one by force. */
     StoreAdmin admin();
+
+    /**
+     * The operations on permits; empty (the default) if this store keeps none. The engine then sends no request for
+     * permits, and refuses the caller.
+     */
+    default Optional<StorePermits> permits() {
+        return Optional.empty();
+    }
 
     /** Further operations for operators. */
     default StoreOperations operations() {

@@ -4,6 +4,7 @@ import io.leasehold.Guarantees;
 import io.leasehold.LockName;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -61,6 +62,11 @@ public abstract class PassingKeeper implements LockKeeper {
     @Override
     public StoreAdmin admin() {
         return keeper.admin();
+    }
+
+    @Override
+    public Optional<StorePermits> permits() {
+        return keeper.permits();
     }
 
     @Override

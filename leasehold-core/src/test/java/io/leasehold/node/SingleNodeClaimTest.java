@@ -115,8 +115,12 @@ final class SingleNodeClaimTest {
     }
 
     private AcquireReply ask(OwnerToken owner, long claimNanos) {
+        return ask(NAME, owner, claimNanos);
+    }
+
+    private AcquireReply ask(LockName name, OwnerToken owner, long claimNanos) {
         AcquireRequest request = AcquireRequest.exclusive(
-                List.of(NAME),
+                List.of(name),
                 owner,
                 "host/1/x",
                 Duration.ofSeconds(30).toNanos(),
@@ -161,6 +165,16 @@ final class SingleNodeClaimTest {
             assertThat(claim.claimNanos()).isEqualTo(CLAIM);
         });
         assertThat(handOvers).isEmpty();
+    }
+
+    @Test
+    void aHandOverOfAPermitIsAWakeUpSinceItDoesNotNameTheSlot() {
+        LockName permits = LockName.exactly("pool").asPermits(1);
+        assertThat(ask(permits, OwnerToken.draw(runtime), 0)).isInstanceOf(AcquireReply.Granted.class);
+        assertThat(ask(permits, waiter, CLAIM)).isInstanceOf(AcquireReply.Queued.class);
+        told(permits, waiter, last().incarnation());
+        assertThat(claims).isEmpty();
+        assertThat(handOvers).hasSize(1);
     }
 
     @Test

@@ -5,13 +5,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
+import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.LockStoreException;
 import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -85,6 +89,77 @@ interface LockedRowsTests {
                 keeper.rollback();
             }
         }
+    }
+
+    /** Another transaction that has the header of permits for a moment makes them neither busy nor lost. */
+    @Test
+    default void permitsAreNotBusyBecauseTheirHeaderIsLocked() throws Exception {
+        for (SqlDialect dialect : dialects()) {
+            try (LeaseClient client = LeaseClient.open(runtime -> open(dialect, runtime));
+                    Connection keeper = administrator()) {
+                LockName pool = LockName.exactly("pool " + dialect).asPermits(2);
+                OwnerToken holder = client.owner();
+                assertThat(client.acquire(permit(pool, holder))).isInstanceOf(AcquireReply.Granted.class);
+                assertThat(lock(
+                                keeper,
+                                "SELECT name FROM leasehold_lock WHERE name = 'permits\u001fpool " + dialect + "'"))
+                        .as("the header is locked")
+                        .isTrue();
+                CompletableFuture<AcquireReply> asked = client.store.acquire(permit(pool, client.owner()));
+                RenewBatch.Item item = new RenewBatch.Item(pool, holder, LeaseClient.TTL.toNanos());
+                CompletableFuture<RenewReply> renewed =
+                        client.store.renew(new RenewBatch(List.of(item), LeaseClient.LIMIT.toNanos()));
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(700));
+                assertThat(asked).isNotDone();
+                keeper.rollback();
+                assertThat(asked.get(15, TimeUnit.SECONDS))
+                        .isInstanceOfSatisfying(
+                                AcquireReply.Granted.class,
+                                granted -> assertThat(granted.grant().slot()).isEqualTo(1));
+                assertThat(renewed.get(15, TimeUnit.SECONDS).items().get(0)).isInstanceOf(RenewReply.Renewed.class);
+                assertThat(client.acquire(permit(pool, client.owner()))).isInstanceOf(AcquireReply.Busy.class);
+            }
+        }
+    }
+
+    /** Busy is confirmed under the lock of the header, and a permit that has ended is granted once. */
+    @Test
+    default void anEndedPermitIsGrantedToOneOfTwo() throws Exception {
+        for (SqlDialect dialect : dialects()) {
+            try (LeaseClient one = LeaseClient.open(runtime -> open(dialect, runtime));
+                    LeaseClient two = LeaseClient.open(runtime -> open(dialect, runtime));
+                    Connection keeper = administrator()) {
+                LockName pool = LockName.exactly("ended " + dialect).asPermits(1);
+                long shortNanos = TimeUnit.MILLISECONDS.toNanos(300);
+                assertThat(one.acquire(AcquireRequest.exclusive(
+                                List.of(pool), one.owner(), "test", shortNanos, LeaseClient.LIMIT.toNanos())))
+                        .isInstanceOf(AcquireReply.Granted.class);
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(400));
+                String header = "permits\u001fended " + dialect;
+                assertThat(lock(keeper, "SELECT name FROM leasehold_lock WHERE name = '" + header + "'"))
+                        .isTrue();
+                List<CompletableFuture<AcquireReply>> asked = List.of(
+                        one.store.acquire(permit(pool, one.owner())), two.store.acquire(permit(pool, two.owner())));
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(700));
+                keeper.rollback();
+                int granted = 0;
+                for (CompletableFuture<AcquireReply> reply : asked) {
+                    granted += reply.get(15, TimeUnit.SECONDS) instanceof AcquireReply.Granted ? 1 : 0;
+                }
+                assertThat(granted).isEqualTo(1);
+                lock(keeper, "SELECT name FROM leasehold_lock WHERE name = '" + header + "'");
+                CompletableFuture<AcquireReply> busy = one.store.acquire(permit(pool, one.owner()));
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(500));
+                assertThat(busy).as("it is not known whether it is busy").isNotDone();
+                keeper.rollback();
+                assertThat(busy.get(15, TimeUnit.SECONDS)).isInstanceOf(AcquireReply.Busy.class);
+            }
+        }
+    }
+
+    private static AcquireRequest permit(LockName pool, OwnerToken owner) {
+        return AcquireRequest.exclusive(
+                List.of(pool), owner, "test", LeaseClient.TTL.toNanos(), LeaseClient.LIMIT.toNanos());
     }
 
     /** An attempt that stands aside is never carried out after the end of its owner token. */

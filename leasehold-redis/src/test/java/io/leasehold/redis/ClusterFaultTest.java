@@ -11,6 +11,7 @@ import io.leasehold.Lease;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.MultiLease;
+import io.leasehold.Permit;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
@@ -128,6 +129,34 @@ final class ClusterFaultTest {
         bench.obtainsSoon(cluster.uri(), client, name);
         move.undo();
         nothingIsHeld(masters());
+    }
+
+    @Test
+    @Order(2)
+    void whileASlotMovesPermitsAreRenewedAndReleasedAndServedAfterwards() throws InterruptedException {
+        LockClient client = bench.client(cluster.uri());
+        Permit held = client.permits("pool", 1).acquire();
+        CompletableFuture<Permit> waiting =
+                bench.client(cluster.uri()).permits("pool", 1).acquireAsync();
+        until(
+                "it waits",
+                () -> cluster.masterOf(slot("pool"))
+                        .call("EXISTS", "permits:{pool}:queued")
+                        .equals("1"));
+        SlotMove move = SlotMove.of(cluster, lockKey("pool"));
+        move.begin();
+        move.carry(1);
+
+        held.renew();
+        assertThat(held.release()).isEqualTo(ReleaseOutcome.RELEASED);
+        assertThat(waiting).isNotDone();
+
+        move.end();
+        try (Permit next = waiting.orTimeout(60, TimeUnit.SECONDS).join()) {
+            assertThat(next.slot()).isZero();
+            assertThat(next.isValid()).isTrue();
+        }
+        move.undo();
     }
 
     @Test

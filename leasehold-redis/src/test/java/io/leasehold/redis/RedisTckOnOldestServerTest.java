@@ -57,7 +57,7 @@ final class RedisTckOnOldestServerTest implements BackendTck, LockNodeTck, HandO
     static void start() {
         server = RedisUnderTest.start(b -> b.binary(BundledBinaries.oldestServer())
                 .durable()
-                .user("app", "on >secret resetchannels " + RedisErrors.RIGHTS));
+                .user("app", "on >secret resetchannels " + RedisErrors.RIGHTS + " " + RedisErrors.RIGHTS_OF_PERMITS));
         uri = "redis://app:secret@127.0.0.1:" + server.port();
     }
 

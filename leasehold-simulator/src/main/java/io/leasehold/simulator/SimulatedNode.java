@@ -19,6 +19,7 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreAdmin;
+import io.leasehold.spi.StorePermits;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.spi.TokenRange;
 import io.leasehold.testkit.virtual.ClockShape;
@@ -348,6 +349,12 @@ public final class SimulatedNode implements LockNode, StoreAdmin {
             }
             return reply;
         });
+    }
+
+    /** The operations on permits, without faults; requests for permits have them like others. */
+    @Override
+    public Optional<StorePermits> permits() {
+        return node.permits();
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.leasehold.cli.command;
 
 import io.leasehold.Lease;
+import io.leasehold.Permit;
 import io.leasehold.cli.StoreOption;
 import java.time.Duration;
 import java.util.HashMap;
@@ -23,6 +24,7 @@ final class ChildEnvironment {
         changes.put("LEASEHOLD_LOCK", lease.lockName().text());
         changes.put("LEASEHOLD_FENCING_TOKEN", Long.toString(lease.fencingToken()));
         changes.put("LEASEHOLD_HOLDER", holderId);
+        changes.put("LEASEHOLD_SLOT", lease instanceof Permit permit ? Integer.toString(permit.slot()) : null);
         String outer = ours.get(HOLDERS);
         changes.put(HOLDERS, outer == null ? holderId : outer + " " + holderId);
         changes.put("LEASEHOLD_TTL_MS", Long.toString(ttl.toMillis()));

@@ -1,12 +1,15 @@
 package io.leasehold.cli.command;
 
 import io.leasehold.LockClient;
+import io.leasehold.StoreAccessException;
+import io.leasehold.admin.PermitsStatus;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
 import io.leasehold.cli.StoreOption;
 import io.leasehold.cli.output.Style;
 import java.time.Instant;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -48,16 +51,29 @@ public final class ListCommand implements Callable<Integer> {
         }
         Listing listing;
         HeldTable held;
+        List<PermitsStatus> permits;
         try (LockClient locks = StoreAccess.openExisting(invocation, store);
                 Progress progress = Progress.of(locks.admin(), invocation.terminal())) {
             listing = Listing.of(locks.admin(), glob, limit);
             held = HeldTable.of(locks, listing.held());
+            permits = permits(locks);
         }
         print(held);
+        print(permits);
         if (listing.isCut()) {
             invocation.terminal().complain(listing.remark());
         }
         return ExitCode.OK.code();
+    }
+
+    /** Permits need further rights at some stores, and the list of locks is more important than them. */
+    private List<PermitsStatus> permits(LockClient locks) {
+        try {
+            return locks.admin().listPermits(glob, limit);
+        } catch (StoreAccessException refused) {
+            invocation.terminal().complain("permits are not listed: " + refused.getMessage());
+            return List.of();
+        }
     }
 
     private void print(HeldTable held) {
@@ -65,6 +81,15 @@ public final class ListCommand implements Callable<Integer> {
             held.rows().forEach(row -> invocation.terminal().printJson(json(row)));
         } else {
             held.lines(row -> Style.PLAIN).forEach(invocation.terminal()::print);
+        }
+    }
+
+    private void print(List<PermitsStatus> permits) {
+        if (json) {
+            permits.forEach(status ->
+                    status.held().forEach(held -> invocation.terminal().printJson(PermitLines.json(status, held))));
+        } else {
+            invocation.terminal().print(PermitLines.of(permits));
         }
     }
 

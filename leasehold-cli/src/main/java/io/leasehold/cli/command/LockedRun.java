@@ -1,7 +1,6 @@
 package io.leasehold.cli.command;
 
 import io.leasehold.Attempt;
-import io.leasehold.DistributedLock;
 import io.leasehold.Durations;
 import io.leasehold.Guarantee;
 import io.leasehold.HoldEnd;
@@ -175,7 +174,8 @@ final class LockedRun {
             report.ended(
                     Outcome.USAGE,
                     ExitCode.USAGE.code(),
-                    "this run is inside a run that holds lock \"" + request.lock() + "\": it would wait for itself");
+                    "this run is inside a run that holds " + RunAttempt.what(request.lock())
+                            + ": it would wait for itself");
             return;
         }
         // Before the lock is held: the command may outlive this process by its grace.
@@ -209,10 +209,7 @@ final class LockedRun {
         }
         List<String> holders = List.of(outer.split(" ", -1));
         try {
-            return locks.admin()
-                    .inspect(request.lock())
-                    .filter(holder -> holders.contains(holder.id()))
-                    .isPresent();
+            return RunAttempt.isKeptBy(holders, locks.admin(), request.lock());
         } catch (LockStoreException e) {
             // The request for the lock waits for the store, and reports the outage.
             return false;
@@ -227,7 +224,8 @@ final class LockedRun {
             signalled();
             return null;
         }
-        CompletableFuture<Attempt<Lease>> attempt = attempt(locks, tickets);
+        CompletableFuture<Attempt<Lease>> attempt =
+                RunAttempt.begin(locks, tickets, request.lock(), request.maxWait());
         signals.handTo(signal -> attempt.cancel(true));
         Attempt<Lease> result;
         try (WaitingLine line = new WaitingLine(locks.admin(), request.lock(), invocation.terminal())) {
@@ -254,16 +252,6 @@ final class LockedRun {
         return lease;
     }
 
-    private CompletableFuture<Attempt<Lease>> attempt(LockClient locks, RunTickets tickets) {
-        Duration maxWait = request.maxWait();
-        CompletableFuture<Attempt<Lease>> resumed = tickets.resume(locks, maxWait);
-        if (resumed != null) {
-            return resumed;
-        }
-        DistributedLock lock = locks.named(request.lock());
-        return maxWait == null ? lock.acquireAsync().thenApply(Attempt.Acquired::new) : lock.attemptAsync(maxWait);
-    }
-
     private void signalled() {
         ForwardedSignal signal = signals.first();
         if (signal == null) {
@@ -277,7 +265,8 @@ final class LockedRun {
     }
 
     private void reportBusy(Attempt.Busy<Lease> busy) {
-        String reason = "lock \"" + request.lock() + "\" is busy: " + HolderView.sentence(busy.holder()) + "; waited "
+        String reason = RunAttempt.what(request.lock()) + (request.lock().isPermits() ? " are" : " is") + " busy: "
+                + HolderView.sentence(busy.holder()) + "; waited "
                 + HolderView.duration(busy.waited());
         report.busy(busy.holder());
         if (request.skipWhenBusy()) {
@@ -394,7 +383,7 @@ final class LockedRun {
     private void release(Lease lease) {
         ReleaseOutcome outcome = lease.release();
         report.released(outcome);
-        String lock = "lock \"" + request.lock() + "\"";
+        String lock = RunAttempt.what(request.lock());
         if (report.reason() == null && outcome == ReleaseOutcome.ALREADY_LOST) {
             report.remark(lock + " was lost after the command had ended");
         } else if (report.reason() == null && outcome == ReleaseOutcome.UNCONFIRMED) {

@@ -110,6 +110,7 @@ public final class PlainRun {
                 case "--export" -> command.export = value(word);
                 case "--resume" -> command.resume = value(word);
                 case "--conflict-exit-code", "-E" -> command.conflictExitCode = number(word);
+                case "--permit" -> command.permit = number(word);
                 case "--metrics" -> command.metricsPort = number(word);
                 case "--on-lost" -> command.onLost = oneOf(OnLost.class, word);
                 case "--on-busy" -> command.onBusy = oneOf(RunCommand.OnBusy.class, word);

@@ -138,6 +138,10 @@ public final class RunCommand implements Callable<Integer> {
     @Nullable
     String resume;
 
+    @Option(names = "--permit", paramLabel = "K", description = "Takes one of K permits of that name, not the lock.")
+    @Nullable
+    Integer permit;
+
     @Option(names = "--metrics", paramLabel = "PORT", description = "Serves metrics at 127.0.0.1:PORT/metrics.")
     @Nullable
     Integer metricsPort;
@@ -274,6 +278,9 @@ public final class RunCommand implements Callable<Integer> {
         if (TicketFile.STANDARD_INPUT.equals(export)) {
             throw usage("--export needs a file: standard output belongs to the command");
         }
+        if (permit != null && (export != null || resume != null)) {
+            throw usage("--permit excludes --export and --resume: a ticket is for a lock");
+        }
         if (resume != null && onBusy != null) {
             throw usage("--on-busy and --resume exclude each other: a ticket does not wait for a holder");
         }
@@ -332,7 +339,8 @@ public final class RunCommand implements Callable<Integer> {
 
     private LockName lockName(String name) {
         try {
-            return LockName.exactly(name);
+            LockName exact = LockName.exactly(name);
+            return permit == null ? exact : exact.asPermits(permit);
         } catch (IllegalArgumentException e) {
             throw usage(e.getMessage());
         }

@@ -86,8 +86,8 @@ final class RunReport {
         return ended(
                 Outcome.SIGNALLED,
                 ExitCode.SIGNAL_BASE + SignalForwarder.number(signal),
-                "stopped by SIG" + signal + " while waiting for lock \"" + name
-                        + "\"; the command was not run and nothing is held");
+                "stopped by SIG" + signal + " while waiting for " + RunAttempt.what(name)
+                        + "; the command was not run and nothing is held");
     }
 
     /** Adds a note about a run that otherwise ended normally. */

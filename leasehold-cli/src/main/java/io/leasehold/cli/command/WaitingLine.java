@@ -81,7 +81,7 @@ final class WaitingLine implements AutoCloseable {
 
     private String seen() {
         try {
-            return admin.inspect(lock).map(found -> ": held by " + found.id()).orElse("");
+            return RunAttempt.holders(admin, lock);
         } catch (RuntimeException unavailable) {
             return ": the store does not answer";
         }

@@ -308,6 +308,11 @@ public final class LeaseTable {
         with(dialect.store().raiseFloor(), fence).executeUpdate();
     }
 
+    /** Notes that this fence was written in this transaction, other than in the row of a lock. */
+    void fenceWritten(long fence) {
+        highestFence = Math.max(highestFence, fence);
+    }
+
     /** The largest fence written in this transaction. */
     long highestFence() {
         return highestFence;

@@ -18,9 +18,11 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
+import io.leasehold.spi.StorePermits;
 import io.leasehold.spi.StoreSignals;
 import java.sql.SQLException;
 import java.util.Collections;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -45,6 +47,7 @@ public final class LeaseTableStore implements LockStore {
     private final Waking watch;
     private final TableOperations operations;
     private final TableAdmin admin;
+    private final TablePermits permits;
     private volatile StoreSignals signals = StoreSignals.NONE;
 
     private LeaseTableStore(StoreSettings settings, LockRuntime runtime) {
@@ -55,6 +58,7 @@ public final class LeaseTableStore implements LockStore {
         this.watch = waking(settings);
         this.verbs = new LeaseVerbs(settings, runtime, watch, this::submitPrune);
         this.admin = new TableAdmin(settings, queue, verbs, this::tellTaken);
+        this.permits = new TablePermits(settings, queue, this::tellTaken);
         this.worker = new Worker(
                 runtime, queue, settings.connections(), settings.dialect(), settings.description(), this::reconnected);
         queue.explainDelaysBy(worker::delayedBy);
@@ -155,6 +159,9 @@ public final class LeaseTableStore implements LockStore {
     @Override
     public CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
         settings.connections().needFor(request.ttlNanos());
+        if (request.names().get(0).isPermits()) {
+            return permits.acquire(request);
+        }
         return queue.submit(
                 Task.<AcquireReply>acquiring(
                         request.owner(),
@@ -170,6 +177,10 @@ public final class LeaseTableStore implements LockStore {
 
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
+        return TablePermits.isIn(batch) ? permits.renew(batch, this::renewLocks) : renewLocks(batch);
+    }
+
+    private CompletableFuture<RenewReply> renewLocks(RenewBatch batch) {
         long begunAtNanos = runtime.nanoTime();
         settings.connections()
                 .needFor(batch.items().stream()
@@ -188,6 +199,9 @@ public final class LeaseTableStore implements LockStore {
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         queue.takeBackAcquire(request.owner());
+        if (request.names().get(0).isPermits()) {
+            return permits.release(request);
+        }
         return queue.submit(
                 Task.<ReleaseReply>writing(
                         "release of " + request.names(),
@@ -234,6 +248,11 @@ public final class LeaseTableStore implements LockStore {
     @Override
     public StoreAdmin admin() {
         return admin;
+    }
+
+    @Override
+    public Optional<StorePermits> permits() {
+        return Optional.of(permits);
     }
 
     @Override

@@ -130,9 +130,10 @@ final class TableOperations implements StoreOperations {
      */
     CompletableFuture<Boolean> tellTaken(LockName name, String ofHolder) {
         return write("a word to a holder", (table, tries) -> {
-            table.tell(TAKEN + ofHolder + TAKEN + name.text());
+            String word = PermitTable.word(name);
+            table.tell(TAKEN + ofHolder + TAKEN + word);
             if (keepsClientRecords()) {
-                clients.noteTaken(table, ofHolder, name.text());
+                clients.noteTaken(table, ofHolder, word);
             }
             return true;
         });
@@ -148,7 +149,7 @@ final class TableOperations implements StoreOperations {
 
     private void tellTakenAway(String name) {
         try {
-            takenAway.accept(LockName.exactly(name));
+            takenAway.accept(PermitTable.named(name));
         } catch (IllegalArgumentException e) {
             LOG.debug("a word about a lock of no valid name was not left by this library", e);
         }

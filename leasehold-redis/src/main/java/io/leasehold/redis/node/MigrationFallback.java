@@ -10,6 +10,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Releases locks of a slot that moves to another master: its keys are at two servers then, and no script may use keys
@@ -41,20 +42,26 @@ final class MigrationFallback {
     /**
      * Releases the lock with one-key scripts.
      *
+     * @param record releases with the one key of the hold and its fence; null if these are two keys
      * @param whole repeats the whole release
      */
     CompletableFuture<ReleaseReply> release(
-            LockName name, ReleaseRequest request, Supplier<CompletableFuture<ReleaseReply>> whole) {
-        return raise(name, request)
-                .thenCompose(raised -> raised instanceof ReleaseReply.Failed
-                        ? CompletableFuture.completedFuture(raised)
-                        : delete(name, request))
-                .thenApply(reply -> {
-                    if (!(reply instanceof ReleaseReply.Failed)) {
-                        serveLater(whole, runtime.nanoTime());
-                    }
-                    return reply;
-                });
+            LockName name,
+            ReleaseRequest request,
+            @Nullable Supplier<CompletableFuture<ReleaseReply>> record,
+            Supplier<CompletableFuture<ReleaseReply>> whole) {
+        CompletableFuture<ReleaseReply> released = record != null
+                ? record.get()
+                : raise(name, request)
+                        .thenCompose(raised -> raised instanceof ReleaseReply.Failed
+                                ? CompletableFuture.completedFuture(raised)
+                                : delete(name, request));
+        return released.thenApply(reply -> {
+            if (!(reply instanceof ReleaseReply.Failed)) {
+                serveLater(whole, runtime.nanoTime());
+            }
+            return reply;
+        });
     }
 
     private CompletableFuture<ReleaseReply> raise(LockName name, ReleaseRequest request) {

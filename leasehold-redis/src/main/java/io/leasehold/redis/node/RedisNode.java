@@ -15,6 +15,7 @@ import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.LockValue;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.Messages;
+import io.leasehold.redis.wire.PermitReplies;
 import io.leasehold.redis.wire.PlainCommand;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ReplyDecoder;
@@ -33,6 +34,7 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
+import io.leasehold.spi.StorePermits;
 import io.leasehold.spi.StoreSignals;
 import java.util.List;
 import java.util.Optional;
@@ -73,6 +75,7 @@ public final class RedisNode implements LockNode {
     private final MigrationFallback migration;
     private final WaitAcks acks;
     private final Renewals renewals;
+    private final RedisPermits permits;
     private volatile @Nullable StoreSignals signals;
 
     /**
@@ -100,6 +103,8 @@ public final class RedisNode implements LockNode {
         this.operations =
                 new RedisOperations(description, requests, errors, topology, wakeUps, runtime, settings, scan);
         this.admin = new RedisAdmin(requests, decoder, settings, scan, operations::tellTaken);
+        PermitReplies replies = new PermitReplies(decoder, errors, description);
+        this.permits = new RedisPermits(requests, acks, replies, keys, scan, operations::tellTaken);
         topology.onReconnected(this::tellReconnected);
         wakeUps.onResubscribed(this::tellReconnected);
     }
@@ -268,6 +273,9 @@ public final class RedisNode implements LockNode {
     }
 
     private CompletableFuture<NodeReply> propose(Ballot ballot, String lock, boolean queue, long timeoutNanos) {
+        if (ballot.request().name().isPermits()) {
+            return permits.propose(ballot, queue ? place(ballot.request(), lock) : null, timeoutNanos);
+        }
         Requests.Subject subject =
                 new Requests.Subject("acquire", ballot.request().name());
         return acks.acquire(
@@ -338,11 +346,18 @@ public final class RedisNode implements LockNode {
     private CompletableFuture<ReleaseReply> release(LockName name, ReleaseRequest request) {
         return releaseWhole(name, request)
                 .thenCompose(reply -> FailedReplies.isOfMigration(reply)
-                        ? migration.release(name, request, () -> releaseWhole(name, request))
+                        ? migration.release(
+                                name,
+                                request,
+                                name.isPermits() ? () -> permits.releaseKey(name, request) : null,
+                                () -> releaseWhole(name, request))
                         : CompletableFuture.completedFuture(reply));
     }
 
     private CompletableFuture<ReleaseReply> releaseWhole(LockName name, ReleaseRequest request) {
+        if (name.isPermits()) {
+            return permits.release(name, request);
+        }
         return requests.run(
                 new Requests.Subject("release", name),
                 request.timeoutNanos(),
@@ -375,6 +390,11 @@ public final class RedisNode implements LockNode {
     @Override
     public StoreAdmin admin() {
         return admin;
+    }
+
+    @Override
+    public Optional<StorePermits> permits() {
+        return settings.member() ? Optional.empty() : Optional.of(permits);
     }
 
     @Override

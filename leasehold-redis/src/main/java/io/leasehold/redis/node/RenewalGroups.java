@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 
 /**
@@ -63,7 +64,7 @@ final class RenewalGroups {
             List<RenewBatch.Item> items,
             int most,
             Function<RenewBatch.Item, String> keyOf,
-            Function<String, String> slotOf) {
+            BiFunction<RenewBatch.Item, String, String> groupOf) {
         this.most = most;
         this.size = items.size();
         Map<String, Group> open = new HashMap<>();
@@ -71,7 +72,7 @@ final class RenewalGroups {
         for (int i = 0; i < items.size(); i++) {
             RenewBatch.Item item = items.get(i);
             String key = keyOf.apply(item);
-            String slot = slotOf.apply(key);
+            String slot = groupOf.apply(item, key);
             // Most batches are of one slot: no search for those.
             if (last == null || isFull(last) || !last.slot.equals(slot)) {
                 Group found = open.get(slot);

@@ -38,14 +38,21 @@ final class Renewals {
     }
 
     CompletableFuture<RenewReply> renew(RenewBatch batch) {
-        return new RenewalGroups(batch.items(), MAX_IN_ONE, item -> keys.lock(item.name()), topology::slotTag)
+        return new RenewalGroups(batch.items(), MAX_IN_ONE, item -> keys.lock(item.name()), this::group)
                 .renew(together -> renew(together, batch.timeoutNanos()))
                 .thenApply(RenewReply::new);
+    }
+
+    /** The group of a renewal: its slot, and whether it is of a permit, which has a script of its own. */
+    private String group(RenewBatch.Item item, String key) {
+        String slot = topology.slotTag(key);
+        return item.name().isPermits() ? "permits " + slot : slot;
     }
 
     private CompletableFuture<List<RenewReply.Item>> renew(RenewalGroups.Group group, long timeoutNanos) {
         List<RenewBatch.Item> items = group.items();
         LockName first = items.get(0).name();
+        LuaScript script = first.isPermits() ? LuaScript.PERMITS_RENEW : LuaScript.RENEW;
         String subject = items.size() == 1
                 ? "renew lock \"" + first + "\""
                 : "renew " + items.size() + " locks, among them \"" + first + "\"";
@@ -53,7 +60,7 @@ final class Renewals {
         return requests.run(
                 subject,
                 timeoutNanos,
-                new ScriptCall(LuaScript.RENEW, group.keys().toArray(String[]::new), arguments(items)),
+                new ScriptCall(script, group.keys().toArray(String[]::new), arguments(items)),
                 (reply, link) -> decoder.renew(reply, items, sentAtNanos),
                 failure -> Collections.nCopies(items.size(), new RenewReply.Failed(failure.error())));
     }

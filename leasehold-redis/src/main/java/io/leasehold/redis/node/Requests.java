@@ -1,5 +1,6 @@
 package io.leasehold.redis.node;
 
+import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.redis.topology.Acknowledged;
 import io.leasehold.redis.topology.Link;
@@ -59,7 +60,8 @@ final class Requests {
     record Subject(String verb, Object lock) {
         @Override
         public String toString() {
-            return verb + " lock \"" + lock + "\"";
+            String kind = lock instanceof LockName name && name.isPermits() ? " permits \"" : " lock \"";
+            return verb + kind + lock + "\"";
         }
     }
 

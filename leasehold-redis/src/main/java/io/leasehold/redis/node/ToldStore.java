@@ -149,7 +149,11 @@ public final class ToldStore extends PassingKeeper implements LockStore {
         return super.export(request);
     }
 
+    /** Observes a hold; the record of permits has several, so that its changes say nothing of one of them. */
     private void held(LockName name, OwnerToken owner, long untilAtNanos, boolean isNew) {
+        if (name.isPermits()) {
+            return;
+        }
         on(new HeldKeys.Held(keys.lock(name), name, owner, untilAtNanos, isNew));
     }
 

@@ -32,7 +32,11 @@ public final class KeyLayout {
     private static final Pattern BEFORE = Pattern.compile("[^{}]*(\\{|\\{[^{}]+}[^{}]*)?");
 
     private static final Pattern AFTER = Pattern.compile("}?[^{}]*");
-    private static final List<String> RESERVED = List.of("rw:", "permits:");
+    private static final String PERMITS = "permits:";
+    /** The beginning of the record of permits with another template than the standard one. */
+    private static final String OTHER_PERMITS = "permits::";
+
+    private static final List<String> RESERVED = List.of("rw:", PERMITS);
     private static final List<String> SIDE = List.of(":fence", ":queued", ":behind", ":wanted", ":watchers");
     private static final KeyLayout STANDARD = of(STANDARD_TEMPLATE);
 
@@ -114,7 +118,62 @@ public final class KeyLayout {
         if (reason != null) {
             throw new IllegalArgumentException(refusal(name, key, reason));
         }
-        return key;
+        return name.isPermits() ? permits(key) : key;
+    }
+
+    /** The key of the record of permits of a name whose exclusive lock has this key; it shares its slot. */
+    private String permits(String lockKey) {
+        if (equals(STANDARD)) {
+            return PERMITS + lockKey.substring(before.length() - 1);
+        }
+        return OTHER_PERMITS + (isTagged(lockKey, lockKey.length()) ? lockKey : "{" + lockKey + "}");
+    }
+
+    /**
+     * The keys of permits, in the order in which {@code permits_acquire.lua} expects them: the record, the queue, and
+     * the exclusive lock of the same name with its fence.
+     */
+    public String[] allOfPermits(LockName permits) {
+        String record = lock(permits);
+        String lock = key(permits);
+        return new String[] {record, queued(record), behind(record), wanted(record), lock, fence(lock)};
+    }
+
+    /** The first of these keys: the record and the queue. */
+    public String[] keysOfPermits(LockName permits) {
+        String record = lock(permits);
+        return new String[] {record, queued(record), behind(record), wanted(record)};
+    }
+
+    /** The name of the permits whose record has this key, or null if it is not such a key. */
+    public @Nullable LockName permitsOf(String key) {
+        if (!key.startsWith(PERMITS)) {
+            return null;
+        }
+        boolean standard = equals(STANDARD);
+        String rest = key.substring(Math.min(key.length(), (standard ? PERMITS : OTHER_PERMITS).length()));
+        boolean bare = !standard && rest.startsWith("{") && rest.endsWith("}");
+        List<String> locks = standard
+                ? List.of(before.substring(0, before.length() - 1) + rest)
+                : bare ? List.of(rest, rest.substring(1, rest.length() - 1)) : List.of(rest);
+        for (String lock : locks) {
+            LockName name = nameOf(lock);
+            if (name != null && permits(lock).equals(key)) {
+                return name.asPermits();
+            }
+        }
+        return null;
+    }
+
+    /** The name whose lock or permits have this key, or null if it is the key of neither. */
+    public @Nullable LockName holdOf(String key) {
+        LockName name = nameOf(key);
+        return name != null ? name : permitsOf(key);
+    }
+
+    /** A pattern for {@code SCAN} that finds every record of permits, and other keys. */
+    public String permitsPattern() {
+        return equals(STANDARD) ? PERMITS + "{*" : OTHER_PERMITS + "*";
     }
 
     /**
@@ -153,7 +212,7 @@ public final class KeyLayout {
             }
         }
         for (String reserved : RESERVED) {
-            if (key.startsWith(reserved) && key.startsWith("{", reserved.length())) {
+            if (key.startsWith(OTHER_PERMITS) || (key.startsWith(reserved) && key.startsWith("{", reserved.length()))) {
                 return reserved + "{…} is for another kind of lock";
             }
         }

@@ -68,6 +68,21 @@ public final class LuaScript {
     /** Deletes a key if it has the given value. */
     public static final LuaScript PLAIN_RELEASE = load("plain_release.lua");
 
+    /** Proposes a ballot for a permit. */
+    public static final LuaScript PERMITS_ACQUIRE = load("permits_acquire.lua");
+    /** Ends the permit of an owner token. */
+    public static final LuaScript PERMITS_RELEASE = load("permits_release.lua");
+    /** Ends a permit with the record alone, while the slot moves to another master. */
+    public static final LuaScript PERMITS_RELEASE_KEY = load("permits_release_key.lua");
+    /** Extends permits by one ttl. */
+    public static final LuaScript PERMITS_RENEW = load("permits_renew.lua");
+    /** Reads the permits of a name. */
+    public static final LuaScript PERMITS_INSPECT = load("permits_inspect.lua");
+    /** Changes the number of permits on behalf of an operator. */
+    public static final LuaScript PERMITS_CHANGE = load("permits_change.lua");
+    /** Frees a slot on behalf of an operator. */
+    public static final LuaScript PERMITS_FORCE_RELEASE = load("permits_force_release.lua");
+
     private static final List<LuaScript> ALL = List.of(
             ACQUIRE,
             ACQUIRE_FREE,
@@ -90,7 +105,14 @@ public final class LuaScript {
             MEMBER_RELEASE_MANY,
             MEMBER_BIRTH,
             PLAIN_ACQUIRE,
-            PLAIN_RELEASE);
+            PLAIN_RELEASE,
+            PERMITS_ACQUIRE,
+            PERMITS_RELEASE,
+            PERMITS_RELEASE_KEY,
+            PERMITS_RENEW,
+            PERMITS_INSPECT,
+            PERMITS_CHANGE,
+            PERMITS_FORCE_RELEASE);
 
     private final String file;
     private final String text;
@@ -151,7 +173,8 @@ public final class LuaScript {
                 || this == ACQUIRE_ALL
                 || this == RESUME
                 || this == MEMBER_ACQUIRE
-                || this == PLAIN_ACQUIRE;
+                || this == PLAIN_ACQUIRE
+                || this == PERMITS_ACQUIRE;
     }
 
     /** The text of the script, for {@code EVAL}. */

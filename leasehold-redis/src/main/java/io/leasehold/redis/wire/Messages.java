@@ -30,7 +30,7 @@ public final class Messages {
         if (parts.length < 4 || !parts[0].equals("wake")) {
             return Optional.empty();
         }
-        return Optional.ofNullable(layout.nameOf(parts[3]));
+        return Optional.ofNullable(layout.holdOf(parts[3]));
     }
 
     /** The message for a lock that an operator has removed. */
@@ -41,7 +41,7 @@ public final class Messages {
     /** The lock that an operator has removed, or empty if the message is of another kind. */
     public static Optional<LockName> takenAway(String message, KeyLayout layout) {
         return message.startsWith("taken ")
-                ? Optional.ofNullable(layout.nameOf(message.substring("taken ".length())))
+                ? Optional.ofNullable(layout.holdOf(message.substring("taken ".length())))
                 : Optional.empty();
     }
 
@@ -62,7 +62,7 @@ public final class Messages {
         if (parts.length < 6 || !(parts[0].equals("handed") || parts[0].startsWith(HANDED_BY))) {
             return Optional.empty();
         }
-        LockName name = layout.nameOf(parts[5]);
+        LockName name = layout.holdOf(parts[5]);
         if (name == null) {
             return Optional.empty();
         }

@@ -32,6 +32,9 @@ public final class RedisErrors {
                     + " +pexpire +zadd +zrem +zrangebyscore +zrevrange +hset +hdel +hmget +setrange +append"
                     + " +publish +pubsub|numsub +subscribe +ping +info +client|info +select +scan +config|get";
 
+    /** The rights that permits need in addition. */
+    public static final String RIGHTS_OF_PERMITS = "~permits:* +hgetall";
+
     private static final String STANDARD_KEYS = "~lock:*";
     private static final Set<String> ACCESS = Set.of("NOAUTH", "WRONGPASS", "NOPERM");
     private static final Set<String> LOGIN = Set.of("NOAUTH", "WRONGPASS");
@@ -238,14 +241,17 @@ public final class RedisErrors {
             return new StoreAccessException(
                     node + " does not accept the user and password of the store URI (WRONGPASS)", cause);
         }
-        MissingRight missing = MissingRight.in(whole, keyRights(keys), channelRights());
+        boolean ofPermits = what.contains(" permits \"");
+        String keyRights = ofPermits ? RIGHTS_OF_PERMITS.split(" ")[0] : keyRights(keys);
+        MissingRight missing = MissingRight.in(whole, keyRights, channelRights());
         String grant = missing == null
                 ? ""
                 : "The right to " + missing.what() + " is missing; an administrator can grant it: ACL SETUSER <user> "
                         + missing.rule() + ". ";
         return new StoreAccessException(
                 node + " does not allow to " + what + ": " + text + ". " + grant
-                        + "All that Leasehold needs: ACL SETUSER <user> " + rights,
+                        + "All that Leasehold needs: ACL SETUSER <user> " + rights
+                        + (ofPermits ? " " + RIGHTS_OF_PERMITS : ""),
                 cause);
     }
 

@@ -234,7 +234,7 @@ public final class ReplyDecoder {
     }
 
     /** Warns of an operation that the server refused although the request itself succeeded. */
-    private void heed(List<?> reply) {
+    void heed(List<?> reply) {
         int last = reply.size() - 1;
         if (last > 1 && "besides".equals(reply.get(last - 1))) {
             errors.warnOnce(text(reply, last), "serve the waiters of a lock");

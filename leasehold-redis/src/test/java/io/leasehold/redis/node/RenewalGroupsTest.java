@@ -34,7 +34,7 @@ final class RenewalGroupsTest {
                 items,
                 most,
                 item -> item.name().text() + "!",
-                key -> key.endsWith("!") ? key.substring(0, 1) : "no key");
+                (item, key) -> key.endsWith("!") ? key.substring(0, 1) : "no key");
     }
 
     private static long number(String name) {

@@ -120,7 +120,12 @@ class MissingRightTest {
     void someScriptsAskForLocks() {
         assertThat(LuaScript.all().stream().filter(LuaScript::asksForLocks).map(LuaScript::toString))
                 .containsExactlyInAnyOrder(
-                        "acquire.lua", "acquire_all.lua", "resume.lua", "member_acquire.lua", "plain_acquire.lua");
-        assertThat(LuaScript.all()).hasSize(22);
+                        "acquire.lua",
+                        "acquire_all.lua",
+                        "resume.lua",
+                        "member_acquire.lua",
+                        "plain_acquire.lua",
+                        "permits_acquire.lua");
+        assertThat(LuaScript.all()).hasSize(29);
     }
 }

@@ -41,6 +41,7 @@ class WireFormatTest {
     private static final String CHANNEL = "lock:wake:0011223344556677";
 
     private final ScriptBench bench = new ScriptBench(SERVER, "vector:1");
+    private final PermitBench permits = new PermitBench(SERVER, "vector:2");
 
     private static List<List<String>> vectors() throws IOException {
         Matcher blocks = Pattern.compile("(?s)```vectors\\n(.*?)```").matcher(Files.readString(DOCUMENT));
@@ -130,6 +131,7 @@ class WireFormatTest {
             String[] arguments = vector.get(1).split(" ", -1);
             checked++;
             switch (verb.get(0)) {
+                case "permits" -> checkPermits(verb.get(1), vector);
                 case "set" -> set(key(verb.get(1)), vector.get(1));
                 case "get" -> {
                     String value = SERVER.redis().get(key(verb.get(1)));
@@ -145,6 +147,24 @@ class WireFormatTest {
         }
         assertThat(checked).isGreaterThanOrEqualTo(30);
         listener.close();
+    }
+
+    private void checkPermits(String verb, List<String> vector) {
+        String[] arguments = vector.get(1).split(" ", -1);
+        if (verb.equals("set")) {
+            permits.set(vector.get(0).split(" ", -1)[2], vector.get(1));
+            return;
+        }
+        String answer = switch (verb) {
+            case "get" -> permits.get(vector.get(0).split(" ", -1)[2]);
+            case "acquire" -> spaced(permits.acquire(arguments, ""));
+            case "queue" -> spaced(permits.acquire(arguments, CHANNEL));
+            case "release" -> spaced(permits.release(arguments[0], arguments[1]));
+            case "renew" -> spaced(permits.renew(arguments[0], arguments[1]));
+            case "change" -> spaced(permits.change(arguments[0], arguments[1]));
+            default -> throw new IllegalArgumentException(verb);
+        };
+        assertThat(answer).as("%s", vector).matches(pattern(vector.get(vector.size() - 1)));
     }
 
     private static void set(String key, String value) {

@@ -17,6 +17,7 @@ public interface BackendTck
                 ElectionTck,
                 TicketTck,
                 MultiLockTck,
+                PermitsTck,
                 LockNamesTck,
                 GuaranteesTck,
                 CrossProcessTck,

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.leasehold.node.LockNode;
 import io.leasehold.node.NodeReply;
-import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.RenewReply;
@@ -16,10 +15,7 @@ import org.junit.jupiter.api.Test;
  * Tests for a {@link LockNode}: the grant rule with its ballots, and zombies, which are copies of requests that
  * arrive after their owner token was ended.
  */
-public interface LockNodeTck {
-
-    /** Opens the node with a listener that ignores all signals; the test closes it. */
-    LockNode openNode(LockRuntime runtime);
+public interface LockNodeTck extends PermitNodeTck {
 
     /** A probe reports the life and the clock of the node, and no floor. */
     @Test

@@ -31,6 +31,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 
 /** A node with a unique lock name, and its operations as plain calls. */
 final class NodeDriver implements AutoCloseable {
@@ -43,9 +44,18 @@ final class NodeDriver implements AutoCloseable {
     private final Map<String, HandOver> handOvers = new ConcurrentHashMap<>();
 
     NodeDriver(Function<LockRuntime, LockNode> opener) {
+        this(opener, name -> name);
+    }
+
+    /**
+     * Opens a node.
+     *
+     * @param kind makes the name of the kind of lock under test
+     */
+    NodeDriver(Function<LockRuntime, LockNode> opener, UnaryOperator<LockName> kind) {
         byte[] random = new byte[6];
         ThreadLocalRandom.current().nextBytes(random);
-        name = LockName.exactly("tck-node-" + HexFormat.of().formatHex(random));
+        name = kind.apply(LockName.exactly("tck-node-" + HexFormat.of().formatHex(random)));
         node = opener.apply(runtime);
         node.listen(new StoreSignals() {
             @Override

@@ -23,6 +23,7 @@ import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreAdmin;
+import io.leasehold.spi.StorePermits;
 import io.leasehold.spi.StoreSignals;
 import java.time.Duration;
 import java.util.HashMap;
@@ -227,6 +228,12 @@ public final class FaultyNode implements LockNode, StoreAdmin {
     @Override
     public CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
         return call(request.timeoutNanos(), () -> node.release(request), ReleaseReply.Failed::new);
+    }
+
+    /** The operations on permits, without faults; requests for permits have them like others. */
+    @Override
+    public Optional<StorePermits> permits() {
+        return node.permits();
     }
 
     @Override

@@ -5,7 +5,7 @@ import java.util.function.IntFunction;
 
 /**
  * Hunts a variant of joint calls, of shared connections, of the scripts' waiter string, of a server's notifications about held keys, of
- * leases that travel, or of fenced resources. It uses random walks over the calls without threads, the tests of the scripts on a real server, and
+ * leases that travel, of permits, or of fenced resources. It uses random walks over the calls without threads, the tests of the scripts on a real server, and
  * the tests of the deciding classes. Created in the class loader of the variant.
  */
 public final class JointHunt {
@@ -137,6 +137,23 @@ public final class JointHunt {
         public String apply(int runs) {
             return new TestHunt(List.of(
                             "io.leasehold.redis.node.HeldKeysTest", "io.leasehold.engine.GrantMachineDoubtsTest"))
+                    .get();
+        }
+    }
+
+    /** The permits. */
+    public static final class OfPermits implements IntFunction<String> {
+
+        /** By reflection. */
+        public OfPermits() {}
+
+        @Override
+        public String apply(int runs) {
+            return new TestHunt(List.of(
+                            "io.leasehold.memory.InMemoryPermitsTest",
+                            "io.leasehold.engine.PermitsTest",
+                            "io.leasehold.node.SingleNodeClaimTest",
+                            "io.leasehold.redis.wire.PermitScriptsTest"))
                     .get();
         }
     }

@@ -1,0 +1,142 @@
+package io.leasehold.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Tests of {@code run --permit}, of {@code permits}, and of {@code ls} while permits are held. */
+@Tag("quick")
+class PermitsTest {
+
+    @TempDir
+    private Path directory;
+
+    private StartedCli.Setup cli;
+
+    @BeforeEach
+    void useAStoreOfOurOwn() {
+        cli = new StartedCli.Setup(directory).with("LEASEHOLD_STORE", "sqlite:" + directory.resolve("locks.db"));
+    }
+
+    /** Starts a run that holds a permit until the file {@code end} exists; returns once its command runs. */
+    private StartedCli hold(String file) {
+        StartedCli run = cli.start(
+                "run",
+                "--permit",
+                "2",
+                "pool",
+                "--",
+                "sh",
+                "-c",
+                "echo \"$LEASEHOLD_LOCK $LEASEHOLD_SLOT $LEASEHOLD_HOLDER $LEASEHOLD_FENCING_TOKEN\" > told" + file
+                        + " && mv told" + file + " " + file + "; until [ -e end ]; do sleep 0.1; done");
+        Await.until(() -> "the command; stderr: " + run.err(), () -> !said(file).isEmpty());
+        return run;
+    }
+
+    private String said(String file) {
+        return StartedCli.read(directory.resolve(file)).strip();
+    }
+
+    private String word(String file, int index) {
+        return said(file).split(" ", -1)[index];
+    }
+
+    @Test
+    void twoRunsHaveSlotsOfTheirOwn() {
+        StartedCli none = cli.run("permits", "pool");
+        assertThat(none.exitCode()).as(none.err()).isEqualTo(69);
+        try (StartedCli one = hold("one");
+                StartedCli two = hold("two")) {
+            assertThat(word("one", 0)).isEqualTo("pool");
+            assertThat(word("one", 1)).isEqualTo("0");
+            assertThat(word("two", 1)).isEqualTo("1");
+            assertThat(Long.parseLong(word("two", 3))).isGreaterThan(Long.parseLong(word("one", 3)));
+
+            StartedCli third = cli.run("run", "-n", "--permit=2", "pool", "--", "true");
+            assertThat(third.exitCode()).isEqualTo(75);
+            assertThat(third.err()).contains("permits \"pool\" are busy: held by ");
+            assertThat(cli.run("run", "-n", "pool", "--", "true").exitCode())
+                    .as("the lock of that name is another")
+                    .isZero();
+            assertAnotherCountIsRefused();
+            assertSeen();
+            assertTaken();
+
+            assertThat(two.exitCode())
+                    .as("the holder is notified, and its command ends")
+                    .isEqualTo(76);
+            StartedCli.shell("touch '" + directory.resolve("end") + "'");
+            assertThat(one.exitCode()).as(one::err).isZero();
+        }
+        assertThat(cli.run("permits", "pool").out()).contains("held      0");
+    }
+
+    private void assertAnotherCountIsRefused() {
+        StartedCli other = cli.run("run", "-n", "--permit", "3", "pool", "--", "true");
+        assertThat(other.exitCode()).isEqualTo(64);
+        assertThat(other.err()).contains("a count of 3", "keeps 2");
+    }
+
+    private void assertSeen() {
+        StartedCli permits = cli.run("permits", "pool");
+        assertThat(permits.exitCode()).as(permits.err()).isZero();
+        assertThat(permits.out())
+                .contains("permits   pool\n", "count     2 (version 1)\n", "held      2\n")
+                .containsPattern("pool +0 +2 +\\S+ +sh +[0-9.]+m?s +" + word("one", 3) + " +\\Q" + word("one", 2))
+                .containsPattern("pool +1 +2 +\\S+ +sh +[0-9.]+m?s +" + word("two", 3) + " +\\Q" + word("two", 2));
+        assertThat(cli.run("permits", "--json", "pool").out())
+                .startsWith(
+                        "{\"permits\":\"pool\",\"count\":2,\"version\":1,\"held\":[{\"permits\":\"pool\",\"slot\":0,");
+        assertThat(cli.run("ls").out()).containsPattern("PERMITS +SLOT").contains(word("one", 2), word("two", 2));
+        assertThat(cli.run("ls", "--json").out().lines())
+                .hasSize(2)
+                .allMatch(line -> line.startsWith("{\"permits\":\"pool\",\"slot\":"));
+        assertThat(cli.run("ls", "--json", "other*").out()).isEmpty();
+    }
+
+    private void assertTaken() {
+        String holder = word("two", 2);
+        assertThat(cli.run("permits", "pool", "--release", "1").exitCode()).isEqualTo(64);
+        assertThat(cli.run("permits", "pool", "--release", "1", "--holder", "other")
+                        .exitCode())
+                .isEqualTo(1);
+        StartedCli dry = cli.run("permits", "pool", "--release", "1", "--holder", holder);
+        assertThat(dry.exitCode()).isZero();
+        assertThat(dry.out()).contains("with --yes");
+        StartedCli taken = cli.run("permits", "pool", "--release", "1", "--holder", holder, "--yes");
+        assertThat(taken.exitCode()).as(taken.err()).isZero();
+        assertThat(taken.out()).contains("was released");
+        assertThat(taken.err()).contains("audit", holder);
+        assertThat(cli.run("permits", "pool", "--release", "1", "--force", "--yes")
+                        .exitCode())
+                .isEqualTo(1);
+    }
+
+    @Test
+    void anOperatorChangesTheCount() {
+        assertThat(cli.run("run", "--permit", "2", "pool", "--", "true").exitCode())
+                .isZero();
+        StartedCli dry = cli.run("permits", "pool", "--count", "3");
+        assertThat(dry.exitCode()).isZero();
+        assertThat(dry.out()).contains("a count of 2", "with --yes");
+        assertThat(cli.run("run", "--permit", "2", "pool", "--", "true").exitCode())
+                .isZero();
+        StartedCli changed = cli.run("permits", "pool", "--count", "3", "--yes");
+        assertThat(changed.exitCode()).as(changed.err()).isZero();
+        assertThat(cli.run("run", "--permit", "2", "pool", "--", "true").exitCode())
+                .isEqualTo(64);
+        assertThat(cli.run("run", "--permit", "3", "pool", "--", "true").exitCode())
+                .isZero();
+        assertThat(cli.run("permits", "pool", "--count", "3", "--yes").exitCode())
+                .isEqualTo(1);
+        assertThat(cli.run("permits", "pool", "--count", "0", "--yes").exitCode())
+                .isEqualTo(64);
+        assertThat(cli.run("run", "--permit", "0", "pool", "--", "true").exitCode())
+                .isEqualTo(64);
+    }
+}

@@ -1,0 +1,42 @@
+package io.leasehold;
+
+import java.util.function.UnaryOperator;
+
+/**
+ * Permits: a fixed number of numbered slots under one name, shared by all clients of the same store. Each slot has at
+ * most one holder.
+ *
+ * <p><b>Guarantee.</b> At most {@link #count()} permits are valid at a time, and no two valid permits have the same
+ * {@link Permit#slot()}, under the conditions of the store's {@link Guarantees}. A permit is a {@link Lease}: it has an
+ * owner, a validity and an end, so a crashed holder's permit is free after its ttl. Fencing tokens increase over all
+ * permits of the name.
+ *
+ * <p><b>Waiting.</b> Callers wait as for a lock, with the store's {@link Guarantee.Queueing}. In this process one
+ * attempt at a time contends at the store; a caller without patience asks the store at once. A thread may hold several
+ * permits. Leasehold does not detect that a thread waits for a permit that only the thread itself could release: pass a
+ * patience to {@link #attempt} if a holder may ask for another permit.
+ *
+ * <p><b>The count belongs to the lock.</b> The first client that acquires a permit sets it. An attempt that states
+ * another count fails with {@link PermitCountException}, which has both numbers. An operator changes it
+ * ({@link io.leasehold.admin.LockAdmin#changePermits}). After that, permits of higher slots stay valid until their
+ * holders release them.
+ *
+ * <p><b>Errors.</b> Those of {@link Acquirable}; also {@link PermitCountException}, and {@link UnsafeStoreException} if
+ * the store does not keep permits.
+ *
+ * <p>Stateless and safe for use by any thread: create it where you need it.
+ */
+public interface Permits extends Acquirable<Permit> {
+
+    /** The name. It is not equal to that of an exclusive lock with the same text. */
+    LockName name();
+
+    /** The number of permits that this object expects. */
+    int count();
+
+    /** The options with which this object acquires. */
+    LockOptions options();
+
+    /** The same permits with other options; the options of the client and of permits already held do not change. */
+    Permits with(UnaryOperator<LockOptions> change);
+}

@@ -1,0 +1,38 @@
+package io.leasehold.admin;
+
+import io.leasehold.Holder;
+import io.leasehold.LockName;
+import io.leasehold.Permits;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * The {@link Permits} of a name as the store reports them. Public: it never contains an owner token.
+ *
+ * @param name the permits
+ * @param count the number of permits that the store keeps for the name
+ * @param version a number that every change of the count increases, from 1
+ * @param held the permits that are held, in the order of their slots. After the count was lowered, slots from
+ *     {@code count} on may be among them until their holders release them
+ */
+public record PermitsStatus(LockName name, int count, long version, List<HeldPermit> held) {
+
+    /** Refuses null and copies the list. */
+    public PermitsStatus {
+        Objects.requireNonNull(name, "name");
+        held = List.copyOf(held);
+    }
+
+    /**
+     * A held permit.
+     *
+     * @param slot its slot
+     * @param holder its holder
+     */
+    public record HeldPermit(int slot, Holder holder) {
+        /** Refuses null. */
+        public HeldPermit {
+            Objects.requireNonNull(holder, "holder");
+        }
+    }
+}

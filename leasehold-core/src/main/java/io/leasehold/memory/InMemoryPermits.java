@@ -1,0 +1,367 @@
+package io.leasehold.memory;
+
+import io.leasehold.LockName;
+import io.leasehold.LossCause;
+import io.leasehold.PermitCountException;
+import io.leasehold.admin.PermitsStatus;
+import io.leasehold.memory.NameState.Held;
+import io.leasehold.memory.NameState.Place;
+import io.leasehold.node.Ballot;
+import io.leasehold.node.NodeReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.HandOver;
+import io.leasehold.spi.Incarnation;
+import io.leasehold.spi.LockRuntime;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StorePermits;
+import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.TokenRange;
+import io.leasehold.spi.toolkit.Glob;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The permits at an {@link InMemoryNode}: the rule of {@link StorePermits}, applied to a map. All state is guarded by
+ * the node; signals are sent outside of the guard.
+ */
+final class InMemoryPermits implements StorePermits {
+
+    /** How far ahead of the clock and the fence a ballot may be. */
+    private static final long MAX_LEAD_MICROS = 7_500_000L;
+
+    private static final long RETENTION_MICROS = 60_000_000L;
+
+    /**
+     * The time and the signals of one step.
+     *
+     * @param signals the signals to send after the step
+     */
+    private record Step(long nowNanos, long serverMicros, List<Consumer<StoreSignals>> signals) {}
+
+    private final Object guard;
+    private final LockRuntime runtime;
+    private final LongSupplier serverMicros;
+    private final NodeListeners listeners;
+    private final Incarnation incarnation;
+    private final Map<LockName, PermitsState> states = new TreeMap<>();
+    private final boolean forgets;
+    /** The highest fence of all names that were forgotten. */
+    private long forgottenFence;
+
+    /**
+     * Creates the permits of a node.
+     *
+     * @param guard the monitor of the node
+     * @param serverMicros the clock of the node
+     * @param saved the states of an earlier life, which are copied
+     * @param forgets whether a name is forgotten after its use
+     */
+    InMemoryPermits(
+            Object guard,
+            LockRuntime runtime,
+            LongSupplier serverMicros,
+            NodeListeners listeners,
+            Incarnation incarnation,
+            Map<LockName, PermitsState> saved,
+            boolean forgets) {
+        this.guard = guard;
+        this.runtime = runtime;
+        this.serverMicros = serverMicros;
+        this.listeners = listeners;
+        this.incarnation = incarnation;
+        this.forgets = forgets;
+        saved.forEach((name, state) -> states.put(name, state.copy()));
+    }
+
+    /** Returns the states, which stay the property of this object. */
+    Map<LockName, PermitsState> states() {
+        return states;
+    }
+
+    private Step step(List<Consumer<StoreSignals>> signals) {
+        return new Step(runtime.nanoTime(), serverMicros.getAsLong(), signals);
+    }
+
+    /** Decides on a ballot: the count, the fence, then own or free in the order of the queue. */
+    NodeReply decide(Ballot ballot, String store, List<Consumer<StoreSignals>> signals) {
+        Step step = step(signals);
+        AcquireRequest request = ballot.request();
+        LockName name = request.name();
+        PermitsState state = states.computeIfAbsent(name.asPermits(), n -> new PermitsState());
+        if (state.count > 0 && state.count != name.permitCount()) {
+            return new NodeReply.Failed(
+                    FailureKind.PERMANENT, new PermitCountException(name, store, name.permitCount(), state.count));
+        }
+        state.dropEnded(step.nowNanos());
+        NodeReply outOfBounds = outOfBounds(ballot, fenceOf(state), step.serverMicros());
+        if (outOfBounds != null) {
+            return outOfBounds;
+        }
+        if (state.count == 0) {
+            state.count = name.permitCount();
+            state.version = 1;
+        }
+        OptionalInt slot = state.slotOf(request.owner());
+        if (slot.isEmpty()) {
+            serve(name, state, request.owner(), step);
+            slot = state.line.isFirst(request.owner()) ? state.lowestFree() : OptionalInt.empty();
+        }
+        if (slot.isEmpty()) {
+            return busy(ballot, state, step);
+        }
+        if (ballot.candidate() <= fenceOf(state)) {
+            // Others were served before, with larger tokens.
+            return new NodeReply.Stale(fenceOf(state), incarnation, step.serverMicros());
+        }
+        grant(state, slot.getAsInt(), ballot, step.nowNanos());
+        return new NodeReply.Yes(incarnation, step.serverMicros(), slot.getAsInt());
+    }
+
+    private long fenceOf(PermitsState state) {
+        return Math.max(state.line.fence, forgottenFence);
+    }
+
+    private @Nullable NodeReply outOfBounds(Ballot ballot, long fence, long serverMicros) {
+        long last = ballot.tokens().last();
+        if (last > Math.max(fence, serverMicros) + MAX_LEAD_MICROS) {
+            String reason = "fencing token " + last + " runs ahead of the node's clock";
+            return new NodeReply.Refused(reason, 0, incarnation, serverMicros);
+        }
+        long floor = Math.max(fence, serverMicros - RETENTION_MICROS);
+        return ballot.candidate() <= floor ? new NodeReply.Stale(floor, incarnation, serverMicros) : null;
+    }
+
+    private static void grant(PermitsState state, int slot, Ballot ballot, long nowNanos) {
+        AcquireRequest request = ballot.request();
+        long endsAtNanos = nowNanos + request.ttlNanos();
+        Held own = state.held.get(slot);
+        if (own != null && own.endsAtNanos() - endsAtNanos > 0) {
+            endsAtNanos = own.endsAtNanos();
+        }
+        state.held.put(slot, new Held(request.owner(), request.holderId(), ballot.candidate(), endsAtNanos));
+        state.line.fence = ballot.tokens().last();
+        state.line.waiters.remove(request.owner());
+    }
+
+    private NodeReply busy(Ballot ballot, PermitsState state, Step step) {
+        AcquireRequest request = ballot.request();
+        if (request.isWaiting()) {
+            long forgottenAtNanos = step.nowNanos()
+                    + 2 * request.recheckNanos()
+                    + Duration.ofSeconds(1).toNanos();
+            Place before = state.line.waiters.get(request.owner());
+            long sinceAtNanos = before == null ? step.nowNanos() : before.sinceAtNanos();
+            state.line.keep(
+                    request.owner(),
+                    new Place(
+                            request.holderId(), ballot.reserve(), ballot.claimNanos(), sinceAtNanos, forgottenAtNanos));
+        }
+        Held soonest = state.held.values().stream()
+                .min((one, other) -> Long.signum(one.endsAtNanos() - other.endsAtNanos()))
+                .orElse(null);
+        return new NodeReply.Held(
+                soonest == null ? null : soonest.asHolder(step.nowNanos()),
+                request.isWaiting(),
+                incarnation,
+                step.serverMicros());
+    }
+
+    /**
+     * Gives free slots to the waiters before this caller, in their order: hands a slot over, with tokens above the
+     * fence, or wakes a waiter that has requested no hand-over, and then stops.
+     */
+    private void serve(LockName name, PermitsState state, @Nullable OwnerToken caller, Step step) {
+        while (!state.line.waiters.isEmpty()) {
+            OptionalInt slot = state.lowestFree();
+            Map.Entry<OwnerToken, Place> first =
+                    state.line.waiters.entrySet().iterator().next();
+            OwnerToken owner = first.getKey();
+            if (slot.isEmpty() || owner.equals(caller)) {
+                return;
+            }
+            Place place = first.getValue();
+            if (place.claimNanos() == 0) {
+                step.signals().add(listener -> listener.wake(name));
+                return;
+            }
+            TokenRange tokens = TokenRange.of(Math.max(fenceOf(state) + 1, step.serverMicros()), place.reserve());
+            state.held.put(
+                    slot.getAsInt(),
+                    new Held(owner, place.holderId(), tokens.first(), step.nowNanos() + place.claimNanos()));
+            state.line.fence = tokens.last();
+            state.line.waiters.remove(owner);
+            HandOver handOver = new HandOver(name, owner.attemptId(), tokens, step.serverMicros());
+            step.signals().add(listener -> listener.handedOver(handOver));
+        }
+    }
+
+    /** Extends the permit, in whatever slot it is, if the owner token still holds one. */
+    RenewReply.Item renew(RenewBatch.Item item, long nowNanos) {
+        PermitsState state = states.get(item.name());
+        if (state == null) {
+            return new RenewReply.NotOurs();
+        }
+        state.dropEnded(nowNanos);
+        OptionalInt slot = state.slotOf(item.owner());
+        slot.ifPresent(own -> state.held.computeIfPresent(own, (same, held) -> {
+            long endsAtNanos = nowNanos + item.ttlNanos();
+            return endsAtNanos - held.endsAtNanos() > 0
+                    ? new Held(held.owner(), held.holderId(), held.token(), endsAtNanos)
+                    : held;
+        }));
+        return slot.isPresent() ? new RenewReply.Renewed(nowNanos) : new RenewReply.NotOurs();
+    }
+
+    /** Ends the owner token; returns whether it held a permit. */
+    boolean release(LockName name, ReleaseRequest request, List<Consumer<StoreSignals>> signals) {
+        Step step = step(signals);
+        PermitsState state = states.computeIfAbsent(name.asPermits(), n -> new PermitsState());
+        state.dropEnded(step.nowNanos());
+        state.line.waiters.remove(request.owner());
+        OptionalInt slot = state.slotOf(request.owner());
+        slot.ifPresent(state.held::remove);
+        long most = Math.max(fenceOf(state), step.serverMicros()) + MAX_LEAD_MICROS;
+        state.line.fence = Math.max(state.line.fence, Math.min(request.ballot(), most));
+        serve(name.asPermits(), state, null, step);
+        forgetUnused(name, state, step.serverMicros());
+        return slot.isPresent();
+    }
+
+    @Override
+    public CompletableFuture<Optional<PermitsStatus>> describe(LockName name) {
+        synchronized (guard) {
+            return CompletableFuture.completedFuture(status(name, runtime.nanoTime()));
+        }
+    }
+
+    private Optional<PermitsStatus> status(LockName name, long nowNanos) {
+        PermitsState state = states.get(name);
+        if (state == null || state.count == 0) {
+            return Optional.empty();
+        }
+        state.dropEnded(nowNanos);
+        return Optional.of(state.status(name.asPermits(), nowNanos));
+    }
+
+    @Override
+    public CompletableFuture<List<PermitsStatus>> list(String glob, int limit) {
+        Glob names = Glob.of(glob);
+        List<PermitsStatus> found = new ArrayList<>();
+        synchronized (guard) {
+            long nowNanos = runtime.nanoTime();
+            for (LockName name : states.keySet()) {
+                if (found.size() < limit && names.matches(name)) {
+                    status(name, nowNanos)
+                            .filter(permits -> !permits.held().isEmpty())
+                            .ifPresent(found::add);
+                }
+            }
+        }
+        return CompletableFuture.completedFuture(found);
+    }
+
+    /** Returns the waiters of the name, by owner token. */
+    Map<OwnerToken, Place> waiters(LockName name, long nowNanos) {
+        PermitsState state = states.get(name);
+        if (state == null) {
+            return Map.of();
+        }
+        state.dropEnded(nowNanos);
+        return state.line.waiters;
+    }
+
+    @Override
+    public CompletableFuture<Boolean> change(LockName name, int count, long version) {
+        return stepped(step -> change(name, count, version, step));
+    }
+
+    /** Performs a step, and then sends its signals. */
+    private CompletableFuture<Boolean> stepped(Predicate<Step> work) {
+        List<Consumer<StoreSignals>> signals = new ArrayList<>(1);
+        boolean done;
+        synchronized (guard) {
+            done = work.test(step(signals));
+        }
+        listeners.send(signals);
+        return CompletableFuture.completedFuture(done);
+    }
+
+    /** Changes the count; slots that become grantable are given to waiters. */
+    private boolean change(LockName name, int count, long version, Step step) {
+        PermitsState state = states.computeIfAbsent(name.asPermits(), n -> new PermitsState());
+        if (state.version != version) {
+            return false;
+        }
+        state.count = count;
+        // Above 1, so that it is not forgotten as a count that a client has set.
+        state.version = Math.max(version + 1, 2);
+        state.dropEnded(step.nowNanos());
+        serve(name.asPermits(), state, null, step);
+        return true;
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, int slot, @Nullable String holderId) {
+        return stepped(step -> forceRelease(name, slot, holderId, step));
+    }
+
+    private boolean forceRelease(LockName name, int slot, @Nullable String holderId, Step step) {
+        PermitsState state = states.get(name);
+        if (state == null) {
+            return false;
+        }
+        state.dropEnded(step.nowNanos());
+        Held removed = state.held.get(slot);
+        if (removed == null || (holderId != null && !holderId.equals(removed.holderId()))) {
+            return false;
+        }
+        state.line.fence = Math.max(fenceOf(state), step.serverMicros());
+        state.held.remove(slot);
+        step.signals().add(listener -> listener.lost(removed.owner(), LossCause.FORCE_RELEASED));
+        serve(name.asPermits(), state, null, step);
+        forgetUnused(name, state, step.serverMicros());
+        return true;
+    }
+
+    private void forgetUnused(LockName name, PermitsState state, long serverMicros) {
+        if (forgets && retire(state, serverMicros)) {
+            states.remove(name);
+        }
+    }
+
+    private boolean retire(PermitsState state, long floor) {
+        if (!state.isUnused() || state.line.fence > floor) {
+            return false;
+        }
+        if (forgets) {
+            forgottenFence = Math.max(forgottenFence, state.line.fence);
+        }
+        return true;
+    }
+
+    /** Removes names that were not used since their fence was below this floor. */
+    void sweep(long nowNanos, long floor) {
+        for (Iterator<PermitsState> all = states.values().iterator(); all.hasNext(); ) {
+            PermitsState state = all.next();
+            state.dropEnded(nowNanos);
+            if (retire(state, floor)) {
+                all.remove();
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+package io.leasehold.spi;
+
+import io.leasehold.LockName;
+import io.leasehold.admin.PermitsStatus;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The operations of a store or node that keeps permits, for operators. Permits are acquired, renewed and released by
+ * the same requests as locks, whose name is then one of {@linkplain LockName#isPermits() permits}.
+ *
+ * <p><b>The rule.</b> One fence, one queue and one count belong to a name. A request finds the slot that its own owner
+ * token holds, in whatever slot that is, before the store gives it the lowest free slot below the count. A request with
+ * another {@linkplain LockName#permitCount() count} than the store keeps fails with
+ * {@link io.leasehold.PermitCountException}, permanently. A renewal or a release names no slot.
+ *
+ * <p>Every method returns at once. Futures may complete on any thread, and exceptionally with {@link
+ * io.leasehold.LockStoreException}.
+ */
+public interface StorePermits {
+
+    /** Reads the permits of this name; empty if the store keeps no count for it. */
+    CompletableFuture<Optional<PermitsStatus>> describe(LockName name);
+
+    /** The permits of the names that match the glob ({@code *}, {@code ?}) of which one is held, sorted by name, at most {@code limit}. */
+    CompletableFuture<List<PermitsStatus>> list(String glob, int limit);
+
+    /**
+     * Changes the count if its version is this one; version 0 means a name without a count. Slots from the new count on
+     * are renewed and released until they end, and then not granted.
+     *
+     * @return whether it was changed
+     */
+    CompletableFuture<Boolean> change(LockName name, int count, long version);
+
+    /**
+     * Removes the hold of a slot, after raising the fence; if {@code holderId} is not null, only that holder's.
+     *
+     * @return whether a hold was removed
+     */
+    CompletableFuture<Boolean> forceRelease(LockName name, int slot, @Nullable String holderId);
+}

@@ -1,0 +1,145 @@
+package io.leasehold.jdbc.store;
+
+import io.leasehold.LockName;
+import io.leasehold.admin.PermitsStatus;
+import io.leasehold.jdbc.lease.LeaseRow;
+import io.leasehold.spi.AcquireReply;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StorePermits;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** The permits of a lease table: submits their verbs to the worker. Safe for use by any thread. */
+final class TablePermits implements StorePermits {
+
+    /** The limit for the requests of operators, for which the caller gives none. */
+    private static final long LIMIT_NANOS = 10_000_000_000L;
+
+    private final WorkQueue queue;
+    private final PermitVerbs verbs;
+    private final BiFunction<LockName, LeaseRow.Held, CompletableFuture<?>> taken;
+
+    /**
+     * Uses the table behind the queue.
+     *
+     * @param taken notifies the holder that its permit was taken; the caller awaits its result
+     */
+    TablePermits(
+            StoreSettings settings, WorkQueue queue, BiFunction<LockName, LeaseRow.Held, CompletableFuture<?>> taken) {
+        this.queue = queue;
+        this.verbs = new PermitVerbs(settings);
+        this.taken = taken;
+    }
+
+    CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+        return queue.submit(
+                Task.<AcquireReply>acquiring(
+                        request.owner(),
+                        "acquire of permits " + request.name(),
+                        null,
+                        (table, tries) -> verbs.acquire(request, table),
+                        (kind, error) -> new AcquireReply.Failed(kind, error, 0)),
+                request.timeoutNanos());
+    }
+
+    CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        return queue.submit(
+                Task.<ReleaseReply>writing(
+                        "release of permits " + request.names(),
+                        (table, tries) -> verbs.release(request, table),
+                        ReleaseReply.Failed::new),
+                request.timeoutNanos());
+    }
+
+    static boolean isIn(RenewBatch batch) {
+        for (RenewBatch.Item item : batch.items()) {
+            if (item.name().isPermits()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /**
+     * Renews a batch that has permits: those of each name in a transaction of their own.
+     *
+     * @param locks renews the locks of the batch
+     */
+    CompletableFuture<RenewReply> renew(RenewBatch batch, Function<RenewBatch, CompletableFuture<RenewReply>> locks) {
+        Map<Optional<LockName>, List<Integer>> parts = new LinkedHashMap<>();
+        for (int i = 0; i < batch.items().size(); i++) {
+            LockName name = batch.items().get(i).name();
+            parts.computeIfAbsent(name.isPermits() ? Optional.of(name) : Optional.empty(), part -> new ArrayList<>())
+                    .add(i);
+        }
+        RenewReply.Item[] all = new RenewReply.Item[batch.items().size()];
+        List<CompletableFuture<Void>> answered = new ArrayList<>();
+        parts.forEach((name, indexes) -> {
+            RenewBatch part =
+                    new RenewBatch(indexes.stream().map(batch.items()::get).toList(), batch.timeoutNanos());
+            answered.add(name.map(permits -> renew(permits, part))
+                    .orElseGet(() -> locks.apply(part))
+                    .thenAccept(reply -> {
+                        for (int i = 0; i < indexes.size(); i++) {
+                            all[indexes.get(i)] = reply.items().get(i);
+                        }
+                    }));
+        });
+        return CompletableFuture.allOf(answered.toArray(CompletableFuture<?>[]::new))
+                .thenApply(done -> new RenewReply(List.of(all)));
+    }
+
+    private CompletableFuture<RenewReply> renew(LockName name, RenewBatch part) {
+        return queue.submit(
+                Task.renewing(
+                        "renewal of permits " + name,
+                        (table, tries) -> verbs.renew(name, part, table),
+                        (kind, error) ->
+                                new RenewReply(Collections.nCopies(part.items().size(), new RenewReply.Failed(error)))),
+                part.timeoutNanos());
+    }
+
+    @Override
+    public CompletableFuture<Optional<PermitsStatus>> describe(LockName name) {
+        return queue.submit(
+                Task.reading("a look at permits " + name, (table, tries) -> verbs.describe(name, table)), LIMIT_NANOS);
+    }
+
+    @Override
+    public CompletableFuture<List<PermitsStatus>> list(String glob, int limit) {
+        return queue.submit(
+                Task.reading("listing permits " + glob, (table, tries) -> verbs.list(glob, limit, table)), LIMIT_NANOS);
+    }
+
+    @Override
+    public CompletableFuture<Boolean> change(LockName name, int count, long version) {
+        return queue.submit(
+                Task.writing(
+                        "change of the count of permits " + name,
+                        (table, tries) -> verbs.change(name, count, version, table)),
+                LIMIT_NANOS);
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, int slot, @Nullable String holderId) {
+        return queue.submit(
+                        Task.writing(
+                                "force-release of slot " + slot + " of permits " + name,
+                                (table, tries) -> Optional.ofNullable(verbs.forceRelease(name, slot, holderId, table))),
+                        LIMIT_NANOS)
+                .thenCompose(loser -> loser.map(held -> taken.apply(name, held).<Boolean>handle((told, error) -> true))
+                        .orElseGet(() -> CompletableFuture.completedFuture(false)));
+    }
+}

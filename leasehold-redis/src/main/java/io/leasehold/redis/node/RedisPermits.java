@@ -1,0 +1,174 @@
+package io.leasehold.redis.node;
+
+import io.leasehold.LockName;
+import io.leasehold.admin.PermitsStatus;
+import io.leasehold.node.Ballot;
+import io.leasehold.node.NodeReply;
+import io.leasehold.redis.wire.KeyLayout;
+import io.leasehold.redis.wire.LuaScript;
+import io.leasehold.redis.wire.PermitReplies;
+import io.leasehold.redis.wire.ScriptCall;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.StorePermits;
+import io.leasehold.spi.toolkit.Glob;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.NavigableSet;
+import java.util.Optional;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** The permits of one node: each verb is one script over the record and the queue of a name. Safe for all threads. */
+final class RedisPermits implements StorePermits {
+
+    private static final int KEYS_PER_STEP = 100;
+
+    private final Requests requests;
+    private final WaitAcks acks;
+    private final PermitReplies replies;
+    private final KeyLayout keys;
+    private final KeyScan scan;
+    private final RedisAdmin.TellTaken tellTaken;
+
+    /**
+     * Creates the permits of a node.
+     *
+     * @param tellTaken notifies a holder that its permit was removed
+     */
+    RedisPermits(
+            Requests requests,
+            WaitAcks acks,
+            PermitReplies replies,
+            KeyLayout keys,
+            KeyScan scan,
+            RedisAdmin.TellTaken tellTaken) {
+        this.requests = requests;
+        this.acks = acks;
+        this.replies = replies;
+        this.keys = keys;
+        this.scan = scan;
+        this.tellTaken = tellTaken;
+    }
+
+    private static Requests.Subject subject(String verb, LockName name) {
+        return new Requests.Subject(verb, name);
+    }
+
+    /** Proposes a ballot. */
+    CompletableFuture<NodeReply> propose(Ballot ballot, GrantCalls.@Nullable Place place, long timeoutNanos) {
+        AcquireRequest request = ballot.request();
+        LockName name = request.name();
+        List<String> arguments = new ArrayList<>(List.of(
+                request.owner().hex(),
+                request.holderId(),
+                Long.toString(NodeSettings.ceilMillis(request.ttlNanos())),
+                Long.toString(ballot.candidate()),
+                Long.toString(ballot.tokens().last()),
+                Integer.toString(name.permitCount())));
+        if (place != null) {
+            arguments.add(Long.toString(place.millis()));
+            arguments.add(place.channel());
+            arguments.add(Long.toString(NodeSettings.ceilMillis(ballot.claimNanos())));
+        }
+        Requests.Subject what = subject("acquire", name);
+        return acks.acquire(
+                what,
+                timeoutNanos,
+                new ScriptCall(LuaScript.PERMITS_ACQUIRE, keys.allOfPermits(name), arguments.toArray(String[]::new)),
+                (reply, link) -> replies.acquire(reply, link.incarnation(), name, what));
+    }
+
+    /** Ends an owner token, and serves the waiters. */
+    CompletableFuture<ReleaseReply> release(LockName name, ReleaseRequest request) {
+        return release(name, request, LuaScript.PERMITS_RELEASE, keys.keysOfPermits(name));
+    }
+
+    /** Ends an owner token with the record alone, while the keys are at two servers. */
+    CompletableFuture<ReleaseReply> releaseKey(LockName name, ReleaseRequest request) {
+        return release(name, request, LuaScript.PERMITS_RELEASE_KEY, new String[] {keys.lock(name)});
+    }
+
+    private CompletableFuture<ReleaseReply> release(
+            LockName name, ReleaseRequest request, LuaScript script, String[] of) {
+        Requests.Subject what = subject("release", name);
+        String[] arguments = {request.owner().hex(), Long.toString(request.ballot())};
+        return requests.run(
+                what,
+                request.timeoutNanos(),
+                new ScriptCall(script, of, arguments),
+                (reply, link) -> replies.release(reply, what),
+                FailedReplies::releaseFailed);
+    }
+
+    @Override
+    public CompletableFuture<Optional<PermitsStatus>> describe(LockName name) {
+        if (keys.refusal(name) != null) {
+            return CompletableFuture.completedFuture(Optional.empty());
+        }
+        Requests.Subject what = subject("inspect", name);
+        return requests.runOrThrow(
+                what,
+                new ScriptCall(LuaScript.PERMITS_INSPECT, new String[] {keys.lock(name)}, new String[0]),
+                (reply, link) -> replies.inspect(reply, name, what));
+    }
+
+    @Override
+    public CompletableFuture<List<PermitsStatus>> list(String glob, int limit) {
+        Glob names = Glob.of(glob);
+        NavigableSet<LockName> found = new TreeSet<>();
+        return scan.of("list permits", keys.permitsPattern(), KEYS_PER_STEP, step -> {
+                    for (String key : step) {
+                        LockName name = keys.permitsOf(key);
+                        if (name != null && names.matches(name)) {
+                            found.add(name);
+                        }
+                    }
+                    return CompletableFuture.completedFuture(null);
+                })
+                .thenCompose(done -> held(List.copyOf(found), 0, limit, new ArrayList<>()));
+    }
+
+    /** Reads one name after the other, since few have permits, and keeps those of which one is held. */
+    private CompletableFuture<List<PermitsStatus>> held(
+            List<LockName> names, int from, int limit, List<PermitsStatus> found) {
+        if (from >= names.size() || found.size() >= limit) {
+            return CompletableFuture.completedFuture(found);
+        }
+        return describe(names.get(from)).thenCompose(status -> {
+            status.filter(permits -> !permits.held().isEmpty()).ifPresent(found::add);
+            return held(names, from + 1, limit, found);
+        });
+    }
+
+    @Override
+    public CompletableFuture<Boolean> change(LockName name, int count, long version) {
+        Requests.Subject what = subject("change the count of", name);
+        return requests.runOrThrow(
+                what,
+                new ScriptCall(LuaScript.PERMITS_CHANGE, keys.keysOfPermits(name), new String[] {
+                    Integer.toString(count), Long.toString(version)
+                }),
+                (reply, link) -> replies.change(reply, what));
+    }
+
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, int slot, @Nullable String holderId) {
+        if ((holderId != null && holderId.isEmpty()) || slot < 0 || keys.refusal(name) != null) {
+            // On the wire an empty holder id means any holder.
+            return CompletableFuture.completedFuture(false);
+        }
+        Requests.Subject what = subject("take away one of", name);
+        return requests.runOrThrow(
+                        what,
+                        new ScriptCall(LuaScript.PERMITS_FORCE_RELEASE, keys.keysOfPermits(name), new String[] {
+                            Integer.toString(slot), holderId == null ? "" : holderId
+                        }),
+                        (reply, link) -> replies.forceRelease(reply, what))
+                .thenCompose(loser -> loser.isEmpty()
+                        ? CompletableFuture.completedFuture(false)
+                        : tellTaken.tell(name, loser.get()).thenApply(told -> true));
+    }
+}

@@ -1,0 +1,147 @@
+-- permits_acquire.lua, Leasehold wire format 2
+-- Proposes a ballot for a permit: one of the numbered slots of a name. The caller gets the slot that it already holds, or else
+-- the lowest free one, if the ballot exceeds the floor and no client waits before it; otherwise it may join the queue.
+--
+-- KEYS (all in one slot of a Cluster)
+--   1  permits: the record, see shared/permits.lua
+--   2  queued, 3  behind, 4  wanted: the queue, as in acquire.lua
+--   5  lock, 6  its fence: the exclusive lock of the same name, which must not exist when the permits are first used
+-- ARGV (numbers are decimal strings)
+--   1  owner token, 40 lower-case hexadecimal digits
+--   2  holder id
+--   3  ttl in ms
+--   4  candidate: the fencing token proposed
+--   5  last: candidate + reserve - 1
+--   6  count: the number of permits that the caller states
+--   7  place in ms, 8  channel, 9  claim in ms: as in acquire.lua; absent: the caller does not wait
+-- Replies (numbers are decimal strings; now is TIME in us)
+--   {"yes", now, slot}                     the slot is the caller's, fence = last
+--   {"count", now, kept}                   the record has another number of permits
+--   {"lock", now}                          an exclusive lock of this name is held, or was used a moment ago
+--   {"stale", now, floor}, {"refused", now, limit}: as acquire.lua
+--   {"held", now, "lock", text, left}      no slot is free, or others wait before the caller; it is not in the queue
+--   {"queued", now, "lock", text, left}    the same; the caller is in the queue
+--       text is "<token>:<holder id>" of the hold that ends first, left its time in ms. If a slot is free, but others wait before
+--       the caller, they are {"held", now, "ahead", "", "-1"} and so on. The script first hands free slots to the first waiters.
+--   {"broken", now, key, type}, {"version", now, key, theirs, ours}: as acquire.lua
+--   A reply may end with "besides", error: the command that was refused while others were served
+-- Errors
+--   Those of Redis. After an error, the caller holds no slot that it did not hold before.
+
+local RETENTION = 60000000 -- us: as in acquire.lua
+local BOUND = 7500000 -- us: as in acquire.lua
+
+local PERMITS, QUEUED, BEHIND, WANTED, LOCK, LOCK_FENCE = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local owner, candidate, last = ARGV[1], tonumber(ARGV[4]), tonumber(ARGV[5])
+local stated, place = tonumber(ARGV[6]), tonumber(ARGV[7] or 0)
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local queued = redis.call('MGET', QUEUED)[1]
+
+-- shared: numbers
+
+-- shared: attempts
+
+-- shared: version
+
+-- shared: tell
+
+-- shared: queue
+
+-- shared: permits
+
+-- shared: serve_permits
+
+-- shared: behind
+
+-- shared: join
+
+if not read_permits() then
+  return not_permits()
+end
+if count > 0 and count ~= stated then
+  return {'count', digits(now), digits(count)}
+end
+if count == 0 and redis.call('EXISTS', LOCK, LOCK_FENCE) > 0 then
+  return {'lock', digits(now)}
+end
+local floor = math.max(fence, now - RETENTION)
+if candidate <= floor then
+  return {'stale', digits(now), digits(floor)}
+end
+local limit = math.max(fence, now) + BOUND
+if last > limit then
+  return {'refused', digits(now), digits(limit)}
+end
+
+local own = slot_of(owner)
+local hold = {owner = owner, token = digits(candidate), ends = now + tonumber(ARGV[3]) * 1000, holder = ARGV[2]}
+if own then
+  hold.ends = math.max(hold.ends, held[own].ends)
+  held[own], fence = hold, last
+  if not write_permits(digits(own), hold_text(hold), 'fence', digits(last)) then
+    return refusal
+  end
+  -- The holder no longer waits.
+  if read_queue() then
+    forget(owner)
+    write_queue()
+  end
+  return with_refusal({'yes', digits(now), digits(own)})
+end
+
+if not read_queue() then
+  return not_a_queue(QUEUED, queued)
+end
+if count == 0 then
+  count, version = stated, 1
+end
+local slot = serve_permits(owner)
+if slot and candidate <= fence then
+  -- Others were served with larger tokens.
+  clean_permits()
+  write_queue()
+  return with_refusal({'stale', digits(now), digits(fence)})
+elseif slot then
+  held[slot], fence = hold, last
+  local field = digits(slot)
+  redis.call('HSET', PERMITS, field, hold_text(hold), 'fence', digits(last), 'count', count_text())
+  outworn[field] = nil
+  expire()
+  clean_permits()
+  forget(owner)
+  write_queue()
+  return with_refusal({'yes', digits(now), field})
+end
+if refusal then
+  clean_permits()
+  write_queue()
+  return refusal
+end
+
+clean_permits()
+local answer = 'held'
+if place > 0 then
+  local asked = ARGV[8] .. ' ' .. ARGV[9] .. ' ' .. digits(last - candidate + 1) .. ' ' .. (ARGV[2]:match('^[^\n]*'))
+  local joined, key = join(owner, place * 1000, asked)
+  if joined then
+    answer = 'queued'
+  elseif joined == false then
+    write_queue()
+    return {'broken', digits(now), key, redis.call('TYPE', key).ok}
+  elseif not refusal.err:find('OOM', 1, true) then
+    write_queue()
+    return refusal
+  end
+else
+  write_queue()
+end
+local first
+for _, other in pairs(held) do
+  first = first and first.ends <= other.ends and first or other
+end
+if not first or lowest_free() then
+  return with_refusal({answer, digits(now), 'ahead', '', '-1'})
+end
+local left = digits(math.ceil((first.ends - now) / 1000))
+return with_refusal({answer, digits(now), 'lock', first.token .. ':' .. first.holder, left})

@@ -1,0 +1,70 @@
+-- permits_release.lua, Leasehold wire format 2
+-- Ends an owner token: removes its place in the queue, frees the slot that it holds, and raises the fence of all slots to its
+-- highest ballot, so that no late copy of its requests can be granted any slot. Hands free slots to the first waiters. Release,
+-- undo and withdrawal all run this script; repeating it is harmless.
+--
+-- KEYS (all in one slot of a Cluster)
+--   1  permits, 2  queued, 3  behind, 4  wanted: as in permits_acquire.lua
+-- ARGV (numbers are decimal strings)
+--   1  owner token, 40 lower-case hexadecimal digits
+--   2  ballot: the highest fencing token proposed or granted under it, 0 for none
+-- Replies
+--   {"released"}, {"not-ours"}: as release.lua; may end with "besides", error
+--   {"broken", now, key, type}: another program wrote the record
+-- Errors
+--   Those of Redis. The owner token may then not be ended: the client must repeat the release. Lack of memory does not fail it.
+
+local RETENTION = 60000000 -- us: as in acquire.lua
+local BOUND = 7500000 -- us: as in release.lua
+
+local PERMITS, QUEUED, BEHIND, WANTED = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local owner, ballot = ARGV[1], tonumber(ARGV[2])
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local queued = redis.call('MGET', QUEUED)[1]
+
+-- shared: numbers
+
+-- shared: attempts
+
+-- shared: version
+
+-- shared: tell
+
+-- shared: queue
+
+-- shared: permits
+
+-- shared: serve_permits
+
+-- shared: behind
+
+if not read_permits() then
+  return not_permits()
+end
+local own = slot_of(owner)
+if own then
+  redis.call('HDEL', PERMITS, digits(own))
+  held[own] = nil
+end
+local raised = math.min(ballot, math.max(fence, now) + BOUND)
+-- A ballot that does not exceed TIME - RETENTION is refused even without a fence.
+if raised > math.max(fence, now - RETENTION) then
+  fence = raised
+  if not write_permits('fence', digits(fence)) and not own then
+    return refusal
+  end
+end
+if read_queue() then
+  forget(owner)
+  if not own and behind > 0 then
+    leave_behind(owner)
+  end
+  serve_permits('')
+  write_queue()
+end
+clean_permits()
+if refusal and not own then
+  return refusal
+end
+return with_refusal({own and 'released' or 'not-ours'})

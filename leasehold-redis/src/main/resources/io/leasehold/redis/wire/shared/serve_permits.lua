@@ -1,0 +1,77 @@
+-- Serves the first waiters with free slots.
+
+local WINDOW = 3000000 -- us: how long a woken waiter may take before it loses its place
+local ENTRY = '^\n(%S+) (%d+) (%d+) (%S+) (%d+) (%d+) ([^\n]*)()'
+
+local function attempt_of(waiter)
+  return redis.sha1hex(waiter):sub(1, 16)
+end
+
+-- Notifies the first waiter, which has requested no hand-over, that a slot is free. If it does not request a permit within the
+-- window, it counts as dead. Returns whether it could be notified.
+local function wake(waiter, arrival, alive, asked, channel)
+  if not tell(channel, 'wake ' .. attempt_of(waiter) .. ' ' .. digits(now) .. ' ' .. PERMITS) then
+    return false
+  end
+  if tonumber(alive) > now + WINDOW then
+    soonest = math.min(soonest, now + WINDOW)
+    local from, to = place_of(waiter)
+    replace(from, to, '\n' .. waiter .. ' ' .. arrival .. ' ' .. digits(now + WINDOW) .. ' ' .. asked)
+  end
+  return true
+end
+
+-- Gives the slot to the waiter for its claim time, with tokens above the fence. The waiter then asks again, and finds its slot.
+-- A waiter that could not be notified leaves the slot free. Returns whether the next waiter may be served.
+local function hand_over(slot, waiter, channel, claim, reserve, holder)
+  local before = fence
+  local first = math.max(fence + 1, now)
+  local last = first + reserve - 1
+  if first > 9007199254740992 - reserve then
+    return false
+  end
+  local hold = {owner = waiter, token = digits(first), ends = now + claim * 1000, holder = holder}
+  fence, held[slot] = last, hold
+  if not write_permits(digits(slot), hold_text(hold), 'fence', digits(last), 'count', count_text()) then
+    fence, held[slot] = before, nil
+    return false
+  end
+  outworn[digits(slot)] = nil
+  local range = digits(first) .. ' ' .. digits(last)
+  if not tell(channel, 'handed ' .. attempt_of(waiter) .. ' ' .. digits(now) .. ' ' .. range .. ' ' .. PERMITS) then
+    held[slot], outworn[digits(slot)] = nil, true
+  end
+  return true
+end
+
+-- Gives free slots to the first waiters that can be reached, until the caller is the first. Drops waiters whose channels have no
+-- subscriber. Returns the lowest free slot if the caller comes before all other waiters; nil if no slot is left for it, or after
+-- a refusal.
+local function serve_permits(caller)
+  drop_dead()
+  for _ = 1, 64 do
+    local slot = lowest_free()
+    if not slot then
+      return nil
+    elseif is_empty() then
+      return slot
+    elseif refusal then
+      return nil
+    end
+    local waiter, arrival, alive, channel, claim, reserve, holder, behind = text:match(ENTRY, base)
+    if waiter == caller then
+      return slot
+    end
+    -- A waiter that holds a slot no longer waits.
+    local waits = waiter and not slot_of(waiter)
+    if waits and claim == '0' then
+      if wake(waiter, arrival, alive, channel .. ' 0 ' .. reserve .. ' ' .. holder, channel) then
+        return nil
+      end
+    elseif waits and not hand_over(slot, waiter, channel, tonumber(claim), tonumber(reserve), holder) then
+      return nil
+    end
+    base, changed = behind or text:find('\n', base + 1, true) or #text + 1, true
+  end
+  return nil
+end

@@ -1,0 +1,77 @@
+package io.leasehold.redis.wire;
+
+import io.leasehold.LockName;
+import io.leasehold.redis.RedisUnderTest;
+import io.lettuce.core.ScriptOutputType;
+import java.util.List;
+import java.util.Locale;
+
+/** The scripts for the permits of one name, and their record at a server under test. */
+final class PermitBench {
+
+    final String record;
+    private final LockName name;
+    private final RedisUnderTest server;
+
+    PermitBench(RedisUnderTest server, String name) {
+        this.server = server;
+        this.name = LockName.exactly(name).asPermits();
+        this.record = KeyLayout.standard().lock(this.name);
+    }
+
+    /** The owner token that a letter stands for. */
+    static String owner(String letter) {
+        return letter.toLowerCase(Locale.ROOT).repeat(40);
+    }
+
+    /**
+     * Proposes a ballot.
+     *
+     * @param words the count, the letter of the owner token, the candidate and the last token
+     * @param channel the channel of a waiter; empty for a caller that does not wait
+     */
+    List<Object> acquire(String[] words, String channel) {
+        String[] few = {owner(words[1]), "vector/2", "30000", words[2], words[3], words[0]};
+        String[] waiting = {few[0], few[1], few[2], few[3], few[4], few[5], "60000", channel, "4000"};
+        return eval(
+                LuaScript.PERMITS_ACQUIRE, KeyLayout.standard().allOfPermits(name), channel.isEmpty() ? few : waiting);
+    }
+
+    List<Object> release(String letter, String ballot) {
+        return eval(LuaScript.PERMITS_RELEASE, keys(), owner(letter), ballot);
+    }
+
+    List<Object> releaseKey(String letter, String ballot) {
+        return eval(LuaScript.PERMITS_RELEASE_KEY, new String[] {record}, owner(letter), ballot);
+    }
+
+    List<Object> renew(String letter, String ttlMillis) {
+        return eval(LuaScript.PERMITS_RENEW, new String[] {record}, ttlMillis, owner(letter) + ":");
+    }
+
+    List<Object> change(String count, String version) {
+        return eval(LuaScript.PERMITS_CHANGE, keys(), count, version);
+    }
+
+    List<Object> forceRelease(String slot, String holder) {
+        return eval(LuaScript.PERMITS_FORCE_RELEASE, keys(), slot, holder);
+    }
+
+    private String[] keys() {
+        return KeyLayout.standard().keysOfPermits(name);
+    }
+
+    private List<Object> eval(LuaScript script, String[] keys, String... arguments) {
+        return server.redis().eval(script.text(), ScriptOutputType.MULTI, keys, arguments);
+    }
+
+    void set(String field, String value) {
+        server.redis().hset(record, field, value);
+    }
+
+    /** The value of a field, or {@code -}. */
+    String get(String field) {
+        String value = server.redis().hget(record, field);
+        return value == null ? "-" : value;
+    }
+}

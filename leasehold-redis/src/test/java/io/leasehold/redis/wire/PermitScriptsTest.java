@@ -1,0 +1,207 @@
+package io.leasehold.redis.wire;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.LockName;
+import io.leasehold.redis.RedisUnderTest;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** Tests of the scripts for permits: the record, its expiry, waiters, and what other programs write. */
+@Tag("quick")
+class PermitScriptsTest {
+
+    private static final String HEARD = "lock:wake:0123456789abcdef";
+
+    @RegisterExtension
+    static final RedisUnderTest SERVER = new RedisUnderTest();
+
+    private static int names;
+
+    private final String name = "permit-scripts-" + names++;
+    private final PermitBench permits = new PermitBench(SERVER, name);
+    private long next;
+
+    @BeforeEach
+    void readTheClock() {
+        List<String> time = SERVER.redis().time();
+        next = Long.parseLong(time.get(0)) * 1_000_000 + Long.parseLong(time.get(1));
+    }
+
+    private String[] words(int count, String letter, long candidate) {
+        return new String[] {Integer.toString(count), letter, Long.toString(candidate), Long.toString(candidate)};
+    }
+
+    private List<Object> acquire(int count, String letter) {
+        return permits.acquire(words(count, letter, ++next), "");
+    }
+
+    private List<Object> queue(int count, String letter, String channel) {
+        return permits.acquire(words(count, letter, ++next), channel);
+    }
+
+    private List<Object> release(String letter) {
+        return permits.release(letter, Long.toString(++next));
+    }
+
+    private void endHold(String field) {
+        String[] parts = permits.get(field).split(":", 4);
+        permits.set(field, parts[0] + ":" + parts[1] + ":1:" + parts[3]);
+    }
+
+    @Test
+    void theRecordExpiresAfterItsLastUse() {
+        acquire(2, "a");
+        assertThat(SERVER.redis().pttl(permits.record)).isBetween(80_000L, 90_100L);
+        assertThat(permits.renew("a", "100000")).containsExactly(1L);
+        assertThat(SERVER.redis().pttl(permits.record)).isBetween(150_000L, 160_100L);
+        assertThat(permits.renew("a", "1000")).containsExactly(1L);
+        assertThat(SERVER.redis().pttl(permits.record)).isGreaterThan(150_000L);
+        release("a");
+        assertThat(SERVER.redis().pttl(permits.record)).isBetween(50_000L, 68_000L);
+    }
+
+    @Test
+    void theCountOfAnOperatorIsKeptForAYear() {
+        acquire(2, "a");
+        assertThat(permits.change("3", "1")).containsExactly("changed");
+        release("a");
+        assertThat(SERVER.redis().pttl(permits.record)).isGreaterThan(31_000_000_000L);
+    }
+
+    @Test
+    void anEndedHoldIsFree() {
+        assertThat(acquire(1, "a")).contains("yes", "0");
+        endHold("0");
+        assertThat(permits.renew("a", "1000")).containsExactly(0L, 1L, 0L);
+        assertThat(acquire(1, "b")).contains("yes", "0");
+        assertThat(release("a")).containsExactly("not-ours");
+        assertThat(permits.get("0")).startsWith(PermitBench.owner("b"));
+        endHold("0");
+        assertThat(release("b")).as("it ended by itself").containsExactly("not-ours");
+        assertThat(permits.get("0")).isEqualTo("-");
+    }
+
+    @Test
+    void aWaiterThatHearsNothingIsPassedOver() {
+        StatefulRedisPubSubConnection<String, String> listener =
+                SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
+        listener.sync().subscribe(HEARD);
+        acquire(1, "a");
+        assertThat(queue(1, "b", "lock:wake:ffffffffffffffff")).startsWith("queued");
+        assertThat(queue(1, "c", HEARD)).startsWith("queued");
+        assertThat(release("a")).containsExactly("released");
+        assertThat(permits.get("0")).startsWith(PermitBench.owner("c"));
+        listener.close();
+    }
+
+    @Test
+    void aSlotThatNoWaiterTakesIsFree() {
+        acquire(1, "a");
+        queue(1, "b", "lock:wake:ffffffffffffffff");
+        assertThat(release("a")).containsExactly("released");
+        assertThat(permits.get("0")).isEqualTo("-");
+        next += 1_000_000;
+        assertThat(acquire(1, "c")).contains("yes", "0");
+    }
+
+    @Test
+    void severalFreeSlotsServeSeveralWaiters() {
+        StatefulRedisPubSubConnection<String, String> listener =
+                SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
+        listener.sync().subscribe(HEARD);
+        acquire(2, "a");
+        acquire(2, "b");
+        queue(2, "c", HEARD);
+        queue(2, "d", HEARD);
+        queue(2, "e", HEARD);
+        endHold("0");
+        endHold("1");
+        assertThat(release("f")).containsExactly("not-ours");
+        assertThat(permits.get("0")).startsWith(PermitBench.owner("c"));
+        assertThat(permits.get("1")).startsWith(PermitBench.owner("d"));
+        assertThat(acquire(2, "g")).startsWith("stale");
+        next += 1_000_000;
+        assertThat(acquire(2, "g")).startsWith("held");
+        assertThat(permits.change("3", "1")).containsExactly("changed");
+        assertThat(permits.get("2")).as("the new slot goes to the waiter").startsWith(PermitBench.owner("e"));
+        listener.close();
+    }
+
+    @Test
+    void aCallerBelowTheTokensOfThoseServedBeforeItIsStale() {
+        StatefulRedisPubSubConnection<String, String> listener =
+                SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
+        listener.sync().subscribe(HEARD);
+        acquire(2, "a");
+        acquire(2, "b");
+        queue(2, "c", HEARD);
+        endHold("0");
+        endHold("1");
+        assertThat(acquire(2, "d")).startsWith("stale");
+        assertThat(permits.get("0")).startsWith(PermitBench.owner("c"));
+        assertThat(permits.get("1")).as("no hold is left of the one that ended").isEqualTo("-");
+        next = Long.parseLong(permits.get("fence"));
+        assertThat(acquire(2, "d")).contains("yes", "1");
+        listener.close();
+    }
+
+    @Test
+    void anotherCountAndAnotherVersionAreRefused() {
+        acquire(2, "a");
+        assertThat(acquire(3, "b")).startsWith("count").endsWith("2");
+        assertThat(acquire(1, "a")).as("also for a holder").startsWith("count").endsWith("2");
+        assertThat(permits.change("3", "0")).containsExactly("kept");
+        assertThat(permits.change("3", "2")).containsExactly("kept");
+        assertThat(permits.get("count")).isEqualTo("2 1");
+    }
+
+    @Test
+    void theNameOfALockInUseIsRefused() {
+        String lock = KeyLayout.standard().lock(LockName.exactly(name));
+        SERVER.redis().set(lock, "x");
+        assertThat(acquire(1, "a")).startsWith("lock");
+        SERVER.redis().del(lock);
+        SERVER.redis().set(KeyLayout.fence(lock), "1");
+        assertThat(acquire(1, "a")).startsWith("lock");
+        SERVER.redis().del(KeyLayout.fence(lock));
+        assertThat(acquire(1, "a")).startsWith("yes");
+        SERVER.redis().set(lock, "x");
+        assertThat(acquire(1, "a")).as("permits in use stay usable").startsWith("yes");
+    }
+
+    @Test
+    void anotherProgramsKeyIsNotChanged() {
+        SERVER.redis().set(permits.record, "theirs");
+        assertThat(acquire(1, "a")).contains("broken", permits.record, "string");
+        assertThat(release("a")).contains("broken");
+        assertThat(permits.releaseKey("a", "1")).contains("broken");
+        assertThat(permits.change("1", "0")).contains("broken");
+        assertThat(permits.forceRelease("0", "")).contains("broken");
+        assertThat(permits.renew("a", "1000")).containsExactly(0L, 1L, 0L);
+        assertThat(SERVER.redis().get(permits.record)).isEqualTo("theirs");
+    }
+
+    @Test
+    void theRecordAloneEndsAnOwnerToken() {
+        acquire(2, "a");
+        assertThat(permits.releaseKey("a", Long.toString(next + 10))).containsExactly("released");
+        assertThat(permits.get("0")).isEqualTo("-");
+        assertThat(permits.get("fence")).isEqualTo(Long.toString(next + 10));
+        assertThat(permits.releaseKey("a", "0")).containsExactly("not-ours");
+    }
+
+    @Test
+    void anOperatorFreesASlotOfAHolder() {
+        acquire(2, "a");
+        assertThat(permits.forceRelease("1", "")).containsExactly("none");
+        assertThat(permits.forceRelease("0", "other")).containsExactly("none");
+        assertThat(permits.forceRelease("0", "vector/2")).containsExactly("removed", "vector/2");
+        assertThat(permits.get("0")).isEqualTo("-");
+    }
+}

@@ -1,0 +1,143 @@
+package io.leasehold.verify.variants;
+
+import java.util.List;
+
+/** Those of permits: at the node in memory, in the engine, and in the scripts. */
+final class PermitVariants {
+
+    private static final String MEMORY = "memory/InMemoryPermits.java";
+    private static final String QUEUES = "engine/LocalQueues.java";
+    private static final String ACQUIRE = "redis/wire/permits_acquire.lua";
+    private static final String RELEASE = "redis/wire/permits_release.lua";
+    private static final String RENEW = "redis/wire/permits_renew.lua";
+    private static final String CHANGE = "redis/wire/permits_change.lua";
+    private static final String SERVE = "redis/wire/shared/serve_permits.lua";
+    private static final String RECORD = "redis/wire/shared/permits.lua";
+
+    private PermitVariants() {}
+
+    static List<Variant> all() {
+        // Long because it is a table.
+        return List.of(
+                new Variant(
+                        "permits-no-look-for-own",
+                        "a second ballot of an owner token takes the lowest free slot, although it holds another",
+                        MEMORY,
+                        "OptionalInt slot = state.slotOf(request.owner());\n        if (slot.isEmpty()) {",
+                        "OptionalInt slot = OptionalInt.empty();\n        if (slot.isEmpty()) {"),
+                new Variant(
+                        "permits-late-copy",
+                        "a ballot need not exceed the fence of all slots",
+                        MEMORY,
+                        "long floor = Math.max(fence, serverMicros - RETENTION_MICROS);",
+                        "long floor = serverMicros - RETENTION_MICROS;"),
+                new Variant(
+                        "permits-end-raises-nothing",
+                        "the end of an owner token does not raise the fence",
+                        MEMORY,
+                        "Math.max(state.line.fence, Math.min(request.ballot(), most));",
+                        "Math.max(state.line.fence, Math.min(0, most));"),
+                new Variant(
+                        "permits-overtake",
+                        "a caller takes a free slot although others wait before it",
+                        MEMORY,
+                        "slot = state.line.isFirst(request.owner()) ? state.lowestFree() : OptionalInt.empty();",
+                        "slot = state.lowestFree();"),
+                new Variant(
+                        "permits-any-count",
+                        "a client with another count is served",
+                        MEMORY,
+                        "state.count > 0 && state.count != name.permitCount()",
+                        "state.count < 0"),
+                new Variant(
+                        "permits-below-those-served",
+                        "a caller is granted a ballot below the tokens of the waiters that were served before it",
+                        MEMORY,
+                        "if (ballot.candidate() <= fenceOf(state)) {",
+                        "if (ballot.candidate() < 0) {"),
+                new Variant(
+                        "permits-any-version",
+                        "an operator changes a count that another one has changed meanwhile",
+                        MEMORY,
+                        "if (state.version != version) {",
+                        "if (state.version < 0) {"),
+                new Variant(
+                        "permits-from-a-message",
+                        "a permit begins from a message, which does not name its slot",
+                        "node/SingleNodeStore.java",
+                        " || handOver.name().isPermits()",
+                        ""),
+                new Variant(
+                        "permits-count-behind-another",
+                        "a caller with another count waits behind one of its process",
+                        QUEUES,
+                        " || expectsAnotherCount(attempt)",
+                        ""),
+                new Variant(
+                        "permits-script-no-look-for-own",
+                        "the script gives a second slot to an owner token that holds one",
+                        ACQUIRE,
+                        "local own = slot_of(owner)",
+                        "local own"),
+                new Variant(
+                        "permits-script-late-copy",
+                        "the script compares a ballot with no fence",
+                        ACQUIRE,
+                        "local floor = math.max(fence, now - RETENTION)",
+                        "local floor = now - RETENTION"),
+                new Variant(
+                        "permits-script-any-count",
+                        "the script serves a client with another count",
+                        ACQUIRE,
+                        "if count > 0 and count ~= stated then",
+                        "if count < 0 then"),
+                new Variant(
+                        "permits-script-below-served",
+                        "the script grants a ballot below the tokens of the waiters that it has served before",
+                        ACQUIRE,
+                        "if slot and candidate <= fence then",
+                        "if slot and candidate < 0 then"),
+                new Variant(
+                        "permits-script-used-name",
+                        "the script uses a name whose exclusive lock is in use",
+                        ACQUIRE,
+                        "if count == 0 and redis.call",
+                        "if count < 0 and redis.call"),
+                new Variant(
+                        "permits-script-end-raises-nothing",
+                        "the script leaves the fence as it was at the end of an owner token",
+                        RELEASE,
+                        "if raised > math.max(fence, now - RETENTION) then",
+                        "if raised < 0 then"),
+                new Variant(
+                        "permits-script-serves-nobody",
+                        "a released slot is not handed to the first waiter",
+                        RELEASE,
+                        "  serve_permits('')\n",
+                        ""),
+                new Variant(
+                        "permits-script-revives",
+                        "a renewal extends a hold that has ended",
+                        RENEW,
+                        "if owner and tonumber(ends) > now then",
+                        "if owner then"),
+                new Variant(
+                        "permits-script-any-version",
+                        "an operator changes a count that another one has changed meanwhile",
+                        CHANGE,
+                        "if version ~= tonumber(ARGV[2]) then",
+                        "if version < 0 then"),
+                new Variant(
+                        "permits-script-unheard",
+                        "a slot stays with a waiter that could not be notified",
+                        SERVE,
+                        "held[slot], outworn[digits(slot)] = nil, true",
+                        "held[slot] = hold"),
+                new Variant(
+                        "permits-script-ended-hold",
+                        "a hold that has ended keeps its slot",
+                        RECORD,
+                        "elseif tonumber(ends) > now then",
+                        "elseif tonumber(ends) > 0 then"));
+    }
+}
