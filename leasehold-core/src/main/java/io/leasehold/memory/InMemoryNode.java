@@ -217,7 +217,6 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
 
     private NodeReply busy(Ballot ballot, NameState entry, long nowNanos, long serverMicros) {
         AcquireRequest request = ballot.request();
-        Held held = entry.held;
         if (request.isWaiting()) {
             long forgottenAtNanos = nowNanos
                     + 2 * request.recheckNanos()
