@@ -446,14 +446,11 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         long nowNanos = runtime.nanoTime();
         long floor = serverMicros() - (forgets ? 0 : RETENTION_MICROS);
         permits.sweep(nowNanos, floor);
-        for (Iterator<NameState> all = entries.values().iterator(); all.hasNext(); ) {
-            NameState entry = all.next();
+        entries.values().removeIf(entry -> {
             entry.dropSilentWaiters(nowNanos);
-            current(entry, nowNanos);
-            if (retire(entry, floor)) {
-                all.remove();
-            }
-        }
+            entry.heldAt(nowNanos);
+            return retire(entry, floor);
+        });
     }
 
     @Override
