@@ -117,8 +117,8 @@ final class LeakSearchTest {
         Slots slots = new Slots();
         store.keeps(slots);
         Instant now = Instant.ofEpochMilli(runtime.wallMillis());
-        List<ClientHold> holds = List.of(
-                new ClientHold(ClientRecord.listed(Slots.NAME), "worker", now.minus(HOUR.multipliedBy(2)), 3));
+        List<ClientHold> holds =
+                List.of(new ClientHold(ClientRecord.listed(Slots.NAME), "worker", now.minus(HOUR.multipliedBy(2)), 3));
         clients.put("host/8/old", new ClientRecord("host/8/old", "host", 8, "", now, holds));
         slots.held.add(new PermitsStatus.HeldPermit(0, holder(OURS, 4)));
         slots.held.add(new PermitsStatus.HeldPermit(1, holder("host/8/old", 5)));

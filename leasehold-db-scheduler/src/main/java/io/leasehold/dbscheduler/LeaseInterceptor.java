@@ -141,7 +141,8 @@ public final class LeaseInterceptor implements ExecutionInterceptor {
             return guard.attempt(maxWait);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw new IllegalStateException(task + " was interrupted while it waited for its lease; it has not begun", e);
+            throw new IllegalStateException(
+                    task + " was interrupted while it waited for its lease; it has not begun", e);
         }
     }
 

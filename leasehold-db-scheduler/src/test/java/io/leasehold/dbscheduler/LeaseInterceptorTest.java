@@ -59,11 +59,12 @@ class LeaseInterceptorTest {
         try (Connection connection = database.getConnection();
                 Statement statement = connection.createStatement()) {
             // As db-scheduler's documentation has it.
-            statement.execute("create table scheduled_tasks (task_name varchar(100), task_instance varchar(100), task_data blob,"
-                    + " execution_time timestamp with time zone, picked boolean, picked_by varchar(50),"
-                    + " last_success timestamp with time zone, last_failure timestamp with time zone,"
-                    + " consecutive_failures int, last_heartbeat timestamp with time zone, version bigint, priority smallint,"
-                    + " primary key (task_name, task_instance))");
+            statement.execute(
+                    "create table scheduled_tasks (task_name varchar(100), task_instance varchar(100), task_data blob,"
+                            + " execution_time timestamp with time zone, picked boolean, picked_by varchar(50),"
+                            + " last_success timestamp with time zone, last_failure timestamp with time zone,"
+                            + " consecutive_failures int, last_heartbeat timestamp with time zone, version bigint, priority smallint,"
+                            + " primary key (task_name, task_instance))");
         }
     }
 
@@ -74,8 +75,7 @@ class LeaseInterceptorTest {
     }
 
     private Scheduler scheduler(OneTimeTask<?> task, LeaseInterceptor... interceptors) {
-        SchedulerBuilder builder =
-                Scheduler.create(database, task).threads(4).pollingInterval(Duration.ofMillis(20));
+        SchedulerBuilder builder = Scheduler.create(database, task).threads(4).pollingInterval(Duration.ofMillis(20));
         for (LeaseInterceptor one : interceptors) {
             builder.addExecutionInterceptor(one);
         }
@@ -104,7 +104,9 @@ class LeaseInterceptorTest {
 
     private void awaitDone(Scheduler scheduler, String... ids) throws InterruptedException {
         for (String id : ids) {
-            await(() -> id + " is still scheduled; ran: " + ran, () -> scheduled(scheduler, id).isEmpty());
+            await(
+                    () -> id + " is still scheduled; ran: " + ran,
+                    () -> scheduled(scheduler, id).isEmpty());
         }
     }
 
@@ -223,8 +225,11 @@ class LeaseInterceptorTest {
 
     @Test
     void eachInstanceMayHaveALockOfItsOwn() throws Exception {
-        OneTimeTask<Void> export = Tasks.oneTime("export").execute((task, context) -> ran.add(task.getId() + " under "
-                + LeaseInterceptor.currentLease().map(lease -> lease.lockName().text()).orElse("none")));
+        OneTimeTask<Void> export = Tasks.oneTime("export")
+                .execute((task, context) -> ran.add(task.getId() + " under "
+                        + LeaseInterceptor.currentLease()
+                                .map(lease -> lease.lockName().text())
+                                .orElse("none")));
         Scheduler scheduler = scheduler(
                 export,
                 LeaseInterceptor.perTask(task -> task.getId().equals("free")
@@ -242,8 +247,8 @@ class LeaseInterceptorTest {
     @Test
     void aLaterInterceptorThatIsBusyReleasesTheEarlierLease() throws Exception {
         OneTimeTask<Void> export = exporting();
-        Scheduler scheduler = scheduler(
-                export, patientlyRetrying(locks.named("outer")), patientlyRetrying(locks.named("inner")));
+        Scheduler scheduler =
+                scheduler(export, patientlyRetrying(locks.named("outer")), patientlyRetrying(locks.named("inner")));
         try (Lease inner = locks.named("inner").acquire()) {
             run(scheduler, export, "a");
             awaitRescheduled(scheduler, "a");
@@ -257,7 +262,8 @@ class LeaseInterceptorTest {
     @Test
     void aLossInterruptsTheTaskAndFailsItsExecution() throws Exception {
         OneTimeTask<Void> export = failing((task, context) -> {
-            assertThat(locks.admin().forceReleasePermit(exports.name(), 0, null)).isTrue();
+            assertThat(locks.admin().forceReleasePermit(exports.name(), 0, null))
+                    .isTrue();
             try {
                 assertThat(new CountDownLatch(1).await(1, TimeUnit.MINUTES)).isFalse();
                 ran.add("not interrupted");
@@ -282,7 +288,10 @@ class LeaseInterceptorTest {
         run(scheduler, export, "a");
         awaitDone(scheduler, "a");
         assertThat(failures).containsExactly(own);
-        assertThat(locks.admin().permits(exports.name()).map(status -> status.held().size()).orElse(0))
+        assertThat(locks.admin()
+                        .permits(exports.name())
+                        .map(status -> status.held().size())
+                        .orElse(0))
                 .isZero();
     }
 
@@ -319,14 +328,18 @@ class LeaseInterceptorTest {
                         .maxWait(Duration.ofMinutes(5)));
         try (Lease lease = locks.named("one").acquire()) {
             run(scheduler, export, "a");
-            assertThat(waiting.await(2, TimeUnit.MINUTES)).as("beside %s", lease).isTrue();
+            assertThat(waiting.await(2, TimeUnit.MINUTES))
+                    .as("beside %s", lease)
+                    .isTrue();
             waiter.get().interrupt();
             awaitDone(scheduler, "a");
         }
         assertThat(ran).containsExactly("interrupted: true");
-        assertThat(failures).singleElement().satisfies(failure -> assertThat(failure)
-                .hasMessageContaining("was interrupted while it waited for its lease")
-                .hasCauseInstanceOf(InterruptedException.class));
+        assertThat(failures)
+                .singleElement()
+                .satisfies(failure -> assertThat(failure)
+                        .hasMessageContaining("was interrupted while it waited for its lease")
+                        .hasCauseInstanceOf(InterruptedException.class));
     }
 
     /** Two schedulers over one table, four threads each: no more than two of the tasks run at a time, and all run. */

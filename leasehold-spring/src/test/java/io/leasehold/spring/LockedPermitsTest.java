@@ -112,14 +112,17 @@ class LockedPermitsTest {
         assertThat(pool.regional(List.of("eu"), null)).isEqualTo("db:eu");
         assertThatThrownBy(() -> pool.regional(List.of("eu", "us"), null))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("@Locked method Pool.regional(Object, Permit): the key has 2 values, and a call takes the permit of one name");
+                .hasMessage(
+                        "@Locked method Pool.regional(Object, Permit): the key has 2 values, and a call takes the permit of one name");
     }
 
     @Test
     void anotherCountIsRefusedWithBoth() throws Exception {
         Others others = application.getBean(Others.class);
-        pool.use(null, () -> assertThatThrownBy(() -> locks.permits("db", 3).attempt(Duration.ZERO))
-                .isInstanceOf(PermitCountException.class));
+        pool.use(
+                null,
+                () -> assertThatThrownBy(() -> locks.permits("db", 3).attempt(Duration.ZERO))
+                        .isInstanceOf(PermitCountException.class));
         try (Permit taken = locks.permits("db", 2).acquire()) {
             assertThatThrownBy(() -> others.another(null))
                     .as("beside %s", taken)
@@ -166,8 +169,9 @@ class LockedPermitsTest {
                         + " Write a number from 1 to 1000, or nothing for the exclusive lock.");
         assertThat(Application.refused(MemoryLocks.class, None.class)).hasMessageContaining("has permits = \"0\"");
         assertThat(Application.refused(MemoryLocks.class, PermitOfALock.class))
-                .hasMessage("@Locked method PermitOfALock.run(Permit) has a parameter of type Permit, and takes the exclusive"
-                        + " lock. Write permits = \"5\" with the number of permits, or take a Lease.");
+                .hasMessage(
+                        "@Locked method PermitOfALock.run(Permit) has a parameter of type Permit, and takes the exclusive"
+                                + " lock. Write permits = \"5\" with the number of permits, or take a Lease.");
         for (Class<?> several : List.of(Several.class, AllOfThem.class)) {
             assertThat(Application.refused(MemoryLocks.class, several))
                     .hasMessageContaining("takes permits of several names");

@@ -49,8 +49,8 @@ final class PermitLines {
             PermitsStatus permits = admin.permits(lock.asPermits()).orElse(null);
             return permits == null || permits.held().isEmpty()
                     ? null
-                    : permits.held().size() + " of " + permits.count() + " permits of that name are held: leasehold permits "
-                            + LockView.quoted(lock.text());
+                    : permits.held().size() + " of " + permits.count()
+                            + " permits of that name are held: leasehold permits " + LockView.quoted(lock.text());
         } catch (LockStoreException e) {
             return null;
         }

@@ -119,8 +119,7 @@ public final class ReleaseCommand implements Callable<Integer> {
                 .print(
                         switch (outcome) {
                             case FREE ->
-                                what + "is free: there is nothing to release"
-                                        + (permits == null ? "" : "; " + permits);
+                                what + "is free: there is nothing to release" + (permits == null ? "" : "; " + permits);
                             case OTHER_HOLDER ->
                                 what + "is " + HolderView.sentence(before) + ", not by " + holder
                                         + ": nothing was released";

@@ -58,7 +58,11 @@ public final class ShowCommand implements Callable<Integer> {
         return seen.view().holder() == null ? ExitCode.FOUND.code() : ExitCode.OK.code();
     }
 
-    private record Seen(LockView view, String store, String promises, @Nullable String permits) {}
+    private record Seen(
+            LockView view,
+            String store,
+            String promises,
+            @Nullable String permits) {}
 
     private static Map<String, @Nullable Object> report(Seen seen) {
         Holder holder = seen.view().holder();
