@@ -268,6 +268,11 @@ interface FencingReadersTests extends FencingGuardTck {
                 update(connection, statement);
                 connection.commit();
             }
+            assertThatIllegalStateException()
+                    .as("a name of the greatest length")
+                    .isThrownBy(() ->
+                            SqlFencingGuard.of("fenced", "id", "x".repeat(63)).admit(connection, 1L, 5, Access.READ))
+                    .withMessageContaining("x".repeat(50) + "_writer_at BIGINT");
             before.withReaders("other_writer", "other_writer_at")
                     .admit(connection, 1L, 5, Access.READ)
                     .orElseThrow();

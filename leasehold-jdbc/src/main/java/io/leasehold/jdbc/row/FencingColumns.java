@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record FencingColumns(Column token, @Nullable ForReaders readers) {
 
-    /** Leaves room for what names that are derived from this one end with. */
+    /** Leaves room for the endings of the names for readers. */
     private static final int MAX_NAME = 50;
 
     /** Refuses columns of which two are one: each statement would then compare a number with itself. */
@@ -61,8 +61,7 @@ public record FencingColumns(Column token, @Nullable ForReaders readers) {
         String name = token.name().replaceFirst("_token$", "");
         String writer = name.substring(0, Math.min(name.length(), MAX_NAME)) + "_writer";
         return new ForReaders(
-                new Column(token.table(), token.key(), writer),
-                new Column(token.table(), token.key(), writer + "_at"));
+                new Column(token.table(), token.key(), writer), new Column(token.table(), token.key(), writer + "_at"));
     }
 
     /** The statements that add these columns to their table. */

@@ -3,7 +3,7 @@ package io.leasehold.jdbc.row;
 import java.sql.SQLException;
 import java.sql.SQLSyntaxErrorException;
 
-/** The error of a statement that names a column which its table lacks. */
+/** The error of a statement that names a column which the table does not have. */
 public final class MissingColumn {
 
     private static final String OF_POSTGRESQL = "42703";
@@ -13,7 +13,8 @@ public final class MissingColumn {
     private MissingColumn() {}
 
     /**
-     * Adds to the error which statements add the columns, if that is its meaning; otherwise returns the error itself.
+     * Returns an error that also contains the statements which add the columns, if a column is missing; otherwise returns
+     * the error itself.
      *
      * @param what the request, for messages
      */
@@ -22,10 +23,10 @@ public final class MissingColumn {
             return e;
         }
         // All of them: no database names more than the first that is missing, and some drivers repeat the statement.
+        String additions = String.join("; ", columns.additions());
         return new SQLSyntaxErrorException(
-                what + ": the table lacks a column of its fencing guard; roll back, and execute those of these statements"
-                        + " whose column is missing: " + String.join("; ", columns.additions()) + " (" + e.getMessage()
-                        + ")",
+                what + ": the table lacks a column of its guard; roll back, and execute those of these statements whose"
+                        + " column is missing: " + additions + " (" + e.getMessage() + ")",
                 e.getSQLState(),
                 e.getErrorCode(),
                 e);

@@ -24,8 +24,8 @@ record FencedUse(long token, Access access, long began, long ended, Admission ad
                     all.stream().anyMatch(other -> other.token == rejected.newest() && other.excludes(this)),
                     () -> "no use is the reason for " + this);
         } else {
-            all.forEach(other -> assertTrue(
-                    !(other.excludes(this) && other.ended < began), () -> other + " had excluded " + this));
+            all.forEach(other ->
+                    assertTrue(!(other.excludes(this) && other.ended < began), () -> other + " had excluded " + this));
         }
     }
 
