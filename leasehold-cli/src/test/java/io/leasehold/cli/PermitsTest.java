@@ -65,6 +65,7 @@ class PermitsTest {
                     .isZero();
             assertAnotherCountIsRefused();
             assertSeen();
+            assertHinted();
             assertTaken();
 
             assertThat(two.exitCode())
@@ -97,6 +98,22 @@ class PermitsTest {
                 .hasSize(2)
                 .allMatch(line -> line.startsWith("{\"permits\":\"pool\",\"slot\":"));
         assertThat(cli.run("ls", "--json", "other*").out()).isEmpty();
+    }
+
+    /** The lock of the name is free. What is about that lock says that its permits are held. */
+    private void assertHinted() {
+        String hint = "2 of 2 permits of that name are held: leasehold permits pool";
+        StartedCli show = cli.run("show", "pool");
+        assertThat(show.exitCode()).isEqualTo(1);
+        assertThat(show.out()).contains("state     free\n", "permits   " + hint + "\n");
+        StartedCli who = cli.run("who", "pool");
+        assertThat(who.exitCode()).isEqualTo(1);
+        assertThat(who.out()).isEmpty();
+        assertThat(who.err()).contains("the lock is free; " + hint);
+        StartedCli release = cli.run("release", "--force", "pool");
+        assertThat(release.exitCode()).isEqualTo(1);
+        assertThat(release.out()).contains("there is nothing to release; " + hint);
+        assertThat(cli.run("who", "other").err()).isEmpty();
     }
 
     private void assertTaken() {

@@ -5,8 +5,8 @@ import io.leasehold.admin.PermitsStatus;
 import io.leasehold.memory.NameState.Held;
 import io.leasehold.spi.OwnerToken;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.OptionalInt;
-import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
@@ -18,7 +18,7 @@ final class PermitsState {
     /** The fence and the queue; its hold is not used. */
     final NameState line;
     /** The holds by slot. After the count was lowered, some slots may be beyond it. */
-    final SortedMap<Integer, Held> held = new TreeMap<>();
+    final NavigableMap<Integer, Held> held = new TreeMap<>();
     /** The number of permits; 0 until it is known. */
     int count;
     /** The version of the count; above 1 if an operator has changed it. */

@@ -25,7 +25,7 @@ final class ResumeMachineTest {
     private static final long SECOND = 1_000_000_000L;
     private static final long START = 7 * SECOND;
     private static final Timings TIMINGS = Timings.of(LockOptions.defaults().ttl(Duration.ofSeconds(30)), false);
-    private static final LockStoreException ERROR = new StoreUnavailableException("made by the test", null);
+    private final LockStoreException error = new StoreUnavailableException("made by the test", null);
 
     private static ResumeMachine machine(long maxWaitNanos, long claimNanos) {
         return new ResumeMachine("the ticket", TIMINGS, maxWaitNanos, claimNanos, 0, START);
@@ -37,8 +37,8 @@ final class ResumeMachineTest {
                 new Grant(owner, TokenRange.of(5, 1), sentAtNanos, Incarnation.DURABLE), List.of());
     }
 
-    private static AcquireReply failed(FailureKind kind, long ballot) {
-        return new AcquireReply.Failed(kind, ERROR, ballot);
+    private AcquireReply failed(FailureKind kind, long ballot) {
+        return new AcquireReply.Failed(kind, error, ballot);
     }
 
     @Test
@@ -80,7 +80,7 @@ final class ResumeMachineTest {
         assertThat(machine.on(failed(FailureKind.NO_EFFECT, 0), START + SECOND - 1))
                 .isEqualTo(new ResumeMachine.Again(1));
         assertThat(machine.on(failed(FailureKind.NO_EFFECT, 0), START + SECOND))
-                .isEqualTo(new ResumeMachine.Fail(ERROR));
+                .isEqualTo(new ResumeMachine.Fail(error));
         assertThat(machine.isUnknown()).isFalse();
     }
 
@@ -94,7 +94,7 @@ final class ResumeMachineTest {
                         fail -> assertThat(fail.error())
                                 .isInstanceOf(AmbiguousAcquireException.class)
                                 .hasMessageContaining("made by the test")
-                                .hasCause(ERROR));
+                                .hasCause(error));
         assertThat(machine.isUnknown()).isTrue();
         assertThat(machine.ballot()).isEqualTo(9);
     }
@@ -102,7 +102,7 @@ final class ResumeMachineTest {
     @Test
     void aPermanentFailureEndsTheAttempt() {
         assertThat(machine(SECOND, SECOND).on(failed(FailureKind.PERMANENT, 0), START))
-                .isEqualTo(new ResumeMachine.Fail(ERROR));
+                .isEqualTo(new ResumeMachine.Fail(error));
         ResumeMachine machine = machine(SECOND, SECOND);
         machine.on(failed(FailureKind.UNKNOWN, 1), START);
         assertThat(machine.on(failed(FailureKind.PERMANENT, 0), START))

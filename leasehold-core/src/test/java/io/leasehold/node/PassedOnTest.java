@@ -17,6 +17,7 @@ import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -112,6 +113,9 @@ final class PassedOnTest {
         if (type == CompletableFuture.class) {
             Object future = new CompletableFuture<>();
             return future;
+        }
+        if (type == Optional.class) {
+            return Optional.of("the node's");
         }
         return type == StoreAdmin.class
                 ? admin

@@ -224,8 +224,7 @@ final class LockedRun {
             signalled();
             return null;
         }
-        CompletableFuture<Attempt<Lease>> attempt =
-                RunAttempt.begin(locks, tickets, request.lock(), request.maxWait());
+        CompletableFuture<Attempt<Lease>> attempt = RunAttempt.begin(locks, tickets, request.lock(), request.maxWait());
         signals.handTo(signal -> attempt.cancel(true));
         Attempt<Lease> result;
         try (WaitingLine line = new WaitingLine(locks.admin(), request.lock(), invocation.terminal())) {

@@ -35,6 +35,7 @@ public final class RedisErrors {
     /** The rights that permits need in addition. */
     public static final String RIGHTS_OF_PERMITS = "~permits:* +hgetall";
 
+    private static final String PERMIT_KEYS = "~permits:*";
     private static final String STANDARD_KEYS = "~lock:*";
     private static final Set<String> ACCESS = Set.of("NOAUTH", "WRONGPASS", "NOPERM");
     private static final Set<String> LOGIN = Set.of("NOAUTH", "WRONGPASS");
@@ -242,7 +243,7 @@ public final class RedisErrors {
                     node + " does not accept the user and password of the store URI (WRONGPASS)", cause);
         }
         boolean ofPermits = what.contains(" permits \"");
-        String keyRights = ofPermits ? RIGHTS_OF_PERMITS.split(" ")[0] : keyRights(keys);
+        String keyRights = ofPermits ? PERMIT_KEYS : keyRights(keys);
         MissingRight missing = MissingRight.in(whole, keyRights, channelRights());
         String grant = missing == null
                 ? ""
