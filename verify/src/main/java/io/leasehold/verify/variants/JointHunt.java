@@ -173,4 +173,16 @@ public final class JointHunt {
                     .get();
         }
     }
+
+    /** The rows with the columns of both tokens, on the database whose updates and functions differ most. */
+    public static final class OfFencedRows implements IntFunction<String> {
+
+        /** By reflection. */
+        public OfFencedRows() {}
+
+        @Override
+        public String apply(int runs) {
+            return new TestHunt(List.of("io.leasehold.jdbc.MariaDbRowTest")).get();
+        }
+    }
 }
