@@ -18,6 +18,7 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
+import io.leasehold.spi.StorePermits;
 import io.leasehold.spi.StoreSignals;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -39,6 +40,14 @@ final class SilentStore implements LockStore, StoreAdmin {
 
     /** Whether operators receive no information. */
     boolean showsNothing;
+
+    /** What operators read of permits, if the store keeps permits. */
+    StorePermits permits;
+
+    @Override
+    public Optional<StorePermits> permits() {
+        return Optional.ofNullable(permits);
+    }
 
     @Override
     public boolean isOfNodes() {
