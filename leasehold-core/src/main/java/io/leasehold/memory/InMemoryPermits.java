@@ -129,6 +129,8 @@ final class InMemoryPermits implements StorePermits {
             return new NodeReply.Stale(fenceOf(state), incarnation, step.serverMicros());
         }
         grant(state, slot.getAsInt(), ballot, step.nowNanos());
+        // A waiter that was only woken has stopped the hand-over of further free slots.
+        serve(name.asPermits(), state, null, step);
         return new NodeReply.Yes(incarnation, step.serverMicros(), slot.getAsInt());
     }
 

@@ -235,6 +235,24 @@ final class InMemoryPermitsTest {
     }
 
     @Test
+    void aWokenWaiterHidesNoFurtherFreeSlot() {
+        OwnerToken one = owner();
+        OwnerToken two = owner();
+        OwnerToken behind = owner();
+        OwnerToken waiter = owner();
+        propose(PAIR, one);
+        propose(PAIR, two);
+        queue(PAIR, waiter, Duration.ZERO);
+        queue(PAIR, behind, Duration.ofSeconds(3));
+        end(PAIR, one, ballot);
+        end(PAIR, two, ballot);
+        assertThat(handed).as("the first waiter is only woken").isEmpty();
+        assertThat(slot(propose(PAIR, waiter))).isZero();
+        assertThat(handed).extracting(HandOver::attemptId).containsExactly(behind.attemptId());
+        assertThat(heldSlots()).containsExactly(0, 1);
+    }
+
+    @Test
     void aForcedReleaseRaisesTheFenceAndTellsTheHolder() {
         OwnerToken holder = owner();
         propose(PAIR, holder);

@@ -108,8 +108,10 @@ elseif slot then
   redis.call('HSET', PERMITS, field, hold_text(hold), 'fence', digits(last), 'count', count_text())
   outworn[field] = nil
   expire()
-  clean_permits()
   forget(owner)
+  -- A waiter that was only woken has stopped the hand-over of further free slots.
+  serve_permits('')
+  clean_permits()
   write_queue()
   return with_refusal({'yes', digits(now), field})
 end
