@@ -148,7 +148,7 @@ final class RedisPermits implements StorePermits {
         Requests.Subject what = subject("change the count of", name);
         return requests.runOrThrow(
                 what,
-                new ScriptCall(LuaScript.PERMITS_CHANGE, keys.keysOfPermits(name), new String[] {
+                new ScriptCall(LuaScript.PERMITS_CHANGE, keys.allOfPermits(name), new String[] {
                     Integer.toString(count), Long.toString(version)
                 }),
                 (reply, link) -> replies.change(reply, what));

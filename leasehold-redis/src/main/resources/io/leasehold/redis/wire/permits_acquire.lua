@@ -94,7 +94,7 @@ if not read_queue() then
   return not_a_queue(QUEUED, queued)
 end
 if count == 0 then
-  count, version = stated, 1
+  count, version = stated, stated
 end
 local slot = serve_permits(owner)
 if slot and candidate <= fence then
