@@ -254,7 +254,7 @@ final class LocalQueues {
         contenders(name).forEach(contender -> contender.on(new AcquireMachine.Woken()));
     }
 
-    /** Reports to the contenders for this name, if any exist, that the store has handed over the lock to one attempt. */
+    /** Reports to the contenders for this name, if any exist, that the store has handed over the lock to an attempt. */
     void handedOver(HandOver handOver) {
         contenders(handOver.name()).forEach(contender -> contender.handedOver(handOver));
     }

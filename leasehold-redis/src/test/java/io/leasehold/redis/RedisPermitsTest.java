@@ -101,7 +101,10 @@ class RedisPermitsTest {
             rules("~lock:* ~permits:*");
             for (String keys : List.of("resetkeys ~permits:*", "resetkeys ~lock:*")) {
                 refusedThenGranted(keys, "acquire permits \"pool\"", () -> {
-                    Permit another = locks.permits("pool", 3).attemptAsync(java.time.Duration.ZERO).join().orElseThrow();
+                    Permit another = locks.permits("pool", 3)
+                            .attemptAsync(java.time.Duration.ZERO)
+                            .join()
+                            .orElseThrow();
                     another.close();
                 });
                 rules("~lock:* ~permits:*");
@@ -125,8 +128,10 @@ class RedisPermitsTest {
                 Permit other = locks.permits("pool", 2).acquire()) {
             permit.renew();
             assertThat(locks.admin().listPermits("*", 10)).hasSize(1);
-            assertThat(locks.admin().changePermits(LockName.exactly("pool"), 1, 2)).isTrue();
-            assertThat(locks.admin().forceReleasePermit(LockName.exactly("pool"), other.slot(), null)).isTrue();
+            assertThat(locks.admin().changePermits(LockName.exactly("pool"), 1, 2))
+                    .isTrue();
+            assertThat(locks.admin().forceReleasePermit(LockName.exactly("pool"), other.slot(), null))
+                    .isTrue();
         }
     }
 }

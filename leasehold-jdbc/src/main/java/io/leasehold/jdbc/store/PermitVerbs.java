@@ -114,8 +114,8 @@ final class PermitVerbs {
             locked = lock(rows);
         } catch (RowLockedException e) {
             if (LeaseVerbs.isOverForLockedRows(tries, runtime.nanoTime() - begunAtNanos, batch.timeoutNanos())) {
-                return new RenewReply(Collections.nCopies(
-                        batch.items().size(), new RenewReply.Failed(lockedByAnother(name))));
+                return new RenewReply(
+                        Collections.nCopies(batch.items().size(), new RenewReply.Failed(lockedByAnother(name))));
             }
             throw e;
         }

@@ -152,7 +152,9 @@ class PermitVerbsTest {
                 new WorkQueue(bench.runtime, "store X"),
                 bench.runtime,
                 (name, held) -> CompletableFuture.completedFuture(null));
-        assertThat(permits.acquire(request(longest, ANN))).as("it waits for the worker").isNotDone();
+        assertThat(permits.acquire(request(longest, ANN)))
+                .as("it waits for the worker")
+                .isNotDone();
         assertThat(permits.acquire(request(tooLong, ANN)))
                 .isCompletedWithValueMatching(reply -> reply instanceof AcquireReply.Failed failed
                         && failed.kind() == FailureKind.PERMANENT

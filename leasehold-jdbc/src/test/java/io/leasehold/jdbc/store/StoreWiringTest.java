@@ -272,7 +272,11 @@ class StoreWiringTest {
         LockName pool = name("pool").asPermits(1);
         long shortNanos = Duration.ofSeconds(1).toNanos();
         assertThat(acquire(AcquireRequest.exclusive(
-                        List.of(pool), VerbsBench.ANN, "holder", shortNanos, Duration.ofSeconds(1).toNanos())))
+                        List.of(pool),
+                        VerbsBench.ANN,
+                        "holder",
+                        shortNanos,
+                        Duration.ofSeconds(1).toNanos())))
                 .isInstanceOf(AcquireReply.Granted.class);
         RenewBatch.Item item = new RenewBatch.Item(pool, VerbsBench.ANN, VerbsBench.TTL);
         CompletableFuture<RenewReply> renewed = lent.renew(new RenewBatch(List.of(item), shortNanos));

@@ -184,7 +184,9 @@ class PermitScriptsTest {
         String seen = permits.get("count").split(" ", -1)[1];
         SERVER.redis().del(permits.record);
         acquire(3, "b");
-        assertThat(permits.change("8", seen)).as("the record was forgotten, and is another now").containsExactly("kept");
+        assertThat(permits.change("8", seen))
+                .as("the record was forgotten, and is another now")
+                .containsExactly("kept");
         assertThat(permits.get("count")).startsWith("3 ");
         assertThat(permits.change("8", permits.get("count").split(" ", -1)[1])).containsExactly("changed");
         String first = permits.get("count");
@@ -197,7 +199,9 @@ class PermitScriptsTest {
         String lock = KeyLayout.standard().lock(LockName.exactly(name));
         SERVER.redis().set(lock, "x");
         assertThat(acquire(1, "a")).startsWith("lock");
-        assertThat(permits.change("2", "0")).as("an operator is refused as well").startsWith("lock");
+        assertThat(permits.change("2", "0"))
+                .as("an operator is refused as well")
+                .startsWith("lock");
         SERVER.redis().del(lock);
         SERVER.redis().set(KeyLayout.fence(lock), "1");
         assertThat(acquire(1, "a")).startsWith("lock");
