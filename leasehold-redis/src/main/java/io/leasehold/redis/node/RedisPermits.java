@@ -142,7 +142,7 @@ final class RedisPermits implements StorePermits {
 
     /**
      * Reads one name after the other, since few have permits, and keeps those of which one is held. Other programs may
-     * have keys that look like records of permits: the list goes on without them.
+     * have keys that look like records of permits: the list leaves them out.
      */
     private CompletableFuture<List<PermitsStatus>> held(
             List<LockName> names, int from, int limit, List<PermitsStatus> found) {
