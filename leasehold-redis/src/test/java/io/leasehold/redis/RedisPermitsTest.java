@@ -11,6 +11,7 @@ import io.leasehold.LockName;
 import io.leasehold.LockStoreException;
 import io.leasehold.Permit;
 import io.leasehold.StoreAccessException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
@@ -102,7 +103,7 @@ class RedisPermitsTest {
             for (String keys : List.of("resetkeys ~permits:*", "resetkeys ~lock:*")) {
                 refusedThenGranted(keys, "acquire permits \"pool\"", () -> {
                     Permit another = locks.permits("pool", 3)
-                            .attemptAsync(java.time.Duration.ZERO)
+                            .attemptAsync(Duration.ZERO)
                             .join()
                             .orElseThrow();
                     another.close();
