@@ -11,8 +11,9 @@ import java.util.function.UnaryOperator;
  * owner, a validity and an end, so a crashed holder's permit is free after its ttl. Fencing tokens increase over all
  * permits of the name.
  *
- * <p><b>Waiting.</b> Callers wait as for a lock, with the store's {@link Guarantee.Queueing}. In this process one
- * attempt at a time contends at the store; a caller without patience asks the store at once. A thread may hold several
+ * <p><b>Waiting.</b> Callers wait as for a lock, with the store's {@link Guarantee.Queueing}; in a lease table, also
+ * that of a SQLite file, they poll ({@link LockOptions#retry()}) in no order. In this process one attempt at a time
+ * contends at the store; a caller without patience asks the store at once. A thread may hold several
  * permits. Leasehold does not detect that a thread waits for a permit that only the thread itself could release: pass a
  * patience to {@link #attempt} if a holder may ask for another permit.
  *

@@ -87,17 +87,21 @@ class PermitsTest {
         StartedCli permits = cli.run("permits", "pool");
         assertThat(permits.exitCode()).as(permits.err()).isZero();
         assertThat(permits.out())
-                .contains("permits   pool\n", "count     2 (version 1)\n", "held      2\n")
+                .contains("permits   pool\n", "count     2 (version 2)\n", "held      2\n")
                 .containsPattern("pool +0 +2 +\\S+ +sh +[0-9.]+m?s +" + word("one", 3) + " +\\Q" + word("one", 2))
                 .containsPattern("pool +1 +2 +\\S+ +sh +[0-9.]+m?s +" + word("two", 3) + " +\\Q" + word("two", 2));
         assertThat(cli.run("permits", "--json", "pool").out())
                 .startsWith(
-                        "{\"permits\":\"pool\",\"count\":2,\"version\":1,\"held\":[{\"permits\":\"pool\",\"slot\":0,");
+                        "{\"permits\":\"pool\",\"count\":2,\"version\":2,\"held\":[{\"permits\":\"pool\",\"slot\":0,");
         assertThat(cli.run("ls").out()).containsPattern("PERMITS +SLOT").contains(word("one", 2), word("two", 2));
-        assertThat(cli.run("ls", "--json").out().lines())
+        assertThat(cli.run("ls", "--json").out())
+                .as("each line has a lock, whatever script reads it")
+                .isEmpty();
+        assertThat(cli.run("ls", "--permits", "--limit", "1").out()).contains(word("one", 2), word("two", 2));
+        assertThat(cli.run("ls", "--permits", "--json").out().lines())
                 .hasSize(2)
                 .allMatch(line -> line.startsWith("{\"permits\":\"pool\",\"slot\":"));
-        assertThat(cli.run("ls", "--json", "other*").out()).isEmpty();
+        assertThat(cli.run("ls", "--permits", "--json", "other*").out()).isEmpty();
     }
 
     /** The lock of the name is free. What is about that lock says that its permits are held. */

@@ -152,6 +152,7 @@ public final class JointHunt {
             return new TestHunt(List.of(
                             "io.leasehold.memory.InMemoryPermitsTest",
                             "io.leasehold.engine.PermitsTest",
+                            "io.leasehold.engine.LocalQueuesTest",
                             "io.leasehold.node.SingleNodeClaimTest",
                             "io.leasehold.redis.wire.PermitScriptsTest"))
                     .get();
