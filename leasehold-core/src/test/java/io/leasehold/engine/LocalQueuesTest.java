@@ -277,7 +277,7 @@ final class LocalQueuesTest {
     /** Two callers that state different counts both wait at the store, since the count may change while they wait. */
     @Test
     void permitsAreHandedToTheCallerThatStatesAnotherCount() {
-        store.permits = new InMemoryNode(runtime).permits().orElseThrow();
+        store.keeps(new InMemoryNode(runtime).permits().orElseThrow());
         client.permits("pool", 1).acquireAsync();
         client.permits("pool", 2).acquireAsync();
         client.permits("pool", 2).acquireAsync();

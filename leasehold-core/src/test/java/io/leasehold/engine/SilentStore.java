@@ -41,14 +41,6 @@ final class SilentStore implements LockStore, StoreAdmin {
     /** Whether operators receive no information. */
     boolean showsNothing;
 
-    /** What operators read of permits, if the store keeps permits. */
-    StorePermits permits;
-
-    @Override
-    public Optional<StorePermits> permits() {
-        return Optional.ofNullable(permits);
-    }
-
     @Override
     public boolean isOfNodes() {
         return ofNodes;
