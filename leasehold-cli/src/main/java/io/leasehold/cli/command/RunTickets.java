@@ -131,7 +131,7 @@ final class RunTickets {
                         + afterAnUnknownResume(ttl) + (cause == null ? "" : ": " + cause.getMessage()));
     }
 
-    /** What follows if a request to resume has no answer. */
+    /** Returns the sentence about the lock after a request to resume that has no answer. */
     static String afterAnUnknownResume(Duration ttl) {
         return "if the ticket was used, the lock is free within " + Durations.text(ttl)
                 + "; if not, another run can resume it within its claim";
