@@ -67,8 +67,8 @@ public interface LockClient extends AutoCloseable {
      * succeeded without an answer, the lock is free after one ttl. Attempts of a client with the same ticket follow each
      * other: a later one waits, within {@code maxWait} and for at least one answer of the store.
      *
-     * <p>The ttl of the lease replaces the rest of the claim. So does its {@link LockOptions#atLeast}: that of the
-     * exported lease ends with the resume.
+     * <p>The ttl of the lease replaces the rest of the claim. {@link LockOptions#atLeast} of the exported lease ends, and
+     * that of the resumed lease counts from the resume.
      *
      * @param maxWait the longest time for repetitions; zero is one round trip
      * @throws TicketRefusedException if the store does not keep the lock for this ticket

@@ -428,7 +428,7 @@ final class ActiveLease implements LeakWatch.Watched {
             owner.on(new GrantMachine.ExportCalled(export, keeping()));
         } catch (RuntimeException | Error e) {
             // Nothing was sent. Otherwise, the lease would be renewed until the client closes.
-            export.failUnsent(e);
+            Futures.guarded("the news of an export", () -> export.failUnsent(e));
             Futures.guarded("the news of an end", () -> released(ReleaseOutcome.UNCONFIRMED, List.of()));
             Futures.guarded("the release of a lease that could not be exported", () -> owner.giveBack(this));
         }

@@ -36,7 +36,8 @@ import org.jspecify.annotations.Nullable;
  * One {@code run}: acquires the lock, runs the command under it, releases the lock. For one thread; signals arrive on others.
  *
  * <p>A signal's effect depends on the phase: before the lock is requested, the process ends; during the wait, the attempt is
- * withdrawn; while the command runs, the command receives it; while the lock is only kept ({@code --at-least}), that ends.
+ * withdrawn; while the command runs, the command receives it; while the lock is only kept ({@code --at-least}), that ends; the wait for the
+ * answer to an export ends.
  */
 final class LockedRun {
 
