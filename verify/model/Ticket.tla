@@ -111,10 +111,12 @@ NodeExport(n, m) ==
     /\ finished' = [finished EXCEPT ![n] = @ \cup {Holder}]
     /\ IF key'[n].o = Secret THEN Tell(n, m, key'[n].exp - now) ELSE UNCHANGED reps
 
-\* The swap.  On one node, it is the whole win and begins the ttl.  Over several, it is a vote and keeps the end of the claim.
+\* The swap.  On one node it is the whole win: the ttl begins, and the rest of the claim ends; a key of one's own never ends
+\* earlier.  Over several it is a vote, and keeps the end of the claim.
 NodeResume(n, m) ==
     LET o == IF Broken = "resume-as-acquire" THEN Secret ELSE m.to
-        left == IF OneNode \/ key[n].o = Nobody THEN Max(Ttl, key[n].exp - now) ELSE key[n].exp - now IN
+        left == IF key[n].o = Nobody \/ (OneNode /\ key[n].o # o) THEN Ttl
+                ELSE IF OneNode THEN Max(Ttl, key[n].exp - now) ELSE key[n].exp - now IN
     /\ m.t = "resume"
     /\ m.cand > fence[n] \/ Broken = "resume-below-the-fence"
     /\ \/ key[n].o \in {Secret, o}
@@ -237,10 +239,12 @@ S2 == ordered
 S4 == \A n \in Nodes : key[n].o \notin finished[n]
 Resumed == shown \cap Claimants
 ResumedOnce == Cardinality(Resumed) <= 1
-\* No rival is shown a lease before a claimant, nor while the ticket may still be used.
+\* No rival is shown a lease before a claimant, nor while the ticket may still be used.  On one node, a swap uses the ticket, even
+\* if no claimant hears of it: the ttl of the swap may end before the claim would have.
+Used == OneNode /\ \E n \in Nodes : Secret \in finished[n]
 NobodyBetween ==
     /\ ~between
-    /\ \A p \in Rivals : Holding(p) /\ now < vu[Secret] => \E c \in Resumed : phase[c] = "ended"
+    /\ \A p \in Rivals : Holding(p) /\ now < vu[Secret] => Used \/ \E c \in Resumed : phase[c] = "ended"
 
 (* Witnesses.                                                               *)
 NeverAfterTheClaim == ~(\E c \in Resumed : Holding(c) /\ vu[Secret] <= now)

@@ -26,6 +26,8 @@ public final class LeaseTicket {
     private static final String PREFIX = "leasehold-ticket-1.";
     private static final Pattern SECRET = Pattern.compile("[0-9a-f]{40}");
     private static final int FIELDS = 5;
+    private static final Duration LEAST_CLAIM = Duration.ofMillis(1);
+    private static final Duration LARGEST_CLAIM = Duration.ofMillis(Long.MAX_VALUE);
 
     private final LockName lockName;
     private final String secret;
@@ -45,8 +47,8 @@ public final class LeaseTicket {
      * @param secret the ticket's owner token, 40 lower-case hexadecimal digits
      * @param claim how long the store keeps the lock for the ticket, from the export on
      * @param store the description of the store, without secrets
-     * @throws IllegalArgumentException if the secret has another form, or the claim is below one millisecond; the
-     *     message does not repeat the secret
+     * @throws IllegalArgumentException if the secret has another form, or the claim is below one millisecond or above a
+     *     long of milliseconds; the message does not repeat the secret
      */
     public static LeaseTicket of(LockName lockName, String secret, Duration claim, String store) {
         Objects.requireNonNull(lockName, "lockName");
@@ -54,8 +56,9 @@ public final class LeaseTicket {
             throw new IllegalArgumentException("the secret of a ticket is 40 lower-case hexadecimal digits; got "
                     + secret.length() + " characters");
         }
-        if (claim.toMillis() < 1) {
-            throw new IllegalArgumentException("the claim of a ticket is at least 1 ms; got " + claim);
+        if (claim.compareTo(LEAST_CLAIM) < 0 || claim.compareTo(LARGEST_CLAIM) > 0) {
+            throw new IllegalArgumentException(
+                    "the claim of a ticket is at least 1 ms, and at most " + LARGEST_CLAIM + "; got " + claim);
         }
         return new LeaseTicket(lockName, secret, Duration.ofMillis(claim.toMillis()), store.replace('\n', ' '));
     }

@@ -64,22 +64,30 @@ public interface LockClient extends AutoCloseable {
      * lease has this client's default options and a larger fencing token than the exported one. Requests that fail are
      * repeated until {@code maxWait} or the ticket's claim is over. If the outcome is unknown then, call the method
      * again with the same ticket and the same client: it continues the same attempt. An attempt is not undone: if it has
-     * succeeded without an answer, the lock is free after one ttl.
+     * succeeded without an answer, the lock is free after one ttl. Attempts of a client with the same ticket follow each
+     * other: a later one waits, within {@code maxWait} and for at least one answer of the store.
+     *
+     * <p>The ttl of the lease replaces the rest of the claim. {@link LockOptions#atLeast} of the exported lease ends, and
+     * that of the resumed lease counts from the resume.
      *
      * @param maxWait the longest time for repetitions; zero is one round trip
      * @throws TicketRefusedException if the store does not keep the lock for this ticket
      * @throws UnsafeStoreException if the store cannot keep a lock for a ticket, or the default ttl is above its largest
-     * @throws AmbiguousAcquireException if the outcome is unknown
+     * @throws AmbiguousAcquireException if the outcome is unknown, or that of an earlier attempt which is still in
+     *     progress
      * @throws LockStoreException if the store could not serve, and nothing was changed
      * @throws IllegalArgumentException if {@code maxWait} is negative
      * @throws IllegalStateException if the client is closed
-     * @throws InterruptedException if the thread is interrupted before or while it waits; the outcome is then unknown
+     * @throws InterruptedException if the thread is interrupted before or while it waits; the outcome is then unknown,
+     *     and the next call with the same ticket and client continues the attempt
      */
     Lease resume(LeaseTicket ticket, Duration maxWait) throws InterruptedException;
 
     /**
      * Like {@link #resume}, without waiting; completes exceptionally in the same cases. Cancelling the future stops the
-     * attempt; a lease that arrives later is released.
+     * attempt. If the store has answered before, the lease is released, and the ticket is used. If a request is in
+     * flight, it is not undone: the next call with the same ticket and client continues the attempt; without one, the
+     * lock is free after one ttl. A client that closes releases what was answered by then.
      */
     CompletableFuture<Lease> resumeAsync(LeaseTicket ticket, Duration maxWait);
 

@@ -14,9 +14,9 @@ public interface Permit extends Lease {
     int slot();
 
     /**
-     * Always refused: a ticket is for a lock. The permit is still held.
+     * Always refused: a store keeps only a lock for a ticket. The permit is still held.
      *
-     * @throws UnsupportedOperationException always
+     * @throws UnsafeStoreException always; if the permit was released, {@link IllegalStateException}
      */
     @Override
     LeaseTicket export(Duration claim);

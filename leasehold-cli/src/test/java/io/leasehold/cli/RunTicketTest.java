@@ -4,9 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.leasehold.LeaseTicket;
 import java.io.IOException;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -114,6 +122,7 @@ class RunTicketTest {
 
     @Test
     void aCommandThatFailsLeavesNoTicketAndTheLockFree() throws IOException {
+        Files.writeString(ticket, "an old ticket");
         StartedCli run = cli.run("run", "--export", ticket.toString(), "job", "--", "false");
         assertThat(run.exitCode()).isEqualTo(1);
         assertThat(files()).isEmpty();
@@ -166,7 +175,104 @@ class RunTicketTest {
         StartedCli run =
                 cli.run("run", "--export", ticket.toString(), "job", "--", "sh", "-c", "rm -rf " + ticket.getParent());
         assertThat(run.exitCode()).isEqualTo(70);
-        assertThat(run.err()).contains("could not be written", "released");
+        assertThat(run.err()).contains("could not be written", "the lock was released");
         assertThat(cli.run("run", "-n", "job", "--", "true").exitCode()).isZero();
+    }
+
+    @Test
+    void theReportOfATicketThatCannotBeWrittenSaysThatTheLockWasReleased() {
+        StartedCli run = cli.run(
+                "run",
+                "--json",
+                "--export",
+                ticket.toString(),
+                "job",
+                "--",
+                "sh",
+                "-c",
+                "rm -rf " + ticket.getParent());
+        assertThat(run.exitCode()).isEqualTo(70);
+        assertThat(run.err()).contains("\"release\":\"RELEASED\"");
+    }
+
+    /** A file that its owner cannot delete: a directory in its place, which appears after the check. */
+    @Test
+    void aRunWhoseOldTicketCannotBeRemovedDoesNotStart() throws Exception {
+        exported();
+        try (StartedCli waiting = cli.start("run", "--export", ticket + "2", "job", "--", "touch", "ran");
+                Connection other = DriverManager.getConnection("jdbc:sqlite:" + directory.resolve("locks.db"));
+                Statement statement = other.createStatement()) {
+            statement.execute("PRAGMA busy_timeout = 10000");
+            Await.until("the waiter", () -> isAwaited(statement));
+            Files.createDirectories(Path.of(ticket + "2").resolve("full"));
+            assertThat(cli.run("release", "--force", "--yes", "job").exitCode()).isZero();
+            assertThat(waiting.exitCode()).as(waiting.err()).isEqualTo(64);
+            assertThat(Files.exists(directory.resolve("ran"))).isFalse();
+        }
+    }
+
+    private static boolean isAwaited(Statement statement) {
+        try (ResultSet row = statement.executeQuery("SELECT waiter FROM leasehold_lock WHERE waiter IS NOT NULL")) {
+            return row.next();
+        } catch (SQLException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** The lease is lost between the end of the command and the export. */
+    @Test
+    void aLeaseThatIsLostAfterTheCommandIsReportedAndLeavesNoTicket() throws IOException {
+        Files.writeString(ticket, "an old ticket");
+        try (StartedCli run = cli.start(
+                "run", "--ttl=3s", "--at-least=30s", "--export", ticket.toString(), "job", "--", "touch", "ended")) {
+            Await.until("the end of the command", () -> Files.exists(directory.resolve("ended")));
+            assertThat(cli.run("release", "--force", "--yes", "job").exitCode()).isZero();
+            assertThat(run.exitCode()).as(run.err()).isEqualTo(76);
+            assertThat(files()).isEmpty();
+        }
+    }
+
+    @Test
+    void aSignalEndsTheWaitForAStoreThatDoesNotAnswerTheExport() throws Exception {
+        try (StartedCli run = cli.start(
+                        "run",
+                        "--ttl=60s",
+                        "--export",
+                        ticket.toString(),
+                        "job",
+                        "--",
+                        "sh",
+                        "-c",
+                        "touch ready; until [ -e go ]; do sleep 0.05; done; touch ended");
+                Connection other = DriverManager.getConnection("jdbc:sqlite:" + directory.resolve("locks.db"));
+                Statement statement = other.createStatement()) {
+            Await.until("the start of the command", () -> Files.exists(directory.resolve("ready")));
+            statement.execute("PRAGMA busy_timeout = 10000");
+            statement.execute("BEGIN EXCLUSIVE");
+            Files.createFile(directory.resolve("go"));
+            Await.until("the end of the command", () -> Files.exists(directory.resolve("ended")));
+            // The run reaps the command, and requests the export.
+            Thread.sleep(1_500);
+            long fromNanos = System.nanoTime();
+            run.signal("TERM");
+            assertThat(run.exitCode()).as(run.err()).isEqualTo(69);
+            assertThat(Duration.ofNanos(System.nanoTime() - fromNanos)).isLessThan(Duration.ofSeconds(30));
+            assertThat(run.errLines()).singleElement().asString().contains("not confirmed", "free after");
+            assertThat(files()).isEmpty();
+            statement.execute("ROLLBACK");
+        }
+    }
+
+    @Test
+    void aSignalBeforeTheLockIsRequestedLeavesNoFile() throws IOException {
+        try (ServerSocket silent = new ServerSocket(0);
+                StartedCli run = cli.with("LEASEHOLD_STORE", "redis://127.0.0.1:" + silent.getLocalPort())
+                        .start("run", "--export", ticket.toString(), "job", "--", "true");
+                Socket connected = silent.accept()) {
+            run.signal("TERM");
+            assertThat(run.exitCode()).as(run.err()).isEqualTo(143);
+            assertThat(connected.isConnected()).isTrue();
+            assertThat(files()).isEmpty();
+        }
     }
 }

@@ -407,7 +407,7 @@ final class ActiveLease implements LeakWatch.Watched {
         CompletableFuture<ReleaseOutcome> released;
         try {
             refuseIfReleased("export");
-            export = new LeaseExport(name(), lengthened(claim), owner.settings(), owner.context());
+            export = new LeaseExport(name(), claim, keeping(), owner.settings(), owner.context());
         } catch (RuntimeException e) {
             return CompletableFuture.failedFuture(e);
         }
@@ -424,7 +424,14 @@ final class ActiveLease implements LeakWatch.Watched {
             released = all.released();
         }
         released.thenAccept(outcome -> exported(export, outcome));
-        owner.on(new GrantMachine.ExportCalled(export));
+        try {
+            owner.on(new GrantMachine.ExportCalled(export, keeping()));
+        } catch (RuntimeException | Error e) {
+            // Nothing was sent. Otherwise, the lease would be renewed until the client closes.
+            Futures.guarded("the news of an export", () -> export.failUnsent(e));
+            Futures.guarded("the news of an end", () -> released(ReleaseOutcome.UNCONFIRMED, List.of()));
+            Futures.guarded("the release of a lease that could not be exported", () -> owner.giveBack(this));
+        }
         return export.result();
     }
 
@@ -434,17 +441,8 @@ final class ActiveLease implements LeakWatch.Watched {
             LossCause known = cause();
             export.fail(LeaseMessages.lost(name(), known == null ? LossCause.NOT_OURS : known, List.of(), store()));
         } else if (outcome != ReleaseOutcome.EXPORTED) {
-            export.failUnsent();
+            export.failUnsent(null);
         }
-    }
-
-    /** The store keeps the lock for the ticket at least as long as it would keep it after a release. */
-    private Duration lengthened(Duration claim) {
-        GrantMachine.Keeping keeping = keeping();
-        long keptUntilAtNanos = keeping.fromAtNanos() + keeping.forNanos();
-        Duration kept =
-                Duration.ofNanos(keptUntilAtNanos - owner.context().runtime().nanoTime());
-        return kept.compareTo(claim) > 0 ? kept : claim;
     }
 
     void released(ReleaseOutcome outcome, List<NodeVote> said) {

@@ -32,7 +32,7 @@ final class Attempts {
     private final CompletableFuture<Void> closed = new CompletableFuture<>();
     /** The attempts on several locks that are not over. */
     private final Set<MultiAcquire> several = ConcurrentHashMap.newKeySet();
-    /** The attempts to resume a lease that are not over. */
+    /** The attempts to resume a lease that have not settled: a request of a withdrawn one may be in flight. */
     private final Set<ResumeAttempt> resumes = ConcurrentHashMap.newKeySet();
 
     private final UnansweredResumes unansweredResumes = new UnansweredResumes();
@@ -174,7 +174,7 @@ final class Attempts {
         }
     }
 
-    /** Processes the end of this attempt. */
+    /** Processes the end of this attempt: no request of it is in flight, and none follows. */
     void settled(ResumeAttempt attempt) {
         resumes.remove(attempt);
     }
@@ -218,6 +218,7 @@ final class Attempts {
     void withdraw() {
         several.forEach(attempt -> Futures.guarded("ending an attempt at the close", attempt::clientClosing));
         resumes.forEach(attempt -> Futures.guarded("ending an attempt at the close", attempt::clientClosing));
+        unansweredResumes.close();
         // Start with the last in the queue: otherwise, each attempt that leaves would let the next one send a request.
         List<LocalQueues.Contender> waiting = queues.all();
         for (int i = waiting.size() - 1; i >= 0; i--) {

@@ -59,7 +59,7 @@ final class GrantMachine {
     record ReleaseCalled(Keeping keeping) implements Event {}
 
     /** The holder exports the lease. */
-    record ExportCalled(Export export) implements Event {}
+    record ExportCalled(Export export, Keeping keeping) implements Event {}
 
     /** An export that the shell sends. */
     interface Export {}
@@ -213,7 +213,8 @@ final class GrantMachine {
         if (event instanceof ReleaseCalled called) {
             release(true, called.keeping().isOn(nowNanos), actions);
         } else if (event instanceof ExportCalled called) {
-            end(isHeld() ? new SendExport(called.export(), validUntilAtNanos) : endOfLost(true, false), actions);
+            boolean isKept = called.keeping().isOn(nowNanos);
+            end(isHeld() ? new SendExport(called.export(), validUntilAtNanos) : endOfLost(true, isKept), actions);
         } else if (event instanceof Deserted deserted) {
             release(false, deserted.keeping().isOn(nowNanos), actions);
         } else if (event instanceof RenewalSent) {

@@ -32,9 +32,11 @@ final class LeaseExport implements GrantMachine.Export {
 
     private static final long FIRST_PAUSE_NANOS = 10_000_000L;
     private static final long MAX_PAUSE_NANOS = 500_000_000L;
+    private static final Duration LEAST_CLAIM = Duration.ofMillis(1);
 
     private final EngineContext context;
     private final WaitSettings settings;
+    private final GrantMachine.Keeping keeping;
     private final LeaseTicket ticket;
     private final OwnerToken ticketOwner;
     private final CompletableFuture<LeaseTicket> result = new CompletableFuture<>();
@@ -44,26 +46,39 @@ final class LeaseExport implements GrantMachine.Export {
      * Creates an export that has not begun.
      *
      * @param claim how long the store keeps the lock for the ticket
-     * @throws UnsupportedOperationException if the lease is a permit
-     * @throws UnsafeStoreException if the store cannot keep a lock for a ticket
+     * @param keeping how long the lock must stay taken: the claim is never shorter
+     * @throws UnsafeStoreException if the lease is a permit, or the store cannot keep a lock for a ticket
      * @throws IllegalArgumentException if the claim is below one millisecond or above the largest ttl of the store
      */
-    LeaseExport(LockName name, Duration claim, WaitSettings settings, EngineContext context) {
+    LeaseExport(
+            LockName name, Duration claim, GrantMachine.Keeping keeping, WaitSettings settings, EngineContext context) {
         LockStore store = context.store();
         if (name.isPermits()) {
-            throw new UnsupportedOperationException("cannot export a permit of \"" + name
-                    + "\": only a lease on a lock can be exported. The permit is still held.");
+            throw new UnsafeStoreException(
+                    "cannot export a permit of \"" + name + "\" at " + store.description()
+                            + ": a store keeps only a lock for a ticket. The permit is still held.",
+                    null);
         }
         requireTickets(store, "export the lease on \"" + name + "\"");
-        if (claim.toMillis() < 1 || claim.compareTo(store.maxTtl()) > 0) {
-            throw new IllegalArgumentException("claim " + claim + " for the export of the lease on \"" + name
+        this.context = context;
+        this.settings = settings;
+        this.keeping = keeping;
+        Duration kept = Duration.ofNanos(keptNanos());
+        Duration longer = kept.compareTo(claim) > 0 ? kept : claim;
+        if (claim.compareTo(LEAST_CLAIM) < 0 || longer.compareTo(store.maxTtl()) > 0) {
+            throw new IllegalArgumentException("claim " + longer + " for the export of the lease on \"" + name
                     + "\" is not within 1 ms and the largest ttl that " + store.description() + " accepts: "
                     + store.maxTtl());
         }
-        this.context = context;
-        this.settings = settings;
         this.ticketOwner = OwnerToken.draw(context.runtime());
-        this.ticket = LeaseTicket.of(name, ticketOwner.hex(), claim, store.description());
+        this.ticket = LeaseTicket.of(name, ticketOwner.hex(), longer, store.description());
+    }
+
+    /** Returns how much longer the lock must stay taken, however its lease ends. */
+    private long keptNanos() {
+        return Math.max(
+                0,
+                keeping.fromAtNanos() + keeping.forNanos() - context.runtime().nanoTime());
     }
 
     /** Refuses what a store without tickets cannot do. */
@@ -111,6 +126,10 @@ final class LeaseExport implements GrantMachine.Export {
         private final ExportRequest request;
         private final Repetition repetition = new Repetition(FIRST_PAUSE_NANOS, MAX_PAUSE_NANOS);
         private LockRuntime.@Nullable Timer timer;
+        /** Whether a copy has failed with an unknown effect: the ticket may have had the lock since. */
+        private boolean unknown;
+
+        private @Nullable Throwable lastFailure;
 
         Sending(Ended grant) {
             this.grant = grant;
@@ -131,19 +150,57 @@ final class LeaseExport implements GrantMachine.Export {
                     return;
                 }
             }
-            Futures.ask(() -> context.store().export(request))
-                    .whenComplete((reply, error) -> Futures.guarded(
-                            "an answered export", () -> answered(reply != null ? reply : broken(error))));
+            try {
+                Futures.ask(() -> context.store().export(request))
+                        .whenComplete((reply, error) -> Futures.guarded(
+                                "an answered export", () -> answered(reply != null ? reply : broken(error))));
+            } catch (RuntimeException | Error e) {
+                answered(broken(e));
+            }
         }
 
         private void answered(ExportReply reply) {
+            try {
+                decided(reply);
+            } catch (RuntimeException | Error e) {
+                try {
+                    // The outcome of an answer that cannot be processed is unknown, and the request is repeated.
+                    decided(broken(e));
+                } catch (RuntimeException | Error again) {
+                    giveUp(again);
+                }
+            }
+        }
+
+        private void decided(ExportReply reply) {
             if (reply instanceof ExportReply.Failed failed) {
                 failed(failed);
-            } else if (end()) {
-                boolean isExported = reply instanceof ExportReply.Exported;
+            } else if (reply instanceof ExportReply.Exported) {
+                over(ReleaseOutcome.EXPORTED);
+            } else if (isLoss()) {
+                over(ReleaseOutcome.ALREADY_LOST);
+            } else {
+                giveUp(lastFailure());
+            }
+        }
+
+        /**
+         * Whether the answer that the store does not know the holder proves a loss. It does not if an earlier copy may
+         * have written the ticket, which has ended since, nor after the end of the validity.
+         */
+        private synchronized boolean isLoss() {
+            return !unknown && context.runtime().nanoTime() - grant.validUntilAtNanos() < 0;
+        }
+
+        private synchronized @Nullable Throwable lastFailure() {
+            return lastFailure;
+        }
+
+        private void over(ReleaseOutcome outcome) {
+            if (end()) {
                 context.retrier().over(this);
-                ended.complete(isExported ? ReleaseOutcome.EXPORTED : ReleaseOutcome.ALREADY_LOST);
-                if (isExported) {
+                ended.complete(outcome);
+                if (outcome == ReleaseOutcome.EXPORTED) {
                     result.complete(ticket);
                 }
             }
@@ -163,6 +220,8 @@ final class LeaseExport implements GrantMachine.Export {
                 if (repetition.isEnded()) {
                     return;
                 }
+                unknown |= failed.kind() != FailureKind.NO_EFFECT;
+                lastFailure = failed.error();
                 OptionalLong pause = repetition.failed(isFinal ? 0 : leftNanos);
                 if (pause.isPresent()) {
                     timer = context.timeline().schedule(pause.getAsLong(), this::ask);
@@ -173,31 +232,67 @@ final class LeaseExport implements GrantMachine.Export {
             undo();
         }
 
-        /** An export that arrives late finds the lock for as long as the store keeps it, and then keeps it for the claim. */
+        /** Ends the repetitions without a confirmation. */
+        private void giveUp(@Nullable Throwable why) {
+            if (end()) {
+                unconfirmed(why);
+                undo();
+            }
+        }
+
+        /**
+         * An export that arrives late finds the lock for as long as the store keeps it, and then keeps it for the claim.
+         * A renewal without an answer may have arrived just before: so the store may have begun the ttl again.
+         */
         private void unconfirmed(@Nullable Throwable why) {
-            Timings timings = settings.timings();
-            long leftNanos =
-                    Math.max(0, grant.validUntilAtNanos() - context.runtime().nanoTime());
-            long keptNanos = leftNanos + timings.toldNanos() - timings.validityNanos();
-            fail(LeaseExport.this.unconfirmed(Duration.ofNanos(keptNanos).plus(ticket.claim()), why));
+            fail(LeaseExport.this.unconfirmed(
+                    Duration.ofNanos(settings.timings().undoNanos()).plus(ticket.claim()), why));
             ended.complete(ReleaseOutcome.UNCONFIRMED);
         }
 
         /**
-         * Ends the holder's owner token first: from then on, a late copy of the export finds nothing to act on. The
-         * ticket's owner token, which no other party knows, ends after that.
+         * Ends both owner tokens, once the lock need not stay taken. If the holder still has it then, nothing renews it
+         * until then: as with a lease that was lost, the store keeps it for the rest of its ttl.
          */
         private void undo() {
-            end(grant.owner(), grant.highestBallot())
+            if (!Futures.succeeds(ticket.lockName(), "kept", this::undoLater)) {
+                undoNow();
+            }
+        }
+
+        private boolean undoLater() {
+            if (!keeping.isOn(context.runtime().nanoTime())) {
+                return false;
+            }
+            context.timeline().scheduleAt(keeping.fromAtNanos() + keeping.forNanos(), this::undoNow);
+            // A client that closes does not wait for it: the lock stays taken until its own end.
+            context.retrier().over(this);
+            return true;
+        }
+
+        /**
+         * Ends the holder's owner token first: from then on, a late copy of the export finds nothing to act on. The
+         * ticket's owner token, which no other party knows, ends after that. The store may keep the lock for it for the
+         * whole claim, so it is repeated for longer.
+         */
+        private void undoNow() {
+            long undoNanos = settings.timings().undoNanos();
+            end(grant.owner(), grant.highestBallot(), undoNanos)
                     .whenComplete((nothing, error) -> Futures.guarded("the undo of an export", () -> {
-                        end(ticketOwner, 0);
+                        end(ticketOwner, 0, ticket.claim().toNanos() + undoNanos);
                         context.retrier().over(this);
                     }));
         }
 
-        private CompletableFuture<Void> end(OwnerToken owner, long ballot) {
+        private CompletableFuture<Void> end(OwnerToken owner, long ballot, long forNanos) {
             return context.retrier()
-                    .end(List.of(ticket.lockName()), owner, ballot, ReleaseRequest.Kind.UNDO, settings.timings())
+                    .end(
+                            List.of(ticket.lockName()),
+                            owner,
+                            ballot,
+                            ReleaseRequest.Kind.UNDO,
+                            settings.timings().answerNanos(),
+                            forNanos)
                     .over();
         }
 
@@ -236,8 +331,8 @@ final class LeaseExport implements GrantMachine.Export {
     }
 
     /** Fails an export that could not be sent, unless it has failed before. */
-    void failUnsent() {
-        fail(unconfirmed(Duration.ofNanos(settings.timings().undoNanos()), null));
+    void failUnsent(@Nullable Throwable why) {
+        fail(unconfirmed(Duration.ofNanos(settings.timings().undoNanos() + keptNanos()), why));
     }
 
     private AmbiguousExportException unconfirmed(Duration freeAfter, @Nullable Throwable why) {

@@ -19,7 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Ends owner tokens at the store: sends a release or undo, and repeats it until it is answered or the ttl has passed.
+ * Ends owner tokens at the store: sends a release or undo, and repeats it until it is answered or the store has
+ * forgotten the token.
  */
 final class ReleaseRetrier {
 
@@ -79,8 +80,23 @@ final class ReleaseRetrier {
      * the token.
      */
     Progress end(List<LockName> names, OwnerToken owner, long ballot, ReleaseRequest.Kind kind, Timings timings) {
-        ReleaseRequest request = new ReleaseRequest(names, owner, ballot, kind, timings.answerNanos());
-        Ending ending = new Ending(request, runtime.nanoTime() + timings.undoNanos());
+        return end(names, owner, ballot, kind, timings.answerNanos(), timings.undoNanos());
+    }
+
+    /**
+     * Does the same.
+     *
+     * @param forNanos the longest time for which the store may know the token
+     */
+    Progress end(
+            List<LockName> names,
+            OwnerToken owner,
+            long ballot,
+            ReleaseRequest.Kind kind,
+            long answerNanos,
+            long forNanos) {
+        ReleaseRequest request = new ReleaseRequest(names, owner, ballot, kind, answerNanos);
+        Ending ending = new Ending(request, runtime.nanoTime() + forNanos);
         began(ending);
         ending.send();
         return new Progress(ending.firstReply, ending.ended);

@@ -6,7 +6,6 @@ import io.leasehold.Lease;
 import io.leasehold.LeaseTicket;
 import io.leasehold.LockListener;
 import io.leasehold.LockListener.AttemptOutcome;
-import io.leasehold.LockName;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.TicketRefusedException;
 import io.leasehold.UnsafeStoreException;
@@ -15,31 +14,43 @@ import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
+import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseRequest;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One caller's attempt to resume an exported lease: performs the decisions of its {@link ResumeMachine}, and holds the
- * result. It has no place in a queue, since it waits for no holder.
+ * result. It waits for no holder, only for its turn among the attempts of the client with the same ticket.
  *
- * <p>{@code this} guards the machine and the fields that change. Calls to other classes are made without the guard.
+ * <p>{@code this} guards the machine and the fields that change. A timer is armed under the guard; other calls to
+ * other classes are made without it.
  */
-final class ResumeAttempt extends PendingAttempt<Lease> {
+final class ResumeAttempt extends PendingAttempt<Lease> implements UnansweredResumes.Resuming {
 
     private final LeaseTicket ticket;
     private final OwnerToken ticketOwner;
-    private final OwnerToken owner;
+    private final long maxWaitNanos;
     private final Attempts attempts;
     private final ResumeMachine machine;
     /** Completes when no request is in flight, and none follows. */
     private final CompletableFuture<Void> settled = new CompletableFuture<>();
+    /** That of the attempt that this one continues, if it continues one. */
+    private OwnerToken owner;
     /** The mark of the {@link SuspendWatch}, taken before the last request was sent. */
     private long mark;
 
+    /** The time of the last answer: the store keeps a lock for the owner token no longer than from then on. */
+    private long answeredAtNanos;
+
+    private boolean hasTurn;
     private boolean asking;
     private boolean over;
+    private boolean settling;
+    /** The end of the wait for the turn. */
+    private LockRuntime.@Nullable Timer late;
 
     ResumeAttempt(
             LeaseTicket ticket,
@@ -49,17 +60,13 @@ final class ResumeAttempt extends PendingAttempt<Lease> {
             @Nullable Throwable asked) {
         super(settings, attempts.context(), asked);
         this.ticket = ticket;
+        this.maxWaitNanos = maxWaitNanos;
         this.attempts = attempts;
         this.ticketOwner = OwnerToken.fromHex(ticket.secret());
-        Unanswered before = attempts.unansweredResumes().take(ticket.secret());
-        this.owner = before == null ? OwnerToken.draw(context.runtime()) : before.owner();
+        this.owner = OwnerToken.draw(context.runtime());
+        this.answeredAtNanos = startAtNanos;
         this.machine = new ResumeMachine(
-                what(),
-                settings.timings(),
-                maxWaitNanos,
-                ticket.claim().toNanos(),
-                before == null ? 0 : before.ballot(),
-                startAtNanos);
+                what(), settings.timings(), maxWaitNanos, ticket.claim().toNanos(), startAtNanos);
         context.events().tell(l -> l.attemptBegan(new LockListener.AttemptBegan(ticket.lockName())));
     }
 
@@ -68,25 +75,77 @@ final class ResumeAttempt extends PendingAttempt<Lease> {
                 + context.store().description();
     }
 
-    /** Sends the first request. */
+    /**
+     * Sends the first request when the attempt has the turn. It waits for that for its patience, and at least as long as
+     * a store may take to answer a request of the earlier attempt.
+     */
     void start() {
-        ask();
+        attempts.unansweredResumes().enter(ticket.secret(), this, startAtNanos);
+        synchronized (this) {
+            if (!hasTurn && !over) {
+                long patienceNanos = Math.max(maxWaitNanos, settings.timings().answerNanos());
+                late = context.timeline().schedule(patienceNanos, this::turnIsLate);
+            }
+        }
     }
 
-    private void ask() {
-        AcquireRequest request;
+    @Override
+    public boolean begin(@Nullable Unanswered before) {
         synchronized (this) {
             if (over) {
+                return false;
+            }
+            hasTurn = true;
+            late = TimerQueue.cancelled(late);
+            if (before != null) {
+                owner = before.owner();
+                machine.continues(before.ballot());
+            }
+        }
+        ask();
+        return true;
+    }
+
+    private void turnIsLate() {
+        synchronized (this) {
+            if (over || hasTurn) {
                 return;
             }
-            asking = true;
-            mark = context.suspensions().mark();
-            LockName name = ticket.lockName();
-            request = context.request(List.of(name), owner, settings).ballotSoFar(machine.ballot());
+            over = true;
         }
-        Futures.ask(() -> resume(request))
-                .whenComplete((reply, error) -> Futures.guarded(
-                        "an answered attempt to resume", () -> answered(reply != null ? reply : broken(error))));
+        settle(null);
+        fail(
+                AttemptOutcome.AMBIGUOUS,
+                new AmbiguousAcquireException(
+                        "the attempt to resume " + what() + " was not begun: an earlier attempt of this client with the"
+                                + " same ticket is still in progress, and its outcome is unknown",
+                        null));
+    }
+
+    /** Sends a request, unless the attempt is over. A request that could not be sent has failed without effect. */
+    private void ask() {
+        AcquireRequest request;
+        try {
+            synchronized (this) {
+                if (over) {
+                    return;
+                }
+                mark = context.suspensions().mark();
+                request = context.request(List.of(ticket.lockName()), owner, settings)
+                        .ballotSoFar(machine.ballot());
+                asking = true;
+            }
+        } catch (RuntimeException | Error e) {
+            answered(failed(FailureKind.NO_EFFECT, e, 0));
+            return;
+        }
+        try {
+            Futures.ask(() -> resume(request))
+                    .whenComplete((reply, error) -> Futures.guarded(
+                            "an answered attempt to resume", () -> answered(reply != null ? reply : broken(error))));
+        } catch (RuntimeException | Error e) {
+            answered(broken(e));
+        }
     }
 
     /** A store that is opened only now may turn out to keep no tickets. */
@@ -99,40 +158,84 @@ final class ResumeAttempt extends PendingAttempt<Lease> {
         Throwable cause = error == null ? null : Futures.unwrapped(error);
         return cause instanceof UnsafeStoreException unsafe
                 ? new AcquireReply.Failed(FailureKind.PERMANENT, unsafe, 0)
-                : new AcquireReply.Failed(
-                        FailureKind.UNKNOWN,
-                        new StoreUnavailableException("resuming " + what() + " failed: " + error, error),
-                        0);
+                : failed(FailureKind.UNKNOWN, error, 0);
+    }
+
+    private AcquireReply failed(FailureKind kind, @Nullable Throwable error, long ballot) {
+        String message = "resuming " + what() + " failed: " + error;
+        return new AcquireReply.Failed(kind, new StoreUnavailableException(message, error), ballot);
     }
 
     private void answered(AcquireReply reply) {
+        try {
+            decided(reply);
+        } catch (RuntimeException | Error e) {
+            try {
+                // The outcome of an answer that cannot be processed is unknown, and the request is repeated.
+                decided(failed(FailureKind.UNKNOWN, e, reply.ballot()));
+            } catch (RuntimeException | Error again) {
+                breakOff(again);
+            }
+        }
+    }
+
+    private void decided(AcquireReply reply) {
         ResumeMachine.Decision decision;
+        boolean withdrawn;
         synchronized (this) {
             asking = false;
-            decision = machine.on(reply, context.runtime().nanoTime());
-            if (over) {
-                keepUnknown(reply instanceof AcquireReply.Granted);
-                settled.complete(null);
+            withdrawn = over;
+            answeredAtNanos = context.runtime().nanoTime();
+            decision = machine.on(reply, answeredAtNanos);
+            if (!withdrawn && decision instanceof ResumeMachine.Again again) {
+                // Before any other step: the next copy depends on it alone.
+                context.timeline().schedule(again.afterNanos(), this::ask);
                 return;
             }
-            over = !(decision instanceof ResumeMachine.Again);
+            over = true;
         }
-        if (decision instanceof ResumeMachine.Again again) {
-            context.timeline().schedule(again.afterNanos(), this::ask);
+        if (withdrawn) {
+            // The caller has gone. If the store has answered that it has the lock, the next attempt with this ticket
+            // continues it. No attempt follows in a client that closes: that releases the lock.
+            settle(unknown(reply instanceof AcquireReply.Granted granted ? granted.grant() : null));
         } else {
             finish(decision);
         }
     }
 
-    /** Lets the next attempt with this ticket continue with the same owner token, which may have the lock. */
-    private void keepUnknown(boolean isUnknown) {
-        if (isUnknown || machine.isUnknown()) {
-            long nowNanos = context.runtime().nanoTime();
-            long untilAtNanos =
-                    nowNanos + ticket.claim().toNanos() + settings.timings().undoNanos();
-            attempts.unansweredResumes()
-                    .keep(ticket.secret(), new Unanswered(owner, machine.ballot(), untilAtNanos), nowNanos);
+    /** Ends the attempt, since no further copy can be sent. */
+    private void breakOff(Throwable why) {
+        boolean withdrawn;
+        synchronized (this) {
+            withdrawn = over;
+            over = true;
         }
+        settle(unknown(null));
+        if (!withdrawn) {
+            fail(AttemptOutcome.ERROR, why);
+        }
+    }
+
+    private void release(OwnerToken granted) {
+        long ballot;
+        synchronized (this) {
+            ballot = machine.ballot();
+        }
+        context.retrier()
+                .end(List.of(ticket.lockName()), granted, ballot, ReleaseRequest.Kind.UNDO, settings.timings());
+    }
+
+    /** Returns what the next attempt with this ticket continues; null if the owner token does not have the lock. */
+    private synchronized @Nullable Unanswered unknown(@Nullable Grant granted) {
+        if (granted == null && !machine.isUnknown()) {
+            return null;
+        }
+        long keptNanos = ticket.claim().toNanos() + settings.timings().undoNanos();
+        return new Unanswered(
+                owner,
+                machine.ballot(),
+                answeredAtNanos + keptNanos,
+                granted == null ? null : () -> release(granted.owner()));
     }
 
     private void finish(ResumeMachine.Decision decision) {
@@ -144,16 +247,13 @@ final class ResumeAttempt extends PendingAttempt<Lease> {
                         AttemptOutcome.ERROR,
                         new TicketRefusedException(ticket, context.store().description(), refuse.holder()));
             } else if (decision instanceof ResumeMachine.Fail failed) {
-                keepUnknown(false);
                 boolean ambiguous = failed.error() instanceof AmbiguousAcquireException;
                 fail(ambiguous ? AttemptOutcome.AMBIGUOUS : AttemptOutcome.ERROR, failed.error());
             }
         } catch (RuntimeException | Error e) {
             fail(AttemptOutcome.ERROR, e);
-            throw e;
         } finally {
-            attempts.settled(this);
-            settled.complete(null);
+            settle(unknown(null));
         }
     }
 
@@ -162,9 +262,40 @@ final class ResumeAttempt extends PendingAttempt<Lease> {
         synchronized (this) {
             sentMark = mark;
         }
-        LeaseHandle lease = attempts.keep(ticket.lockName(), grant, settings, sentMark, asked);
+        LeaseHandle lease;
+        try {
+            lease = attempts.keep(ticket.lockName(), grant, settings, sentMark, asked);
+        } catch (RuntimeException | Error e) {
+            // The store has answered: no request is left that this could overtake.
+            release(grant.owner());
+            throw e;
+        }
         tell(AttemptOutcome.ACQUIRED);
         result.complete(new Attempt.Acquired<>(lease));
+    }
+
+    /** Ends the part of the attempt at the store: lets the next attempt with this ticket begin. */
+    private void settle(@Nullable Unanswered rest) {
+        boolean left;
+        synchronized (this) {
+            if (settling) {
+                return;
+            }
+            settling = true;
+            left = hasTurn;
+            late = TimerQueue.cancelled(late);
+        }
+        try {
+            if (left) {
+                attempts.unansweredResumes().leave(ticket.secret(), rest);
+            } else {
+                attempts.unansweredResumes().withdraw(ticket.secret(), this);
+            }
+        } finally {
+            // A client that closes sees the rest before it finds no attempt.
+            attempts.settled(this);
+            settled.complete(null);
+        }
     }
 
     private void fail(AttemptOutcome outcome, Throwable error) {
@@ -176,7 +307,10 @@ final class ResumeAttempt extends PendingAttempt<Lease> {
         context.events().tell(l -> l.attemptEnded(new LockListener.AttemptEnded(ticket.lockName(), outcome, waited())));
     }
 
-    /** Stops asking. A lease that was shown to no caller is released; an unanswered request is not undone. */
+    /**
+     * Stops asking. A lease that was shown to no caller is released. A request in flight is not undone; the attempt
+     * remains for the next one with this ticket.
+     */
     @Override
     CompletableFuture<?> giveUp() {
         stop(false);
@@ -193,17 +327,17 @@ final class ResumeAttempt extends PendingAttempt<Lease> {
     }
 
     private void stop(boolean byClose) {
+        boolean inFlight;
         synchronized (this) {
             if (over) {
                 return;
             }
             over = true;
-            if (!asking) {
-                keepUnknown(false);
-                settled.complete(null);
-            }
+            inFlight = asking;
         }
-        attempts.settled(this);
+        if (!inFlight) {
+            settle(unknown(null));
+        }
         fail(AttemptOutcome.INTERRUPTED, withdrawn("\"" + ticket.lockName() + "\"", byClose));
     }
 }

@@ -47,15 +47,21 @@ final class ResumeMachine {
      *
      * @param what the ticket and the store, for messages
      * @param claimNanos the claim of the ticket: a ticket that exists now is over after it
-     * @param ballot the highest fencing token that earlier attempts with this owner token have proposed; zero if there
-     *     were none
      */
-    ResumeMachine(String what, Timings timings, long maxWaitNanos, long claimNanos, long ballot, long startAtNanos) {
+    ResumeMachine(String what, Timings timings, long maxWaitNanos, long claimNanos, long startAtNanos) {
         this.what = what;
         this.timings = timings;
         this.untilAtNanos = startAtNanos + Math.min(Math.min(maxWaitNanos, claimNanos), Long.MAX_VALUE / 4);
-        this.ballot = ballot;
-        this.unknown = ballot > 0;
+    }
+
+    /**
+     * Continues an earlier attempt with its owner token, which may have the lock.
+     *
+     * @param ballotBefore the highest fencing token that it has proposed; zero if the store chooses the token
+     */
+    void continues(long ballotBefore) {
+        ballot = Math.max(ballot, ballotBefore);
+        unknown = true;
     }
 
     Decision on(AcquireReply reply, long nowNanos) {
@@ -104,7 +110,7 @@ final class ResumeMachine {
                 unknown
                         ? new AmbiguousAcquireException(
                                 "the outcome of the attempt to resume " + what
-                                        + " is unknown; try again with the same ticket and" + " client, or wait: "
+                                        + " is unknown; retry with the same ticket and client, or wait for one ttl: "
                                         + why.getMessage(),
                                 why.votes(),
                                 why)

@@ -79,12 +79,15 @@ final class NameState {
         return current == null ? null : current.asHolder(nowNanos);
     }
 
-    /** Writes the hold of this ballot; the hold of the same owner token, or of its ticket, never ends earlier. */
+    /**
+     * Writes the hold of this ballot. The hold of the same owner token never ends earlier. That of a ticket may: a ttl
+     * replaces the claim, which would outlive a holder that crashes.
+     */
     void grant(Ballot ballot, long nowNanos) {
         AcquireRequest request = ballot.request();
         long endsAtNanos = nowNanos + request.ttlNanos();
         Held own = held;
-        if (own != null && own.endsAtNanos() - endsAtNanos > 0) {
+        if (own != null && own.owner().equals(request.owner()) && own.endsAtNanos() - endsAtNanos > 0) {
             endsAtNanos = own.endsAtNanos();
         }
         held = new Held(request.owner(), request.holderId(), ballot.candidate(), endsAtNanos);

@@ -34,8 +34,8 @@ public interface LockStore extends LockKeeper {
 
     /**
      * Continues an exported lease: if the ticket's owner token has the lock, the request's owner token replaces it, with
-     * the request's ttl and a fencing token above the fence. If the request's owner token has the lock already, the
-     * answer is the same. In every other case, even if the lock is free, nothing changes and the answer is {@link
+     * a fencing token above the fence. The request's ttl replaces the rest of the claim, even if that is longer. If the
+     * request's owner token has the lock already, the answer is the same, and the hold never ends earlier. In every other case, even if the lock is free, nothing changes and the answer is {@link
      * AcquireReply.Busy}. The engine calls it only if the store {@linkplain #keepsTickets() keeps tickets}, repeats it
      * with the same owner token until it is answered, and never undoes it.
      *

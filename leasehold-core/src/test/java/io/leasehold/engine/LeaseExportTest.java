@@ -15,6 +15,7 @@ import io.leasehold.LockListener;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
+import io.leasehold.Permit;
 import io.leasehold.ReleaseOutcome;
 import io.leasehold.StoreUnavailableException;
 import io.leasehold.UnsafeStoreException;
@@ -34,6 +35,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -46,6 +48,7 @@ final class LeaseExportTest {
 
     private static final LockName NAME = LockName.exactly("a");
     private static final Duration CLAIM = Duration.ofMinutes(2);
+    private static final Duration TTL_AND_DRIFT = Duration.ofMillis(30_302);
 
     private final StillRuntime runtime = new StillRuntime();
     private final SilentStore store = new SilentStore();
@@ -207,7 +210,9 @@ final class LeaseExportTest {
         }
         assertThat(failure(exported)).isInstanceOfSatisfying(AmbiguousExportException.class, e -> {
             assertThat(e.lockName()).isEqualTo(NAME);
-            assertThat(e.freeAfter()).isBetween(CLAIM, CLAIM.plusSeconds(1));
+            assertThat(e.freeAfter())
+                    .as("an unanswered renewal may have arrived just before")
+                    .isEqualTo(CLAIM.plus(TTL_AND_DRIFT));
             assertThat(e).hasMessageContaining("made by the test");
         });
         assertThat(lease.release()).isEqualTo(ReleaseOutcome.UNCONFIRMED);
@@ -243,6 +248,172 @@ final class LeaseExportTest {
         assertThat(store.releases()).isEmpty();
     }
 
+    /** A claim shorter than the validity: the first copy wrote the ticket, which has ended since. */
+    @Test
+    void anAnswerAfterACopyWithAnUnknownOutcomeIsNoLoss() {
+        Lease lease = held();
+        CompletableFuture<LeaseTicket> exported = lease.exportAsync(Duration.ofMillis(5));
+        asked(0).answer().complete(failed(FailureKind.UNKNOWN));
+        runtime.pass(Duration.ofMillis(10));
+        asked(1).answer().complete(new ExportReply.NotOurs());
+        assertThat(failure(exported))
+                .isInstanceOf(AmbiguousExportException.class)
+                .hasMessageContaining("made by the test");
+        assertThat(lease.release()).isEqualTo(ReleaseOutcome.UNCONFIRMED);
+        assertThat(news).containsExactly("UNCONFIRMED");
+    }
+
+    @Test
+    void anAnswerAfterTheValidityIsNoLoss() {
+        Lease lease = held();
+        CompletableFuture<LeaseTicket> exported = lease.exportAsync(CLAIM);
+        runtime.passUnnoticed(Duration.ofSeconds(40));
+        asked(0).answer().complete(new ExportReply.NotOurs());
+        assertThat(failure(exported)).isInstanceOf(AmbiguousExportException.class);
+        assertThat(lease.release()).isEqualTo(ReleaseOutcome.UNCONFIRMED);
+    }
+
+    @Test
+    void aCopyWithoutEffectDoesNotHideALoss() {
+        Lease lease = held();
+        CompletableFuture<LeaseTicket> exported = lease.exportAsync(CLAIM);
+        asked(0).answer().complete(failed(FailureKind.NO_EFFECT));
+        runtime.pass(Duration.ofMillis(10));
+        asked(1).answer().complete(new ExportReply.NotOurs());
+        assertThat(failure(exported)).isInstanceOf(LeaseLostException.class);
+        assertThat(lease.release()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+    }
+
+    @Test
+    void theUndoOfTheTicketIsRepeatedUntilItsClaimIsOver() {
+        CompletableFuture<LeaseTicket> exported = held().exportAsync(CLAIM);
+        asked(0).answer().complete(failed(FailureKind.PERMANENT));
+        assertThat(failure(exported)).isInstanceOf(AmbiguousExportException.class);
+        assertThat(store.releases()).hasSize(2);
+
+        Lease second = held();
+        store.answersReleases(
+                new ReleaseReply.Failed(FailureKind.UNKNOWN, new StoreUnavailableException("made by the test", null)));
+        second.exportAsync(CLAIM);
+        asked(1).answer().complete(failed(FailureKind.PERMANENT));
+        runtime.pass(Duration.ofSeconds(32));
+        OwnerToken ticket = asked(1).request().ticket();
+        assertThat(lastReleased()).as("once the holder's has ended").isEqualTo(ticket);
+        runtime.pass(Duration.ofSeconds(145));
+        store.answersReleases(new ReleaseReply.Released());
+        int before = store.releases().size();
+        runtime.pass(Duration.ofSeconds(2));
+        assertThat(store.releases()).as("it is still repeated, a claim later").hasSize(before + 1);
+        assertThat(lastReleased()).isEqualTo(ticket);
+    }
+
+    private OwnerToken lastReleased() {
+        return store.releases().get(store.releases().size() - 1).owner();
+    }
+
+    @Test
+    void anExportThatFailsIsUndoneOnlyOnceTheLockNeedNotStayTaken() {
+        LockClient other =
+                client(LockOptions.defaults().ttl(Duration.ofSeconds(30)).atLeast(Duration.ofSeconds(20)));
+        Lease lease = held(other);
+        runtime.pass(Duration.ofSeconds(1));
+        CompletableFuture<LeaseTicket> exported = lease.exportAsync(CLAIM);
+        asked(0).answer().complete(failed(FailureKind.PERMANENT));
+        assertThat(failure(exported)).isInstanceOf(AmbiguousExportException.class);
+        runtime.pass(Duration.ofSeconds(19).minusNanos(1));
+        assertThat(store.releases()).isEmpty();
+        runtime.pass(Duration.ofNanos(1));
+        assertThat(store.releases())
+                .extracting(ReleaseRequest::owner)
+                .containsExactly(asked(0).request().owner(), asked(0).request().ticket());
+    }
+
+    @Test
+    void theExportOfALostLeaseLeavesALockThatMustStayTaken() {
+        LockClient other =
+                client(LockOptions.defaults().ttl(Duration.ofSeconds(30)).atLeast(Duration.ofMinutes(5)));
+        Lease lease = held(other);
+        runtime.beforeAClockIsRead(new Runnable() {
+            private int reads;
+
+            @Override
+            public void run() {
+                // Between the check of the end and the export, the validity ends.
+                if (++reads == 3) {
+                    runtime.passUnnoticed(Duration.ofSeconds(40));
+                }
+            }
+        });
+        CompletableFuture<LeaseTicket> exported = lease.exportAsync(CLAIM);
+        runtime.beforeAClockIsRead(() -> {});
+        assertThat(failure(exported)).isInstanceOf(LeaseLostException.class);
+        assertThat(lease.release()).as("it was lost in the export").isEqualTo(ReleaseOutcome.ALREADY_LOST);
+        assertThat(store.exports()).isEmpty();
+        assertThat(store.releases()).isEmpty();
+    }
+
+    @Test
+    void anExportThatCannotBeSentReleasesTheLease() {
+        for (int at = 1; at <= 5; at++) {
+            Lease lease = held();
+            int failing = at;
+            int releases = store.releases().size();
+            AtomicInteger reads = new AtomicInteger();
+            runtime.beforeAClockIsRead(() -> {
+                if (reads.incrementAndGet() == failing) {
+                    throw new InternalError("made by the test");
+                }
+            });
+            CompletableFuture<LeaseTicket> exported = null;
+            try {
+                exported = lease.exportAsync(CLAIM);
+            } catch (InternalError e) {
+                assertThat(lease.isValid()).as("nothing was changed").isTrue();
+            }
+            runtime.beforeAClockIsRead(() -> {});
+            if (exported == null) {
+                lease.release();
+            } else if (store.exports().isEmpty()) {
+                assertThat(failure(exported)).as("reading " + at).isInstanceOf(AmbiguousExportException.class);
+                assertThat(lease.releaseAsync()).isCompletedWithValue(ReleaseOutcome.UNCONFIRMED);
+                assertThat(store.releases()).as("reading " + at).hasSize(releases + 1);
+            } else {
+                assertThat(at).as("an export that could not be sent").isGreaterThan(3);
+                return;
+            }
+        }
+    }
+
+    @Test
+    void anErrorWhileAFailureIsProcessedCostsOneCopy() {
+        for (int at = 1; at <= 3; at++) {
+            CompletableFuture<LeaseTicket> exported = held().exportAsync(CLAIM);
+            int first = store.exports().size() - 1;
+            int failing = at;
+            AtomicInteger reads = new AtomicInteger();
+            runtime.beforeAClockIsRead(() -> {
+                // The failure is processed, the next copy is scheduled, the timer is armed.
+                if (reads.incrementAndGet() == failing) {
+                    throw new InternalError("made by the test");
+                }
+            });
+            asked(first).answer().complete(failed(FailureKind.NO_EFFECT));
+            runtime.beforeAClockIsRead(() -> {});
+            runtime.pass(Duration.ofMillis(200));
+            asked(first + 1).answer().complete(new ExportReply.Exported());
+            assertThat(exported).as("reading " + at).isCompleted();
+        }
+    }
+
+    @Test
+    void aStoreThatReturnsNoFutureCostsOneCopy() {
+        store.returnsNoFuture(2);
+        CompletableFuture<LeaseTicket> exported = held().exportAsync(CLAIM);
+        runtime.pass(Duration.ofMillis(100));
+        asked(2).answer().complete(new ExportReply.Exported());
+        assertThat(exported).isCompleted();
+    }
+
     @Test
     void aLeaseThatHasEndedIsNotExported() {
         Lease expired = held();
@@ -259,7 +430,12 @@ final class LeaseExportTest {
     void unsuitableClaimsAndStoresAreRefusedWhileTheLeaseIsHeld() {
         Lease lease = held();
         for (Duration wrong : List.of(
-                Duration.ZERO, Duration.ofSeconds(-1), Duration.ofHours(24).plusMillis(1))) {
+                Duration.ZERO,
+                Duration.ofSeconds(-1),
+                Duration.ofNanos(999_999),
+                Duration.ofHours(24).plusMillis(1),
+                Duration.ofSeconds(Long.MAX_VALUE),
+                Duration.ofSeconds(Long.MIN_VALUE))) {
             assertThatIllegalArgumentException().isThrownBy(() -> lease.export(wrong));
         }
         store.ticketed = false;
@@ -268,6 +444,17 @@ final class LeaseExportTest {
                 .hasMessageContainingAll("\"a\"", "silent:", "ticket");
         assertThat(lease.isValid()).isTrue();
         assertThat(store.exports()).isEmpty();
+    }
+
+    @Test
+    void aPermitIsRefusedAndStillHeld() throws InterruptedException {
+        try (LockClient memory = Leasehold.connect("memory:")) {
+            Permit permit = memory.permits(NAME, 2).acquire();
+            assertThatThrownBy(() -> permit.export(CLAIM))
+                    .isInstanceOf(UnsafeStoreException.class)
+                    .hasMessageContainingAll("permit of \"a", "still held");
+            assertThat(permit.isValid()).isTrue();
+        }
     }
 
     @Test

@@ -28,7 +28,7 @@ final class ResumeMachineTest {
     private final LockStoreException error = new StoreUnavailableException("made by the test", null);
 
     private static ResumeMachine machine(long maxWaitNanos, long claimNanos) {
-        return new ResumeMachine("the ticket", TIMINGS, maxWaitNanos, claimNanos, 0, START);
+        return new ResumeMachine("the ticket", TIMINGS, maxWaitNanos, claimNanos, START);
     }
 
     private static AcquireReply granted(long sentAtNanos) {
@@ -125,11 +125,16 @@ final class ResumeMachineTest {
 
     @Test
     void anAttemptThatContinuesAnotherIsUnknownUntilItIsAnswered() {
-        ResumeMachine machine = new ResumeMachine("the ticket", TIMINGS, 0, SECOND, 8, START);
-        assertThat(machine.ballot()).isEqualTo(8);
-        assertThat(machine.on(failed(FailureKind.NO_EFFECT, 0), START))
-                .isInstanceOfSatisfying(
-                        ResumeMachine.Fail.class,
-                        fail -> assertThat(fail.error()).isInstanceOf(AmbiguousAcquireException.class));
+        // A store that chooses the tokens reports no ballot.
+        for (long ballot : new long[] {8, 0}) {
+            ResumeMachine machine = machine(0, SECOND);
+            machine.continues(ballot);
+            assertThat(machine.ballot()).isEqualTo(ballot);
+            assertThat(machine.on(failed(FailureKind.NO_EFFECT, 0), START))
+                    .isInstanceOfSatisfying(
+                            ResumeMachine.Fail.class,
+                            fail -> assertThat(fail.error()).isInstanceOf(AmbiguousAcquireException.class));
+            assertThat(machine.isUnknown()).isTrue();
+        }
     }
 }

@@ -22,6 +22,7 @@ import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.TokenRange;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -29,6 +30,7 @@ import java.util.List;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -164,13 +166,74 @@ final class ResumeTest {
         assertThat(asked(2).request().owner()).isEqualTo(asked(0).request().owner());
         assertThat(asked(2).request().ballotSoFar()).isEqualTo(70);
         CompletableFuture<Lease> third = client.resumeAsync(ticket("a"), Duration.ZERO);
-        assertThat(asked(3).request().owner())
-                .as("two attempts at a time never share an owner token")
-                .isNotEqualTo(asked(0).request().owner());
+        assertThat(store.resumes()).as("one attempt at a time").hasSize(3);
         asked(2).answer().complete(granted(2, 71));
         assertThat(again).isCompleted();
         assertThat(other).isNotDone();
-        assertThat(third).isNotDone();
+        assertThat(asked(3).request().owner())
+                .as("two attempts never share an owner token that has the lock")
+                .isNotEqualTo(asked(0).request().owner());
+        asked(3).answer().complete(new AcquireReply.Busy(null, 3, List.of()));
+        assertThat(failure(third)).isInstanceOf(TicketRefusedException.class);
+    }
+
+    /** The variant resume-beside-another: a fresh owner token is refused while the withdrawn one wins. */
+    @Test
+    void anAttemptWaitsUntilAWithdrawnOneHasSettledAndContinuesIt() {
+        client.resumeAsync(ticket("a"), PATIENCE).cancel(false);
+        CompletableFuture<Lease> again = client.resumeAsync(ticket("a"), Duration.ZERO);
+        CompletableFuture<Lease> cancelled = client.resumeAsync(ticket("a"), Duration.ZERO);
+        CompletableFuture<Lease> last = client.resumeAsync(ticket("a"), Duration.ZERO);
+        cancelled.cancel(false);
+        client.resumeAsync(ticket("b"), Duration.ZERO);
+        assertThat(store.resumes()).as("the other ticket does not wait").hasSize(2);
+        asked(0).answer().complete(granted(0, 77));
+        assertThat(asked(2).request().owner()).isEqualTo(asked(0).request().owner());
+        assertThat(asked(2).request().ballotSoFar()).isEqualTo(77);
+        asked(2).answer().complete(granted(2, 78));
+        assertThat(again.join().fencingToken()).isEqualTo(78);
+        asked(3).answer().complete(new AcquireReply.Busy(null, 3, List.of()));
+        assertThat(failure(last)).isInstanceOf(TicketRefusedException.class);
+        assertThat(failure(cancelled)).isInstanceOf(CancellationException.class);
+    }
+
+    @Test
+    void anAttemptThatWaitsForAnotherFailsWithItsPatience() {
+        client.resumeAsync(ticket("a"), PATIENCE);
+        CompletableFuture<Lease> second = client.resumeAsync(ticket("a"), Duration.ofSeconds(5));
+        runtime.pass(Duration.ofSeconds(5).minusNanos(1));
+        assertThat(second).isNotDone();
+        runtime.pass(Duration.ofNanos(1));
+        assertThat(failure(second))
+                .isInstanceOf(AmbiguousAcquireException.class)
+                .hasMessageContainingAll("\"a\"", "still in progress");
+        assertThat(store.resumes()).hasSize(1);
+        asked(0).answer().complete(failed(FailureKind.PERMANENT, 0));
+        client.resumeAsync(ticket("a"), PATIENCE);
+        assertThat(store.resumes()).as("the ticket is not stuck").hasSize(2);
+    }
+
+    @Test
+    void manyAttemptsFollowEachOtherWithoutNesting() {
+        client.resumeAsync(ticket("a"), PATIENCE);
+        List<CompletableFuture<Lease>> all = new ArrayList<>();
+        for (int i = 0; i < 20_000; i++) {
+            all.add(client.resumeAsync(ticket("a"), PATIENCE));
+        }
+        store.refusesResumesAtOnce();
+        asked(0).answer().complete(new AcquireReply.Busy(null, 3, List.of()));
+        assertThat(all).allMatch(CompletableFuture::isCompletedExceptionally);
+    }
+
+    /** A store of SQL reports no ballot with a failure. */
+    @Test
+    void anAttemptWithoutABallotIsContinuedMoreThanOnce() {
+        for (int i = 0; i < 3; i++) {
+            CompletableFuture<Lease> resumed = client.resumeAsync(ticket("a"), Duration.ZERO);
+            asked(i).answer().complete(failed(i == 0 ? FailureKind.UNKNOWN : FailureKind.NO_EFFECT, 0));
+            assertThat(failure(resumed)).isInstanceOf(AmbiguousAcquireException.class);
+            assertThat(asked(i).request().owner()).isEqualTo(asked(0).request().owner());
+        }
     }
 
     @Test
@@ -228,6 +291,105 @@ final class ResumeTest {
         client.close(Duration.ofSeconds(1));
         assertThat(failure(resumed)).isInstanceOf(IllegalStateException.class);
         assertThatThrownBy(() -> client.resume(ticket("a"), PATIENCE)).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void aCloseReleasesALateGrant() {
+        CompletableFuture<Lease> resumed = client.resumeAsync(ticket("a"), PATIENCE);
+        runtime.schedule(
+                Duration.ofSeconds(1).toNanos(), () -> asked(0).answer().complete(granted(0, 77)));
+        runtime.passesInWaits();
+        client.close(Duration.ofSeconds(10));
+        assertThat(failure(resumed)).isInstanceOf(IllegalStateException.class);
+        assertThat(store.releases()).singleElement().satisfies(release -> {
+            assertThat(release.owner()).isEqualTo(asked(0).request().owner());
+            assertThat(release.ballot()).isEqualTo(77);
+        });
+    }
+
+    @Test
+    void aCloseReleasesAGrantThatNoAttemptHasContinued() {
+        client.resumeAsync(ticket("a"), PATIENCE).cancel(false);
+        asked(0).answer().complete(granted(0, 77));
+        client.resumeAsync(ticket("b"), PATIENCE).cancel(false);
+        asked(1).answer().complete(failed(FailureKind.UNKNOWN, 78));
+        assertThat(store.releases()).isEmpty();
+        runtime.passesInWaits();
+        client.close(Duration.ofSeconds(10));
+        assertThat(store.releases())
+                .as("what is not answered is not undone")
+                .extracting(ReleaseRequest::owner)
+                .containsExactly(asked(0).request().owner());
+    }
+
+    @Test
+    void aGrantThatCannotBeKeptIsReleased() {
+        CompletableFuture<Lease> resumed = client.resumeAsync(ticket("a"), PATIENCE);
+        AtomicInteger reads = new AtomicInteger();
+        AcquireReply reply = granted(0, 77);
+        runtime.beforeAClockIsRead(() -> {
+            // The first reading is that of the answer, the second that of the new grant.
+            if (reads.incrementAndGet() == 2) {
+                throw new InternalError("made by the test");
+            }
+        });
+        asked(0).answer().complete(reply);
+        runtime.beforeAClockIsRead(() -> {});
+        assertThat(failure(resumed)).isInstanceOf(InternalError.class);
+        assertThat(store.releases())
+                .extracting(ReleaseRequest::owner)
+                .contains(asked(0).request().owner());
+        client.resumeAsync(ticket("a"), PATIENCE);
+        assertThat(store.resumes()).hasSize(2);
+    }
+
+    @Test
+    void anErrorWhileAnAnswerIsProcessedOrACopyIsSentCostsOneCopy() {
+        for (int at = 1; at <= 3; at++) {
+            int failing = at;
+            int before = store.resumes().size();
+            CompletableFuture<Lease> resumed = client.resumeAsync(ticket("cdef".substring(at, at + 1)), PATIENCE);
+            AtomicInteger reads = new AtomicInteger();
+            runtime.beforeAClockIsRead(() -> {
+                // The answer is processed, the next copy is scheduled, the timer is armed.
+                if (reads.incrementAndGet() == failing) {
+                    throw new InternalError("made by the test");
+                }
+            });
+            asked(before).answer().complete(failed(FailureKind.NO_EFFECT, 0));
+            runtime.beforeAClockIsRead(() -> {});
+            runtime.pass(Duration.ofMillis(200));
+            asked(before + 1).answer().complete(granted(before + 1, 80 + at));
+            assertThat(resumed).as("reading " + at).isCompleted();
+        }
+    }
+
+    @Test
+    void aStoreThatReturnsNoFutureCostsOneCopy() {
+        store.returnsNoFuture(2);
+        CompletableFuture<Lease> resumed = client.resumeAsync(ticket("a"), PATIENCE);
+        runtime.pass(Duration.ofMillis(100));
+        asked(2).answer().complete(granted(2, 77));
+        assertThat(resumed).isCompleted();
+    }
+
+    @Test
+    void aCopyThatCannotBeSentIsRepeated() {
+        CompletableFuture<Lease> resumed = client.resumeAsync(ticket("a"), PATIENCE);
+        asked(0).answer().complete(failed(FailureKind.NO_EFFECT, 0));
+        AtomicInteger reads = new AtomicInteger();
+        runtime.beforeAClockIsRead(() -> {
+            // The timer's queue reads the clock once; then the copy takes its mark.
+            if (reads.incrementAndGet() == 2) {
+                throw new InternalError("made by the test");
+            }
+        });
+        runtime.pass(Duration.ofMillis(10));
+        runtime.beforeAClockIsRead(() -> {});
+        assertThat(store.resumes()).hasSize(1);
+        runtime.pass(Duration.ofMillis(200));
+        asked(1).answer().complete(granted(1, 77));
+        assertThat(resumed).isCompleted();
     }
 
     @Test

@@ -200,6 +200,19 @@ final class SilentStore implements LockStore, StoreAdmin {
         return laterToReleases != null ? laterToReleases : CompletableFuture.completedFuture(toReleases);
     }
 
+    private boolean refusing;
+    private int silentlyBroken;
+
+    /** Makes the next exports and resumes return no future. */
+    synchronized void returnsNoFuture(int times) {
+        silentlyBroken = times;
+    }
+
+    /** Makes the store refuse all later resumes at once. */
+    synchronized void refusesResumesAtOnce() {
+        refusing = true;
+    }
+
     /** Whether the store keeps locks for tickets. */
     boolean ticketed = true;
 
@@ -224,6 +237,10 @@ final class SilentStore implements LockStore, StoreAdmin {
         failIfTold();
         CompletableFuture<ExportReply> answer = new CompletableFuture<>();
         exports.add(new Asked<>(request, answer));
+        if (silentlyBroken > 0) {
+            silentlyBroken--;
+            return null;
+        }
         return answer;
     }
 
@@ -232,6 +249,13 @@ final class SilentStore implements LockStore, StoreAdmin {
         failIfTold();
         CompletableFuture<AcquireReply> answer = new CompletableFuture<>();
         resumes.add(new Asked<>(request, answer));
+        if (silentlyBroken > 0) {
+            silentlyBroken--;
+            return null;
+        }
+        if (refusing) {
+            answer.complete(new AcquireReply.Busy(null, 0, List.of()));
+        }
         return answer;
     }
 

@@ -14,6 +14,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -138,6 +139,26 @@ final class InMemoryTicketTest {
         assertThat(release(ticket, 0)).isInstanceOf(ReleaseReply.NotOurs.class);
         assertThat(release(claimant, first + 66)).isInstanceOf(ReleaseReply.Released.class);
         assertThat(resume(claimant, first + 67)).as("a late copy").isInstanceOf(NodeReply.Held.class);
+    }
+
+    /** The variant resume-keeps-the-claim. */
+    @Test
+    void aResumeEndsTheClaim() {
+        long first = held();
+        export(first + 63, 600 * SECOND);
+        assertThat(resume(claimant, first + 64)).isInstanceOf(NodeReply.Yes.class);
+        Duration left = remaining();
+        assertThat(left)
+                .as("one ttl, not the rest of the claim")
+                .isBetween(Duration.ofSeconds(25), Duration.ofSeconds(30));
+        node.renew(new RenewBatch(List.of(new RenewBatch.Item(NAME, claimant, 90 * SECOND)), SECOND))
+                .join();
+        assertThat(resume(claimant, first + 65)).isInstanceOf(NodeReply.Yes.class);
+        assertThat(remaining()).as("a copy shortens no hold of its own").isGreaterThan(Duration.ofSeconds(80));
+    }
+
+    private Duration remaining() {
+        return node.admin().describe(NAME).join().orElseThrow().holder().remainingTtl();
     }
 
     /** The variant resume-takes-free. */

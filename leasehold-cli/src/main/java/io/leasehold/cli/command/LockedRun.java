@@ -36,7 +36,8 @@ import org.jspecify.annotations.Nullable;
  * One {@code run}: acquires the lock, runs the command under it, releases the lock. For one thread; signals arrive on others.
  *
  * <p>A signal's effect depends on the phase: before the lock is requested, the process ends; during the wait, the attempt is
- * withdrawn; while the command runs, the command receives it; while the lock is only kept ({@code --at-least}), that ends.
+ * withdrawn; while the command runs, the command receives it; while the lock is only kept ({@code --at-least}), that ends; the wait for the
+ * answer to an export ends.
  */
 final class LockedRun {
 
@@ -110,8 +111,20 @@ final class LockedRun {
             report.ended(Outcome.NOT_STARTED, ExitCode.NOT_EXECUTABLE.code(), refused.reason());
             return;
         }
-        try (RunTickets tickets = RunTickets.open(request.tickets(), request.lock());
-                GuardedCommand command = GuardedCommand.prepare(request.command(), lookup)) {
+        try {
+            run(lookup, RunTickets.open(request.tickets(), request.lock()));
+        } catch (IOException e) {
+            report.ended(
+                    Outcome.INTERNAL,
+                    ExitCode.INTERNAL.code(),
+                    "cannot start /bin/sh to guard the command: " + e.getMessage());
+        } catch (RuntimeException e) {
+            fail(e);
+        }
+    }
+
+    private void run(CommandLookup lookup, RunTickets tickets) throws IOException, InterruptedException {
+        try (GuardedCommand command = GuardedCommand.prepare(request.command(), lookup)) {
             report.contained(command.containment());
             if (!command.containment().isComplete() && !mayStartUncontained()) {
                 return;
@@ -135,13 +148,6 @@ final class LockedRun {
                 tickets.check(locks);
                 runUnderLock(locks, tickets, command);
             }
-        } catch (IOException e) {
-            report.ended(
-                    Outcome.INTERNAL,
-                    ExitCode.INTERNAL.code(),
-                    "cannot start /bin/sh to guard the command: " + e.getMessage());
-        } catch (RuntimeException e) {
-            fail(e);
         }
     }
 
@@ -193,12 +199,24 @@ final class LockedRun {
         long heldAtNanos = System.nanoTime();
         report.held(locks.holderId(), lease.fencingToken());
         lease.onLost(cause -> command.check());
-        if (runCommand(locks, lease, command)) {
+        ReleaseOutcome ended = null;
+        if (begin(tickets) && runCommand(locks, lease, command)) {
             keep(lease, heldAtNanos);
-            tickets.export(locks, lease, report, notes);
+            ended = tickets.export(locks, lease, request.options().ttl(), report, signals, notes);
         }
-        release(lease);
+        release(lease, ended);
         report.heldFor(millisSince(heldAtNanos));
+    }
+
+    /** Removes the ticket of an earlier run; returns false, with a report, if it cannot be removed. */
+    private boolean begin(RunTickets tickets) {
+        try {
+            tickets.begin();
+            return true;
+        } catch (RuntimeException e) {
+            fail(e);
+            return false;
+        }
     }
 
     /** Whether this run would wait for a run that waits for it: one of the runs around it holds the lock. */
@@ -230,10 +248,11 @@ final class LockedRun {
         try (WaitingLine line = new WaitingLine(locks.admin(), request.lock(), invocation.terminal())) {
             result = request.informs() ? line.await(attempt) : attempt.get();
         } catch (CancellationException withdrawn) {
-            signalled();
+            signalled(tickets.isResuming());
             return null;
         } catch (ExecutionException e) {
-            fail(e.getCause() == null ? e : e.getCause());
+            Throwable problem = e.getCause() == null ? e : e.getCause();
+            report.failed(tickets.failure(problem, request.options().ttl()));
             return null;
         } finally {
             signals.handTo(null);
@@ -252,6 +271,11 @@ final class LockedRun {
     }
 
     private void signalled() {
+        signalled(false);
+    }
+
+    /** Reports a signal; it may have ended a resume whose outcome is unknown. */
+    private void signalled(boolean resuming) {
         ForwardedSignal signal = signals.first();
         if (signal == null) {
             report.ended(
@@ -260,7 +284,9 @@ final class LockedRun {
                     "internal error: the attempt was withdrawn without a signal");
             return;
         }
-        report.signalled(request.lock(), signal);
+        String end =
+                resuming ? RunTickets.afterAnUnknownResume(request.options().ttl()) : "nothing is held";
+        report.signalled(request.lock(), signal, end);
     }
 
     private void reportBusy(Attempt.Busy<Lease> busy) {
@@ -379,8 +405,8 @@ final class LockedRun {
         signalled.await(leftNanos, TimeUnit.NANOSECONDS);
     }
 
-    private void release(Lease lease) {
-        ReleaseOutcome outcome = lease.release();
+    private void release(Lease lease, @Nullable ReleaseOutcome ended) {
+        ReleaseOutcome outcome = ended == null ? lease.release() : ended;
         report.released(outcome);
         String lock = RunAttempt.what(request.lock());
         if (report.reason() == null && outcome == ReleaseOutcome.ALREADY_LOST) {

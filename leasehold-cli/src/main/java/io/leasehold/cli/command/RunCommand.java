@@ -229,7 +229,7 @@ public final class RunCommand implements Callable<Integer> {
 
     /** Before the lock is requested there is nothing to release, and a store may take long to answer. */
     private void leaveAtOnce(ForwardedSignal signal, LockedRun.Request request, RunReport report) {
-        report.signalled(request.lock(), signal);
+        report.signalled(request.lock(), signal, "nothing is held");
         tell(report);
         Runtime.getRuntime().halt(report.exitCode());
     }

@@ -82,12 +82,12 @@ final class RunReport {
     }
 
     /** A signal came before the command was started. */
-    RunReport signalled(LockName name, ForwardedSignal signal) {
+    RunReport signalled(LockName name, ForwardedSignal signal, String end) {
         return ended(
                 Outcome.SIGNALLED,
                 ExitCode.SIGNAL_BASE + SignalForwarder.number(signal),
                 "stopped by SIG" + signal + " while waiting for " + RunAttempt.what(name)
-                        + "; the command was not run and nothing is held");
+                        + "; the command was not run and " + end);
     }
 
     /** Adds a note about a run that otherwise ended normally. */

@@ -1,28 +1,35 @@
 package io.leasehold.cli.command;
 
+import io.leasehold.AmbiguousAcquireException;
 import io.leasehold.Attempt;
 import io.leasehold.Durations;
 import io.leasehold.Lease;
 import io.leasehold.LeaseTicket;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
+import io.leasehold.ReleaseOutcome;
 import io.leasehold.StoreAccessException;
 import io.leasehold.UnsafeStoreException;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Failure;
+import io.leasehold.cli.process.SignalForwarder;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The tickets of one run: the one that it resumes, and the one that it writes when the command has ended well. */
-final class RunTickets implements AutoCloseable {
+final class RunTickets {
 
     private static final Duration UNDO_PATIENCE = Duration.ofSeconds(5);
+
+    /** The patience of the close that a signal causes; an export may take half of it. */
+    private static final Duration PATIENCE_AFTER_SIGNAL = Duration.ofSeconds(2);
 
     /**
      * The options.
@@ -44,7 +51,7 @@ final class RunTickets implements AutoCloseable {
     }
 
     /**
-     * Reads the ticket to resume, and prepares the file to write.
+     * Reads the ticket to resume, and checks the file to write.
      *
      * @throws IllegalArgumentException if a file is missing, is no ticket, or is one of another lock
      * @throws StoreAccessException if a file may not be read or written
@@ -107,46 +114,107 @@ final class RunTickets implements AutoCloseable {
                         .thenApply(Attempt.Acquired::new);
     }
 
-    /** Exports the lease and writes the ticket, if the command has ended well and the run is to do so. */
-    void export(LockClient locks, Lease lease, RunReport report, Consumer<String> notes) throws InterruptedException {
+    /**
+     * Returns the failure of the attempt to resume. A later run has another client, which cannot continue the attempt:
+     * so the text says when the lock is free.
+     */
+    Failure failure(Throwable problem, Duration ttl) {
+        Failure failure = Failure.of(problem);
+        LeaseTicket ticket = toResume;
+        if (ticket == null || !(problem instanceof AmbiguousAcquireException)) {
+            return failure;
+        }
+        Throwable cause = problem.getCause();
+        return new Failure(
+                failure.code(),
+                "the store did not confirm the resumption of lock \"" + ticket.lockName() + "\"; "
+                        + afterAnUnknownResume(ttl) + (cause == null ? "" : ": " + cause.getMessage()));
+    }
+
+    /** Returns the sentence about the lock after a request to resume that has no answer. */
+    static String afterAnUnknownResume(Duration ttl) {
+        return "if the ticket was used, the lock is free within " + Durations.text(ttl)
+                + "; if not, another run can resume it within its claim";
+    }
+
+    boolean isResuming() {
+        return toResume != null;
+    }
+
+    /**
+     * Deletes the file of an earlier run, once the lock is held and before the command starts: from then on, the file
+     * exists only with the ticket of this run.
+     *
+     * @throws IllegalArgumentException if it cannot be deleted
+     * @throws StoreAccessException if it may not be deleted
+     */
+    void begin() {
         TicketFile file = toWrite;
-        if (file == null || !report.isSuccess() || !lease.isValid()) {
-            return;
+        String target = options.export();
+        if (file != null && target != null) {
+            accessed("--export", target, () -> {
+                file.deleteOld();
+                return file;
+            });
+        }
+    }
+
+    /**
+     * Exports the lease and writes the ticket, if the command has ended well and the run is to do so. A signal ends the
+     * wait for the store: it closes the client.
+     *
+     * @return the end of the lock, if it is another one than that of the lease
+     */
+    @Nullable
+    ReleaseOutcome export(
+            LockClient locks,
+            Lease lease,
+            Duration ttl,
+            RunReport report,
+            SignalForwarder signals,
+            Consumer<String> notes)
+            throws InterruptedException {
+        TicketFile file = toWrite;
+        if (file == null || !report.isSuccess()) {
+            return null;
         }
         LeaseTicket ticket;
+        CompletableFuture<LeaseTicket> exported = lease.exportAsync(options.claim());
+        signals.handTo(signal -> locks.close(PATIENCE_AFTER_SIGNAL));
         try {
-            ticket = lease.export(options.claim());
-        } catch (RuntimeException e) {
-            report.failed(Failure.of(e));
-            return;
+            ticket = exported.get();
+        } catch (ExecutionException e) {
+            report.failed(Failure.of(e.getCause() == null ? e : e.getCause()));
+            return null;
+        } finally {
+            signals.handTo(null);
         }
         try {
             file.write(ticket);
             notes.accept("lock \"" + lease.lockName() + "\" is kept for the ticket in " + options.export() + " for "
                     + Durations.text(options.claim()));
+            return null;
         } catch (IOException e) {
+            ReleaseOutcome undone = undone(locks, ticket);
+            // A request to resume that has no answer may arrive at the end of the claim, and begins a ttl.
+            String end = undone == ReleaseOutcome.RELEASED
+                    ? "was released"
+                    : "is free within " + Durations.text(ticket.claim().plus(ttl));
             report.ended(
                     RunReport.Outcome.INTERNAL,
                     ExitCode.INTERNAL.code(),
-                    "the ticket could not be written to " + options.export() + ": " + e.getMessage() + "; the lock is "
-                            + undone(locks, ticket));
+                    "the ticket could not be written to " + options.export() + ": " + e.getMessage() + "; the lock "
+                            + end);
+            return undone;
         }
     }
 
     /** No other process has the ticket: the lock need not wait for the end of the claim. */
-    private String undone(LockClient locks, LeaseTicket ticket) throws InterruptedException {
+    private static ReleaseOutcome undone(LockClient locks, LeaseTicket ticket) throws InterruptedException {
         try {
-            locks.resume(ticket, UNDO_PATIENCE).close();
-            return "released";
+            return locks.resume(ticket, UNDO_PATIENCE).release();
         } catch (RuntimeException e) {
-            return "free within " + Durations.text(ticket.claim());
-        }
-    }
-
-    @Override
-    public void close() {
-        if (toWrite != null) {
-            toWrite.close();
+            return ReleaseOutcome.UNCONFIRMED;
         }
     }
 }

@@ -8,9 +8,11 @@ import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -21,7 +23,7 @@ import java.nio.file.attribute.PosixFilePermissions;
  * A file that a ticket is written to: only its owner may read it, and it has its name only when it is complete. Its
  * directory is checked when the object is created, long before the ticket exists.
  */
-final class TicketFile implements AutoCloseable {
+final class TicketFile {
 
     /** Standard input instead of a file. */
     static final String STANDARD_INPUT = "-";
@@ -30,43 +32,62 @@ final class TicketFile implements AutoCloseable {
     private static final int LONGEST = 16_384;
 
     private final Path target;
-    private final Path draft;
+    private final Path directory;
 
-    private TicketFile(Path target, Path draft) {
+    private TicketFile(Path target, Path directory) {
         this.target = target;
-        this.draft = draft;
+        this.directory = directory;
     }
 
-    /** Creates an empty draft next to the target, which is not changed yet. */
+    /** Checks that the target can be written. Nothing is created yet: a signal may still end the process. */
     static TicketFile prepare(String target) throws IOException {
         Path path = Path.of(target).toAbsolutePath();
         Path directory = path.getParent();
         if (directory == null || Files.isDirectory(path)) {
             throw new FileSystemException(target, null, "it is a directory");
         }
-        boolean hasRights = path.getFileSystem().supportedFileAttributeViews().contains("posix");
-        FileAttribute<?>[] rights = hasRights
-                ? new FileAttribute<?>[] {
-                    PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
-                }
-                : new FileAttribute<?>[0];
-        return new TicketFile(path, Files.createTempFile(directory, ".leasehold-ticket", ".tmp", rights));
+        if (!Files.isDirectory(directory)) {
+            throw new NoSuchFileException(directory.toString());
+        }
+        if (!Files.isWritable(directory)) {
+            throw new AccessDeniedException(directory.toString());
+        }
+        return new TicketFile(path, directory);
+    }
+
+    /** Deletes the file of an earlier run: a reader must not take its ticket for that of this run. */
+    void deleteOld() throws IOException {
+        Files.deleteIfExists(target);
     }
 
     /** Writes the ticket; after that, the target has it, or is unchanged. */
     void write(LeaseTicket ticket) throws IOException {
-        try (FileChannel channel = FileChannel.open(draft, StandardOpenOption.WRITE)) {
-            ByteBuffer text = ByteBuffer.wrap((ticket.text() + "\n").getBytes(StandardCharsets.UTF_8));
-            while (text.hasRemaining()) {
-                channel.write(text);
-            }
-            channel.force(true);
-        }
+        Path draft = Files.createTempFile(directory, ".leasehold-ticket", ".tmp", rights());
         try {
-            Files.move(draft, target, StandardCopyOption.ATOMIC_MOVE);
-        } catch (AtomicMoveNotSupportedException e) {
-            Files.move(draft, target, StandardCopyOption.REPLACE_EXISTING);
+            try (FileChannel channel = FileChannel.open(draft, StandardOpenOption.WRITE)) {
+                ByteBuffer text = ByteBuffer.wrap((ticket.text() + "\n").getBytes(StandardCharsets.UTF_8));
+                while (text.hasRemaining()) {
+                    channel.write(text);
+                }
+                channel.force(true);
+            }
+            try {
+                Files.move(draft, target, StandardCopyOption.ATOMIC_MOVE);
+            } catch (AtomicMoveNotSupportedException e) {
+                Files.move(draft, target, StandardCopyOption.REPLACE_EXISTING);
+            }
+        } finally {
+            Files.deleteIfExists(draft);
         }
+    }
+
+    private FileAttribute<?>[] rights() {
+        boolean hasRights = target.getFileSystem().supportedFileAttributeViews().contains("posix");
+        return hasRights
+                ? new FileAttribute<?>[] {
+                    PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
+                }
+                : new FileAttribute<?>[0];
     }
 
     /** Reads the ticket in a file, or in the first line of standard input. */
@@ -94,16 +115,5 @@ final class TicketFile implements AutoCloseable {
             line[length++] = (byte) next;
         }
         return new String(line, 0, length, StandardCharsets.UTF_8);
-    }
-
-    /** Deletes the draft, if it has not become the target. */
-    @Override
-    public void close() {
-        try {
-            Files.deleteIfExists(draft);
-        } catch (IOException e) {
-            // It is empty, and its owner alone can read it.
-            draft.toFile().deleteOnExit();
-        }
     }
 }

@@ -163,7 +163,9 @@ public final class LeaseRules {
                     tokens.first(),
                     null);
             Held before = row.held();
-            if (before != null && before.expiresAtNanos() - held.expiresAtNanos() > 0) {
+            if (before != null
+                    && row.isHeldBy(request.owner())
+                    && before.expiresAtNanos() - held.expiresAtNanos() > 0) {
                 held = held.expiringAt(before.expiresAtNanos(), before.ttlNanos());
             }
             granted.add(row.with(held, waiterAfterGrant(row, request.owner(), now), tokens.last()));
@@ -224,7 +226,10 @@ public final class LeaseRules {
         return raised.with(ticket, raised.waiter(), raised.fence());
     }
 
-    /** Decides on a request to continue an exported lease: the ticket's owner token is replaced, and nothing else. */
+    /**
+     * Decides on a request to continue an exported lease: the ticket's owner token is replaced, and nothing else. The
+     * ttl replaces the claim, which would outlive a holder that crashes.
+     */
     public static Decision resume(LeaseRow row, AcquireRequest request, OwnerToken ticket, StoreTime now) {
         return row.isHeldBy(ticket) || row.isHeldBy(request.owner())
                 ? grant(List.of(row), request, now)

@@ -107,11 +107,20 @@ class TicketRulesTest {
         assertThat(LeaseRules.release(row, TICKET, 0, at(2))).isEqualTo(row);
     }
 
+    /** The variant resume-keeps-the-claim. */
     @Test
-    void aResumeNeverShortensTheClaim() {
+    void aResumeEndsTheClaim() {
         LeaseRow exported = LeaseRules.export(held(at(0)), request(0, 100 * SECOND), at(0));
         LeaseRules.Grant won = (LeaseRules.Grant) LeaseRules.resume(exported, request(CLAIMANT), TICKET, at(1));
-        assertThat(won.rows().get(0).held().expiresAtNanos()).isEqualTo(100 * SECOND);
+        LeaseRow row = won.rows().get(0);
+        assertThat(row.held().expiresAtNanos())
+                .as("one ttl, not the rest of the claim")
+                .isEqualTo(1 + TTL);
+        LeaseRow renewed = LeaseRules.renew(row, CLAIMANT, 3 * TTL, at(2));
+        LeaseRules.Grant again = (LeaseRules.Grant) LeaseRules.resume(renewed, request(CLAIMANT), TICKET, at(3));
+        assertThat(again.rows().get(0).held().expiresAtNanos())
+                .as("a copy shortens no hold of its own")
+                .isEqualTo(2 + 3 * TTL);
     }
 
     /** The variant resume-takes-free. */

@@ -12,11 +12,12 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Runs acquires that count only after enough replicas have acknowledged them ({@code WAIT}), if the settings require
- * that.
+ * Runs acquires and resumes that count only after enough replicas have acknowledged them ({@code WAIT}), if the
+ * settings require that.
  *
  * <p>A grant without the acknowledgement does not count: its owner token is spent, so that the grant is undone and the
- * token never used again.
+ * token never used again. A resume without the acknowledgement is not undone: it is repeated with the same owner token,
+ * which has the lock at the primary, and its outcome is unknown until a repetition is acknowledged.
  *
  * <p>The acknowledgement does not make a fail-over safe, for three reasons. The promoted replica need not be one that
  * acknowledged. A replica may lose the write in a restart. The former primary may grant locks while it is cut off, and
@@ -36,7 +37,7 @@ final class WaitAcks {
         this.settings = settings;
     }
 
-    /** Runs an acquire script. */
+    /** Runs a script that acquires or resumes. */
     CompletableFuture<NodeReply> acquire(
             Object subject, long timeoutNanos, ScriptCall call, Requests.Decoder<List<Object>, NodeReply> decoder) {
         if (!settings.acknowledgement().isWanted()) {

@@ -1,6 +1,6 @@
 -- resume.lua, Leasehold wire format 2
 -- Continues an exported lease: swaps the ticket's value for that of the caller, with a ballot above the floor, and does
--- nothing else. A free lock is never granted: the ticket was used before, or its claim is over. Repeating the script with the
+-- nothing else. The ttl replaces the claim; a hold that is the caller's already never ends earlier. A free lock is never granted: the ticket was used before, or its claim is over. Repeating the script with the
 -- same owner token and a higher ballot is harmless, and finds the lock of the caller.
 --
 -- KEYS (both in one slot)
@@ -49,12 +49,14 @@ if candidate > limit then
 end
 
 local holds = value and value:sub(1, 41)
+local is_own = holds == ARGV[1]:sub(1, 41)
 local left = redis.call('PTTL', LOCK)
-if holds and (holds == ARGV[4] .. ':' or holds == ARGV[1]:sub(1, 41)) then
+if holds and (holds == ARGV[4] .. ':' or is_own) then
   -- This changes nothing, but it must be the first write: after it, Redis no longer refuses the script for lack of memory.
   redis.call('PEXPIRE', LOCK, digits(math.max(1, left)))
   redis.call('SET', FENCE, ARGV[3], 'PX', digits(math.ceil((math.max(candidate, now) + RETENTION - now) / 1000)))
-  redis.call('SET', LOCK, ARGV[1], 'PX', digits(math.max(tonumber(ARGV[2]), left)))
+  -- What was left of the claim ends with the ticket: otherwise, it would outlive a holder that crashes.
+  redis.call('SET', LOCK, ARGV[1], 'PX', digits(math.max(tonumber(ARGV[2]), is_own and left or 0)))
   return {'yes', digits(now)}
 end
 if left == -2 then

@@ -110,13 +110,29 @@ class TicketScriptsTest {
         export(ALICE, token);
         assertThat(resume(BOB, token + 1)).isEqualTo("yes");
         assertThat(redis().get(bench.lock)).startsWith(BOB + ":" + (token + 1) + ":");
-        assertThat(redis().pttl(bench.lock)).as("never below the claim").isGreaterThan(50_000);
         assertThat(resume(CAROL, token + 2)).as("the ticket is used").isEqualTo("not-ours");
         assertThat(resume(BOB, token + 3)).as("a lost reply").isEqualTo("yes");
         assertThat(bench.storedFence()).isEqualTo(token + 3);
         assertThat(bench.release(TICKET, 0).get(0)).isEqualTo("not-ours");
         assertThat(bench.release(BOB, token + 3).get(0)).isEqualTo("released");
         assertThat(resume(BOB, token + 4)).as("a late copy").isEqualTo("not-ours");
+    }
+
+    /** The variant resume-keeps-the-claim. */
+    @Test
+    void aResumeEndsTheClaim() {
+        long token = bench.now();
+        bench.acquire(ALICE, token);
+        export(ALICE, token);
+        resume(BOB, token + 1);
+        assertThat(redis().pttl(bench.lock))
+                .as("one ttl, not the rest of the claim")
+                .isBetween(25_000L, 30_000L);
+        assertThat(redis().pexpire(bench.lock, 90_000)).isTrue();
+        assertThat(resume(BOB, token + 2)).isEqualTo("yes");
+        assertThat(redis().pttl(bench.lock))
+                .as("a copy shortens no hold of its own")
+                .isGreaterThan(80_000);
     }
 
     /** The variant resume-below-the-fence. */

@@ -110,6 +110,20 @@ public interface TicketTck extends SharesStore {
         assertTrue(other.admin().inspect(name).isEmpty(), "a resume never takes a free lock");
     }
 
+    /** The ttl of the resumed lease replaces the rest of the claim, which would outlive a holder that crashes. */
+    @Test
+    default void aResumeEndsTheClaim(TckBench bench) throws InterruptedException {
+        bench.needsTickets();
+        LockName name = bench.name("resumed");
+        LeaseTicket ticket = bench.client().named(name).acquire().export(Duration.ofHours(1));
+        LockClient claimant = bench.client(options -> options.ttl(TckBench.LONG_TTL));
+        Lease next = claimant.resume(ticket, Duration.ofSeconds(20));
+        Duration left = claimant.admin().inspect(name).orElseThrow().remainingTtl();
+        assertTrue(
+                left == null || left.compareTo(TckBench.LONG_TTL) <= 0, () -> "the store keeps the lock for " + left);
+        assertEquals(ReleaseOutcome.RELEASED, next.release());
+    }
+
     /** Of many that have a ticket, one gets the lease. */
     @Test
     default void oneOfManyClaimantsGetsTheLease(TckBench bench) throws InterruptedException {
