@@ -34,6 +34,7 @@ class ApiTextTest {
                 "SPRING_BOOT_TEST",
                 "SHEDLOCK",
                 "SPRING_INTEGRATION",
+                "DB_SCHEDULER",
                 "SERVERS",
                 "TESTKIT",
                 "SIMULATOR"

@@ -45,6 +45,7 @@ class ArrowsTest {
     private static final String SPRING_BOOT_TEST = "io.leasehold.spring.boot.test";
     private static final String SHEDLOCK = "io.leasehold.shedlock..";
     private static final String SPRING_INTEGRATION = "io.leasehold.spring.integration..";
+    private static final String DB_SCHEDULER = "io.leasehold.dbscheduler..";
     private static final String SERVERS = "io.leasehold.servers..";
     private static final String TESTKIT = "io.leasehold.testkit..";
     private static final String SIMULATOR = "io.leasehold.simulator..";
@@ -203,6 +204,8 @@ class ArrowsTest {
                 "org.springframework.integration.leader..",
                 "org.springframework.beans.factory..",
                 "org.springframework.context..");
+        room(DB_SCHEDULER, API, METHOD, DB_SCHEDULER);
+        outsideWorld(new String[] {DB_SCHEDULER}, "com.github.kagkarlsson.scheduler..");
     }
 
     @Test

@@ -42,7 +42,8 @@ class JavadocTest {
             Module.SIMULATOR);
 
     /** Their examples need an application, so they are not compiled here. */
-    private static final List<Module> ADAPTERS = List.of(Module.MICROMETER, Module.SHEDLOCK, Module.SPRING_INTEGRATION);
+    private static final List<Module> ADAPTERS =
+            List.of(Module.MICROMETER, Module.SHEDLOCK, Module.SPRING_INTEGRATION, Module.DB_SCHEDULER);
 
     /** A sentence describes the result and the exceptions if they matter; a tag that repeats it is not required. */
     private static final Pattern ONLY_A_TAG =

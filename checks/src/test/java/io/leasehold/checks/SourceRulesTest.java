@@ -144,6 +144,7 @@ class SourceRulesTest {
                 Module.SPRING_BOOT_TEST,
                 Module.SHEDLOCK,
                 Module.SPRING_INTEGRATION,
+                Module.DB_SCHEDULER,
                 Module.SERVERS,
                 Module.TESTKIT,
                 Module.SIMULATOR)) {

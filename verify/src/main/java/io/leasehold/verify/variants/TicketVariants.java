@@ -36,8 +36,10 @@ final class TicketVariants {
                         "the ticket's owner token ends first, and a late export then writes it",
                         EXPORT,
                         "            end(grant.owner(), grant.highestBallot(), undoNanos)\n",
-                        "            end(ticketOwner, 0, undoNanos);\n"
-                                + "            end(grant.owner(), grant.highestBallot(), undoNanos)\n"),
+                        """
+                        end(ticketOwner, 0, undoNanos);
+                        end(grant.owner(), grant.highestBallot(), undoNanos)
+                        """),
                 new Variant(
                         "export-undo-of-a-ttl",
                         "the undo of an export ends long before the claim of the ticket does",
