@@ -1,6 +1,7 @@
 package io.leasehold.spi;
 
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -24,6 +25,11 @@ public interface LockStore extends LockKeeper {
      */
     default boolean isOfNodes() {
         return false;
+    }
+
+    /** The operations on the store's nodes, if it is a set of nodes that an operator can declare new. */
+    default Optional<MemberSet> members() {
+        return Optional.empty();
     }
 
     /**

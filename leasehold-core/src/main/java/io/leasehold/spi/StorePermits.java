@@ -16,12 +16,26 @@ import org.jspecify.annotations.Nullable;
  * another {@linkplain LockName#permitCount() count} than the store keeps fails with
  * {@link io.leasehold.PermitCountException}, permanently. A renewal or a release names no slot.
  *
+ * <p>A store that {@linkplain #keepsCount() keeps no count} has a fence for each slot, and none for the name. The
+ * holders state the count, and a request fails with that exception only if it meets a holder with another count.
+ *
  * <p>Every method returns at once. Futures may complete on any thread, and exceptionally with {@link
  * io.leasehold.LockStoreException}.
  */
 public interface StorePermits {
 
-    /** Reads the permits of this name; empty if the store keeps no count for it. */
+    /**
+     * Whether the store keeps the count of each name, and one fence for all its slots. Then fencing tokens increase over
+     * all permits of a name; otherwise, they increase on each slot.
+     */
+    default boolean keepsCount() {
+        return true;
+    }
+
+    /**
+     * Reads the permits of this name; empty if the store keeps no count for it. A store that keeps none returns the
+     * largest count that a holder states, and is empty if no permit is held.
+     */
     CompletableFuture<Optional<PermitsStatus>> describe(LockName name);
 
     /** The permits of the names that match the glob ({@code *}, {@code ?}) of which one is held, sorted by name, at most {@code limit}. */
@@ -29,7 +43,8 @@ public interface StorePermits {
 
     /**
      * Changes the count if its version is this one; version 0 means a name without a count. Slots from the new count on
-     * are renewed and released until they end, and then not granted.
+     * are renewed and released until they end, and then not granted. A store that keeps no count fails with {@link
+     * io.leasehold.UnsafeStoreException}.
      *
      * @return whether it was changed
      */
