@@ -113,8 +113,9 @@ final class PermitsByLocksTest {
         return AcquireRequest.exclusive(List.of(name), owner, "host/1/c0ffee", TTL, LIMIT);
     }
 
+    /** Sends the request of an attempt that waits. */
     private AcquireReply acquire(LockName name, OwnerToken owner) {
-        return clock.answer(store.acquire(request(name, owner)));
+        return clock.answer(store.acquire(request(name, owner).waiting(LIMIT)));
     }
 
     private Grant granted(LockName name, OwnerToken owner) {

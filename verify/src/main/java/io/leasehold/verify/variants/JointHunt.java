@@ -153,6 +153,8 @@ public final class JointHunt {
                             "io.leasehold.memory.InMemoryPermitsTest",
                             "io.leasehold.engine.PermitsTest",
                             "io.leasehold.node.SingleNodeClaimTest",
+                            "io.leasehold.spi.toolkit.SlotWalkTest",
+                            "io.leasehold.spi.toolkit.PermitsByLocksTest",
                             "io.leasehold.redis.wire.PermitScriptsTest"))
                     .get();
         }
