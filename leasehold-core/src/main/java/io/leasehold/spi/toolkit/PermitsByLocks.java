@@ -155,7 +155,8 @@ public final class PermitsByLocks extends PassingKeeper implements LockStore {
                 }
                 CompletableFuture<AcquireReply> asked = ask(ask);
                 if (!asked.isDone()) {
-                    asked.thenAccept(answer -> follow(walk, walk.answered(answer)));
+                    asked.thenAccept(answer -> follow(walk, walk.answered(answer)))
+                            .whenComplete((done, error) -> failed(error));
                     return;
                 }
                 next = walk.answered(asked.join());
@@ -163,6 +164,13 @@ public final class PermitsByLocks extends PassingKeeper implements LockStore {
             SlotWalk.Answer last = (SlotWalk.Answer) next;
             remember(last.open());
             reply.complete(last.reply());
+        }
+
+        /** Answers after a step that has failed: the engine waits for an answer. */
+        private void failed(@Nullable Throwable error) {
+            if (error != null) {
+                reply.complete(broken(error));
+            }
         }
 
         private CompletableFuture<AcquireReply> ask(SlotWalk.Ask ask) {

@@ -7,8 +7,6 @@ import io.leasehold.spi.OwnerToken;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * The exclusive lock that is one slot of permits: slot 3 of {@code db} is the lock {@code db#3}. Pure.
@@ -24,8 +22,8 @@ record SlotLock(LockName permits, int slot) {
     /** The largest length of a name of permits, in bytes of UTF-8: the names of all its slots are valid. */
     static final int MAX_NAME_BYTES = LockName.MAX_BYTES - 4;
 
-    private static final Pattern LOCK = Pattern.compile("(.+)#(0|[1-9][0-9]{0,2})", Pattern.DOTALL);
-    private static final Pattern MARK = Pattern.compile("permit of ([1-9][0-9]{0,3}): (.*)", Pattern.DOTALL);
+    private static final String BEFORE_COUNT = "permit of ";
+    private static final String AFTER_COUNT = ": ";
 
     /** The digits of an owner token before the mark of one with a slot; four digits of the slot follow that mark. */
     private static final int RANDOM_DIGITS = 24;
@@ -36,16 +34,22 @@ record SlotLock(LockName permits, int slot) {
 
     /** Reads the name of a lock; empty if it is not that of a slot. */
     static Optional<SlotLock> read(LockName lock) {
-        Matcher parts = LOCK.matcher(lock.text());
-        if (lock.isPermits() || !parts.matches()) {
-            return Optional.empty();
-        }
-        try {
-            LockName permits = LockName.exactly(parts.group(1)).asPermits();
-            return Optional.of(new SlotLock(permits, Integer.parseInt(parts.group(2))));
-        } catch (IllegalArgumentException notAName) {
-            return Optional.empty();
-        }
+        String text = lock.text();
+        int mark = text.lastIndexOf('#');
+        OptionalInt slot = mark < 1 || lock.isPermits() ? OptionalInt.empty() : number(text.substring(mark + 1));
+        String permits = text.substring(0, Math.max(0, mark));
+        return slot.isEmpty() || slot.getAsInt() >= LockName.MAX_PERMITS || permits.isBlank()
+                ? Optional.empty()
+                : Optional.of(new SlotLock(LockName.exactly(permits).asPermits(), slot.getAsInt()));
+    }
+
+    /** The number that these digits are, without a leading zero and at most four. */
+    private static OptionalInt number(String digits) {
+        boolean isNumber = !digits.isEmpty()
+                && digits.length() <= 4
+                && digits.chars().allMatch(c -> c >= '0' && c <= '9')
+                && (digits.length() == 1 || digits.charAt(0) != '0');
+        return isNumber ? OptionalInt.of(Integer.parseInt(digits)) : OptionalInt.empty();
     }
 
     /** The name of the lock. */
@@ -57,21 +61,24 @@ record SlotLock(LockName permits, int slot) {
 
     /** The holder id with the count that its client states. */
     static String marked(String holderId, int count) {
-        return "permit of " + count + ": " + holderId;
+        return BEFORE_COUNT + count + AFTER_COUNT + holderId;
     }
 
     /** The count that a holder states; empty if it holds no permit. */
     static OptionalInt countOf(Holder holder) {
-        Matcher parts = MARK.matcher(holder.id());
-        return parts.matches() ? OptionalInt.of(Integer.parseInt(parts.group(1))) : OptionalInt.empty();
+        String id = holder.id();
+        int end = id.startsWith(BEFORE_COUNT) ? id.indexOf(AFTER_COUNT) : -1;
+        OptionalInt count = end < 0 ? OptionalInt.empty() : number(id.substring(BEFORE_COUNT.length(), end));
+        return count.orElse(0) > 0 ? count : OptionalInt.empty();
     }
 
     /** The holder with the id of its client. */
     static Holder unmarked(Holder holder) {
-        Matcher parts = MARK.matcher(holder.id());
-        return parts.matches()
-                ? new Holder(parts.group(2), holder.remainingTtl(), holder.fencingToken(), holder.ends())
-                : holder;
+        if (countOf(holder).isEmpty()) {
+            return holder;
+        }
+        String id = holder.id().substring(holder.id().indexOf(AFTER_COUNT) + AFTER_COUNT.length());
+        return new Holder(id, holder.remainingTtl(), holder.fencingToken(), holder.ends());
     }
 
     /** The held lock with the id of its holder's client, if it is that of a slot. */

@@ -301,6 +301,17 @@ final class PermitsByLocksTest {
         assertThat(store.remembered()).isZero();
     }
 
+    /** The answer arrives on another thread, which cannot draw what the next step needs: the engine is told. */
+    @Test
+    void aStepThatFailsLaterIsAnswered() {
+        CompletableFuture<AcquireReply> first = new CompletableFuture<>();
+        script.answer = request -> first;
+        CompletableFuture<AcquireReply> reply = store.acquire(request(DB, owner()));
+        first.complete(null);
+        AcquireReply.Failed failed = (AcquireReply.Failed) clock.answer(reply);
+        assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN);
+    }
+
     /** The store spends an owner token that it can no longer grant; the engine ends it and draws another. */
     @Test
     void aSpentOwnerTokenIsEndedAtItsSlot() {

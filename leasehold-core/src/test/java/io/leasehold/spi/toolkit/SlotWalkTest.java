@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.IntStream;
@@ -76,7 +77,8 @@ final class SlotWalkTest {
     void walksBeginAtDifferentSlotsUnlessOneIsGiven() {
         Set<Integer> begun = new HashSet<>();
         for (int last = 0; last < 40; last++) {
-            OwnerToken drawn = OwnerToken.fromHex(DRAWN.hex().substring(0, 32) + String.format("%08x", last * 0x31415927));
+            OwnerToken drawn = OwnerToken.fromHex(
+                    DRAWN.hex().substring(0, 32) + String.format(Locale.ROOT, "%08x", last * 0x31415927));
             begun.add(new SlotWalk(PERMITS, "s", drawn, -1).begin().lock().slot());
             assertThat(new SlotWalk(PERMITS, "s", drawn, 2).begin().lock().slot()).isEqualTo(2);
         }
