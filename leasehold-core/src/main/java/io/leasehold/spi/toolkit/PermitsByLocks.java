@@ -55,13 +55,13 @@ public final class PermitsByLocks extends PassingKeeper implements LockStore {
 
     private final LockStore store;
     private final LockRuntime runtime;
-    /** What the store may keep for a request, by the owner tokens of the request and of the slot. */
+    /** The holds that requests have, or may have, by the owner tokens of the request and of the slot. */
     private final Map<OwnerToken, Open> open = new ConcurrentHashMap<>();
     /** The size above which entries that were never ended are removed: those of holds that were lost. */
     private volatile int sweepAbove = MIN_SWEEP;
 
     /**
-     * The hold that a request has, or may have.
+     * One hold, or possible hold.
      *
      * @param asker the owner token of the request
      * @param owner the owner token of the slot

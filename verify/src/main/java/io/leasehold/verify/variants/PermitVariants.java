@@ -167,7 +167,7 @@ final class PermitVariants {
                         "description(), request.owner(), firstSlot)"),
                 new Variant(
                         "permits-locks-one-token",
-                        "all slots are asked for with one owner token",
+                        "all slots are requested with one owner token",
                         WALK,
                         "return new Ask(lock, lock.bound(drawn));",
                         "return new Ask(lock, new SlotLock(permits, first).bound(drawn));"),

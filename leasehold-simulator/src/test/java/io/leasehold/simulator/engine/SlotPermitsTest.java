@@ -9,10 +9,12 @@ import io.leasehold.LockOptions;
 import io.leasehold.Permit;
 import io.leasehold.Permits;
 import io.leasehold.node.LockNode;
+import io.leasehold.node.SingleNodeStore;
 import io.leasehold.quorum.QuorumMember;
 import io.leasehold.quorum.QuorumSettings;
 import io.leasehold.quorum.QuorumStore;
 import io.leasehold.simulator.SimulatedNode;
+import io.leasehold.spi.LockStore;
 import io.leasehold.spi.toolkit.PermitsByLocks;
 import io.leasehold.testkit.virtual.FaultyNode;
 import io.leasehold.testkit.virtual.LinkFaults;
@@ -29,16 +31,17 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Tests with workers of several processes that take permits over a quorum of three nodes. Messages are lost, duplicated
- * and late; processes and nodes stop and crash, and nodes forget. At most so many permits are valid, each slot is
- * exclusive, tokens increase on each slot, and nothing is left.
+ * Tests with workers of several processes that take permits over a lock for each slot: at a quorum of three nodes, and at
+ * one node, whose lost replies leave the outcome unknown. Messages are lost, duplicated and late; processes and nodes
+ * stop and crash, and the nodes of the quorum forget. At most so many permits are valid, each slot is exclusive, tokens
+ * increase on each slot, and nothing is left.
  */
 @SuppressWarnings("FutureReturnValueIgnored")
 @Tag("quick")
-final class QuorumPermitsTest {
+final class SlotPermitsTest {
 
     private static final LockName NAME = LockName.exactly("pool");
     private static final Duration TTL = Duration.ofSeconds(3);
@@ -58,22 +61,24 @@ final class QuorumPermitsTest {
         private int taken;
         private boolean hasCrashed;
 
-        Play(long seed, int count) {
+        Play(long seed, int nodes, int count) {
             this.world = VirtualWorld.seeded(seed);
             this.count = count;
-            for (int i = 0; i < 3; i++) {
+            for (int i = 0; i < nodes; i++) {
                 servers.add(new SimulatedNode(world.process("node-" + i)));
             }
-            QuorumStore operator = new QuorumStore(members(servers), SETTINGS, world.process("operator"));
-            operator.declareNew(TTL.toNanos()).join();
-            operator.close();
+            if (nodes > 1) {
+                QuorumStore operator = new QuorumStore(members(servers), SETTINGS, world.process("operator"));
+                operator.declareNew(TTL.toNanos()).join();
+                operator.close();
+            }
             for (int i = 0; i < 3; i++) {
                 VirtualRuntime process = world.process("p" + i);
                 List<FaultyNode> ways = servers.stream()
                         .map(server -> new FaultyNode(server, process, server.host()))
                         .toList();
                 LockClient client = Leasehold.builder()
-                        .store(new PermitsByLocks(new QuorumStore(members(ways), SETTINGS, process), process))
+                        .store(new PermitsByLocks(store(ways, process), process))
                         .runtime(process)
                         .defaults(LockOptions.defaults().ttl(TTL))
                         .connect();
@@ -83,6 +88,12 @@ final class QuorumPermitsTest {
                     workers.add(new Worker(process, client.permits(NAME, count)));
                 }
             }
+        }
+
+        private static LockStore store(List<FaultyNode> ways, VirtualRuntime process) {
+            return ways.size() == 1
+                    ? new SingleNodeStore(ways.get(0), process)
+                    : new QuorumStore(members(ways), SETTINGS, process);
         }
 
         private static List<QuorumMember> members(List<? extends LockNode> nodes) {
@@ -168,7 +179,7 @@ final class QuorumPermitsTest {
                 case 5 -> processes.get(client).freeze(Duration.ofMillis(world.randomBelow(6_000)));
                 case 6 -> servers.get(at).host().freeze(span);
                 case 7 -> {
-                    if (world.chance(0.5)) {
+                    if (servers.size() == 1 || world.chance(0.5)) {
                         servers.get(at).crash(span);
                     } else {
                         servers.get(at).crashAndLoseAll(span);
@@ -225,23 +236,23 @@ final class QuorumPermitsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {1, 2, 5})
-    void atMostSoManyPermitsAreValidAndEachSlotIsExclusive(int count) {
+    @CsvSource({"3, 1", "3, 2", "3, 5", "1, 2", "1, 5"})
+    void atMostSoManyPermitsAreValidAndEachSlotIsExclusive(int nodes, int count) {
         PrintStream errors = System.err;
         // Every fault is logged.
         System.setErr(new PrintStream(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8));
         try {
             for (long seed = 1; seed <= WORLDS; seed++) {
-                play(seed, count);
+                play(seed, nodes, count);
             }
         } finally {
             System.setErr(errors);
         }
     }
 
-    private static void play(long seed, int count) {
+    private static void play(long seed, int nodes, int count) {
         try {
-            new Play(seed, count).run();
+            new Play(seed, nodes, count).run();
         } catch (RuntimeException | AssertionError e) {
             throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
         }
