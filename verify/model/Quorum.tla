@@ -4,13 +4,13 @@
 (* release and undo, and nodes that forget everything and must then prove  *)
 (* that they have waited.                                                  *)
 (*                                                                         *)
-(* The network is that of SingleNode: a request stays in reqs, and each    *)
-(* node may carry it out at any time, any number of times, or never;       *)
-(* replies are taken in at any time, or never.                             *)
+(* The network is that of SingleNode. A request stays in reqs, and each    *)
+(* node may execute it at any time, any number of times, or never. A       *)
+(* client receives replies at any time, or never.                          *)
 (*                                                                         *)
-(* Time.  now is the clock of the clients, and their estimate of the       *)
-(* nodes' clocks.  A node that runs fast may let a key go up to Slack      *)
-(* ticks early; clients allow for Drift.  One tick is also one unit of the *)
+(* Time. now is the clock of the clients, and their estimate of the nodes' *)
+(* clocks. A node whose clock runs fast may delete a key up to Slack ticks *)
+(* early; clients allow for Drift. One tick is also one unit of the        *)
 (* fencing tokens.                                                         *)
 (*                                                                         *)
 (* Broken names the rule that is left out; "none" is the protocol.         *)
@@ -19,34 +19,34 @@ EXTENDS Integers, FiniteSets, TLC
 
 CONSTANTS
     Nodes,
-    Attempts,       \* 1..k: one owner token each, numbered in the order in which they begin
-    MaxTime,        \* the clock ends here
-    Ttl,            \* of a lease; also the largest one allowed
-    Drift,          \* what clients subtract
-    Slack,          \* how much earlier than Ttl a node may let a key go
-    Quarantine,     \* how long a node that has forgotten grants nothing
-    Bound,          \* how far a ballot may run ahead of the nodes
-    Reserve,        \* tokens of one grant
+    Attempts,       \* 1..k: one owner token each, numbered in the order of their start
+    MaxTime,        \* the last moment of the clock
+    Ttl,            \* the ttl of a lease; also the largest one allowed
+    Drift,          \* the drift that clients subtract
+    Slack,          \* the maximum time by which a node may delete a key too early
+    Quarantine,     \* the time for which a node that has forgotten grants nothing
+    Bound,          \* the maximum lead of a ballot over the nodes
+    Reserve,        \* the tokens of one grant
     Leads,          \* a candidate is now + one of these
-    MaxBallots,     \* acquire requests of one attempt
-    MaxRenewals,    \* renewals of one attempt
-    MaxRepairs,     \* repairs of one attempt
-    MaxForgets,     \* how often nodes forget, in all
+    MaxBallots,     \* maximum acquire requests of one attempt
+    MaxRenewals,    \* maximum renewals of one attempt
+    MaxRepairs,     \* maximum repairs of one attempt
+    MaxForgets,     \* maximum losses of memory of all nodes
     Broken
 
 VARIABLES
     now,
-    key,            \* per node: owner token and when it expires
+    key,            \* per node: owner token and its expiry
     fence,          \* per node
-    marker,         \* per node: the birth that its marker tells
-    life,           \* per node: how often it has forgotten
-    phase,          \* what the client of each attempt believes
+    marker,         \* per node: the birth in its marker
+    life,           \* per node: the number of its losses of memory
+    phase,          \* each attempt's state in the view of its client
     tok, last, vu,  \* current token, last token of the range, valid until
     reqs, reps,
     top,            \* ghost: the largest token that a lease was shown with
     ordered,        \* ghost: every lease had a larger token than all before
     gentle,         \* ghost: no request touched another owner's key
-    finished        \* ghost, per node: owner tokens whose end it has carried out and not forgotten
+    finished        \* ghost, per node: owner tokens whose end it has executed and not forgotten
 
 vars == <<now, key, fence, marker, life, phase, tok, last, vu, reqs, reps, top, ordered, gentle, finished>>
 server == <<key, fence, marker, life, gentle, finished>>
@@ -80,7 +80,7 @@ Init ==
     /\ finished = [n \in Nodes |-> {}]
 
 -----------------------------------------------------------------------------
-(* Time.  Votes that could not be used any more are dropped from the picture. *)
+(* Time. Votes that no client can use any more are removed from the state.  *)
 
 Useful(r, t, ph, until) ==
     \/ r.t = "absent" /\ r.life = life[r.n] /\ marker[r.n] = Absent
@@ -95,9 +95,9 @@ Tick ==
     /\ UNCHANGED <<fence, marker, life, client, reqs, gentle, finished>>
 
 -----------------------------------------------------------------------------
-(* The nodes.  One action is one run of a script at one node.               *)
+(* The nodes. One action is one run of a script at one node.                *)
 
-\* What the node finds at the key: a fast clock may have let it go already.
+\* The key in the view of the node: with a fast clock, it may have expired already.
 Found(n) == IF key[n].o # Nobody /\ now >= key[n].exp - Slack THEN {key[n], NoKey} ELSE {key[n]}
 
 Incr == Broken = "incr-fencing"
@@ -135,7 +135,7 @@ NodeRefuse(n, m) ==
        ELSE Tell({[t |-> "absent", n |-> n, life |-> life[n]]}) /\ UNCHANGED marker
     /\ UNCHANGED <<reqs, key, fence, life, gentle, finished>>
 
-\* The second half of the birth of a marker: only the life that was seen without one may get it.
+\* The second half of the birth of a marker: only the life that a client saw without a marker may get it.
 NodeBirth(n, m) ==
     /\ m.t = "birth" /\ n \in m.at
     /\ marker[n] = Absent
@@ -226,7 +226,7 @@ SendRenew(o) ==
     /\ reqs' = reqs \cup {[t |-> "renew", to |-> o, at |-> Nodes, s |-> now]}
     /\ UNCHANGED <<phase, tok, last, vu, reps>> /\ NoShow
 
-\* A fresh ballot for one node that is without the key.
+\* A fresh ballot for one node without the key.
 SendRepair(o, n) ==
     /\ phase[o] = "held" /\ now < vu[o] /\ key[n].o # o
     /\ Count("repair", o) < MaxRepairs
@@ -235,7 +235,7 @@ SendRepair(o, n) ==
         /\ reqs' = reqs \cup {[t |-> "repair", to |-> o, at |-> {n}, cand |-> now + k, s |-> now]}
     /\ UNCHANGED <<phase, tok, last, vu, reps>> /\ NoShow
 
-\* A quorum of nodes has kept or taken the key for requests sent at r.s or later: renewals, repairs and late votes alike.
+\* A quorum of nodes has kept or taken the key for requests sent at r.s or later: renewals, repairs and late votes.
 Extend(r) ==
     /\ r.t = "vote" /\ phase[r.o] = "held" /\ now < vu[r.o]
     /\ IsQuorum({x.n : x \in {y \in reps : y.t = "vote" /\ y.o = r.o /\ y.s >= r.s}})
@@ -253,7 +253,7 @@ SendRelease(o) ==
     /\ reps' = {x \in reps : Useful(x, now, phase', vu')}
     /\ NoShow
 
-\* Whoever hears of a node without a marker tells it its birth, by the clock at this moment, and names the life it saw.
+\* A client that receives the reply of a node without a marker sends the birth, by the clock at this moment, and names the life.
 SendBirth(r) ==
     /\ r.t = "absent"
     /\ \A m \in reqs : m.t = "birth" => ~(m.at = {r.n} /\ m.life = r.life)
@@ -272,8 +272,8 @@ Next == Tick \/ Node \/ Client
 Spec == Init /\ [][Next]_vars
 
 -----------------------------------------------------------------------------
-(* What tells states apart: as in SingleNode, requests without any further  *)
-(* effect are left out, but for their number.                               *)
+(* The view, which distinguishes states. As in SingleNode, it keeps only    *)
+(* the number of requests without any further effect.                       *)
 
 Overtaken(m) == \A n \in m.at : m.cand <= fence[n]
 IsClosed(o) ==

@@ -1,48 +1,48 @@
 ------------------------------ MODULE ReadWrite ------------------------------
 (***************************************************************************)
-(* Readers and writers of one lock on one node.  A writer is the exclusive *)
+(* Readers and writers of one lock on one node. A writer is the exclusive  *)
 (* lock: its owner token is the value of the lock's own key, and its path  *)
-(* looks at no reader.  While readers hold, that key holds the Marker,     *)
-(* which is nobody's owner token; the readers stand beside it, with an end *)
-(* each, and the key ends with the last of them.                           *)
+(* reads no reader. While readers hold, that key has the Marker, which is  *)
+(* the owner token of no attempt. Each reader has an entry next to it,     *)
+(* with its own end, and the key ends with the last of them.               *)
 (*                                                                         *)
 (* Network and time are those of SingleNode, but with one clock: drift,    *)
-(* the bound on ballots and yields are argued and checked there.  A push   *)
-(* is only a wake-up: a waiter that was served asks once more.             *)
+(* the bound on ballots and yields are argued and checked there. A push is *)
+(* only a wake-up: a waiter that was served asks once more.                *)
 (*                                                                         *)
 (* Broken names the rule that is left out; "none" is the protocol.         *)
 (***************************************************************************)
 EXTENDS Integers, FiniteSets, Sequences
 
 CONSTANTS
-    Attempts,       \* 1..k: one owner token each, numbered in the order in which they begin
-    MaxTime,        \* the clock ends here
-    Ttl,            \* of a lease
-    Claim,          \* for how long a waiter that was served has the lock without having asked again
-    Place,          \* for how long a place in the queue is kept without being asked for again
-    Retention,      \* how long the floors are kept
-    Reserve,        \* tokens of one grant of a writer
+    Attempts,       \* 1..k: one owner token each, numbered in the order of their start
+    MaxTime,        \* the last moment of the clock
+    Ttl,            \* the ttl of a lease
+    Claim,          \* the time for which a served waiter has the lock without a further request
+    Place,          \* the time for which a place in the queue is kept without a further request
+    Retention,      \* the time for which the floors are kept
+    Reserve,        \* the tokens of one grant of a writer
     Leads,          \* a candidate is now + one of these
-    MaxBallots,     \* acquire requests of one attempt
-    MaxRenewals,    \* renewals of one attempt
-    MaxDowngrades,  \* downgrades in all
-    MaxUses,        \* requests to the resource in all
+    MaxBallots,     \* maximum acquire requests of one attempt
+    MaxRenewals,    \* maximum renewals of one attempt
+    MaxDowngrades,  \* maximum downgrades in total
+    MaxUses,        \* maximum requests to the resource in total
     Broken
 
 VARIABLES
     now,
-    node,           \* what the node stores: see Empty
-    phase, kind,    \* what the client of each attempt believes: "r" reads, "w" writes
+    node,           \* the stored state of the node: see Empty
+    phase, kind,    \* each attempt's state in the view of its client: "r" reads, "w" writes
     tok, last, vu,  \* current token, last token of the range, valid until
     reqs, reps,
     res,            \* the resource: the tokens that it keeps, and the leases that it has seen
     leases,         \* ghost: the leases that were shown, in their order
     ordered,        \* ghost: every lease had a token by the rule
-    right,          \* ghost: the resource refused what it must and admitted what it may
+    right,          \* ghost: the resource refused and admitted the right requests
     served,         \* ghost: after the last script the head of the queue could not be served
-    fair,           \* ghost: nobody was granted before one that stood ahead
-    touched,        \* ghost: until when a reader's entry may stand by its own requests
-    finished        \* ghost: owner tokens whose end was carried out
+    fair,           \* ghost: no attempt was granted before one ahead of it
+    touched,        \* ghost: the latest end of a reader's entry by its own requests
+    finished        \* ghost: owner tokens whose end was executed
 
 vars == <<now, node, phase, kind, tok, last, vu, reqs, reps, res, leases, ordered, right, served, fair, touched, finished>>
 server == <<node, served, fair, touched, finished>>
@@ -56,13 +56,13 @@ Max(a, b) == IF a > b THEN a ELSE b
 MaxOf(set) == CHOOSE h \in set \cup {0} : \A g \in set : g <= h
 
 Empty == [
-    key   |-> NoKey,                        \* owner token or Marker, and when it expires
-    ends  |-> [o \in Attempts |-> 0],       \* when the entry of a reader ends; 0: no entry
+    key   |-> NoKey,                        \* owner token or Marker, and its expiry
+    ends  |-> [o \in Attempts |-> 0],       \* the end of the entry of a reader; 0: no entry
     any   |-> 0,                            \* :fence.  Every grant and every end raises it
     w     |-> 0,                            \* the readers' pair: a reader must beat w ...
     a     |-> 0,                            \* ... if the last grant or end that raised any to a was a reader's
-    queue |-> <<>>,                         \* places: owner token, kind, and when the place ends
-    excl  |-> 0]                            \* ghost: what a reader has to beat, and no more
+    queue |-> <<>>,                         \* places: owner token, kind, and the end of the place
+    excl  |-> 0]                            \* ghost: the floor that a reader must beat, and no more
 
 Ballots(o) == {m \in reqs : m.t \in {"acquire", "downgrade"} /\ m.to = o}
 High(o) == MaxOf({m.last : m \in Ballots(o)})
@@ -78,9 +78,9 @@ Init ==
     /\ served = TRUE /\ fair = TRUE /\ touched = tok /\ finished = {}
 
 -----------------------------------------------------------------------------
-(* Time.  An expired key is gone, and so are floors that TIME - Retention   *)
-(* has overtaken.  Entries and places stay where they are: a script has to  *)
-(* look at their ends.                                                      *)
+(* Time. An expired key is deleted, and so are floors that TIME - Retention *)
+(* has overtaken. Entries and places remain: a script must check their      *)
+(* ends.                                                                    *)
 
 Usable(r, t) == r.s + Ttl > t
 
@@ -93,15 +93,16 @@ Tick ==
     /\ UNCHANGED <<client, reqs, resource, served, fair, touched, finished>>
 
 -----------------------------------------------------------------------------
-(* What scripts are made of: functions from node to node.                   *)
+(* The parts of scripts: functions from node to node.                       *)
 
 Readers(N) == {o \in Attempts : N.ends[o] > now}
 
-\* The floor of readers.  If any is not a, then an exclusive grant or end came in between: they know nothing of the pair.
+\* The floor of readers.  If any is not a, an exclusive grant or end came in between, which does not touch the pair.
 W(N) == IF N.any # N.a /\ Broken # "no-pair" THEN N.any ELSE N.w
 Floor(N, k) == Max(IF k = "r" /\ Broken # "reader-against-any" THEN W(N) ELSE N.any, now - Retention)
 
-\* Drops what has ended, and moves the marker to the end of what is left, or deletes it.  Here a ttl may shrink: it is nobody's.
+\* Drops ended entries and places.  Moves the marker to the last end that remains, or deletes it.
+\* Its ttl may shrink: no client owns it.
 Swept(N) ==
     LET live == Readers(N) IN
     [N EXCEPT
@@ -112,7 +113,7 @@ Swept(N) ==
                   [] OTHER -> [o |-> Marker, exp |-> MaxOf({N.ends[o] : o \in live})],
         !.queue = SelectSeq(@, LAMBDA x : x.until > now)]
 
-\* Whether one more of this kind may hold beside what is left.
+\* Whether one more attempt of this kind may hold next to those that remain.
 Fits(N, k) == N.key.o = Nobody \/ (k = "r" /\ N.key.o = Marker)
 
 GrantWrite(N, o, c, until) ==
@@ -125,7 +126,7 @@ GrantRead(N, o, c, until) ==
               !.w = W(N), !.a = Max(N.any, c), !.any = Max(N.any, c)]
 Grant(N, o, k, c, until) == IF k = "w" THEN GrantWrite(N, o, c, until) ELSE GrantRead(N, o, c, until)
 
-\* Serves the head of the queue as long as it fits.  The caller (its owner token and ballot) gets what it asked for; others get
+\* Serves the head of the queue as long as it fits.  The caller (its owner token and ballot) gets the requested ttl; others get
 \* the claim, and tokens that the node chooses.
 RECURSIVE Served(_, _)
 Served(N, me) ==
@@ -138,7 +139,7 @@ Served(N, me) ==
 NotAsking == [o |-> Nobody, c |-> 0]
 
 Without(N, o) == [N EXCEPT !.queue = SelectSeq(@, LAMBDA x : x.o # o)]
-\* A place is kept by asking again.
+\* A further request keeps the place.
 Joined(N, o, k) ==
     LET place == [o |-> o, k |-> k, until |-> now + Place] IN
     IF \E i \in DOMAIN N.queue : N.queue[i].o = o
@@ -148,7 +149,7 @@ Joined(N, o, k) ==
 Holds(N, o, k) == IF k = "w" THEN N.key.o = o ELSE N.key.o = Marker /\ o \in Readers(N)
 Holders(N) == {o \in Attempts : Holds(N, o, "w") \/ Holds(N, o, "r")}
 
-\* The order of arrival: none of those that came to hold stood behind one that still waits, or did not stand at all.
+\* The order of arrival: every new holder had a place, and was not behind one that still waits.
 Place1(N, o) == MaxOf({i \in DOMAIN N.queue : N.queue[i].o = o})
 KeepsOrder(N, M) ==
     \A g \in Holders(M) \ Holders(N), i \in DOMAIN M.queue :
@@ -159,15 +160,15 @@ Run(N, o) ==
     /\ node' = N
     /\ served' = (Swept(N).queue = <<>> \/ ~Fits(Swept(N), Head(Swept(N).queue).k))
     /\ fair' = (fair /\ KeepsOrder(Swept(node), N))
-    \* What asked or was served just now has its entry for so long, and not longer because others renew.
+    \* The reader that asked or was served just now has its entry for this time; renewals of others do not extend it.
     /\ touched' = [p \in Attempts |-> IF p = o \/ p \notin Holders(node) THEN now + Max(Ttl, Claim) ELSE touched[p]]
 
 Tell(r) == reps' = IF phase[r.o] \in {"trying", "held"} THEN reps \cup {r} ELSE reps
 
 -----------------------------------------------------------------------------
-(* The node.  One action is one run of a script.                            *)
+(* The node. One action is one run of a script.                             *)
 
-\* Acquire.  That of a writer finds its key free or taken, and needs no look at readers but to serve the queue.
+\* Acquire.  That of a writer finds its key free or taken.  It reads the readers only to serve the queue.
 NodeAcquire(m) ==
     /\ m.t = "acquire"
     /\ m.cand > Floor(node, m.k)
@@ -182,7 +183,7 @@ NodeAcquire(m) ==
            ELSE UNCHANGED reps
     /\ UNCHANGED finished
 
-\* Renewal.  A reader's needs its entry, not yet ended, and the marker; it moves both.
+\* Renewal.  That of a reader needs the marker and its own entry, which has not ended; it moves both.
 NodeRenew(m) ==
     /\ m.t = "renew"
     /\ Holds(node, m.to, m.k)
@@ -214,7 +215,7 @@ NodeEnd(m) ==
     /\ finished' = finished \cup {m.to}
     /\ UNCHANGED reps
 
-\* The writer's key becomes the marker and the writer a reader, in one step; what waits and fits is served.  It is also the end
+\* In one step, the writer's key becomes the marker and the writer a reader; waiters that fit are served.  It is also the end
 \* of the writer: the floors rise to its highest ballot, so that no late copy of its acquires takes a place.
 NodeDowngrade(m) ==
     /\ m.t = "downgrade"
@@ -239,7 +240,7 @@ IsNext(o) == phase[o] = "idle" /\ \A p \in Attempts : p < o => phase[p] # "idle"
 Count(t, o) == Cardinality({m \in reqs : m.t = t /\ m.to = o})
 Holding(o) == phase[o] = "held" /\ now < vu[o]
 
-\* The lease is shown.  A writer's token is larger than every one before it, a reader's than every writer's before it.
+\* The lease is shown.  A writer's token is larger than every one before it.  A reader's is larger than every writer's before it.
 Show(o, k, t) ==
     /\ leases' = Append(leases, [o |-> o, k |-> k, t |-> t])
     /\ ordered' = (ordered /\ \A i \in DOMAIN leases : k = "w" \/ leases[i].k = "w" => t > leases[i].t)
@@ -251,7 +252,7 @@ Acquire(o, k) ==
         /\ now + d > High(o)
         /\ reqs' = reqs \cup {[t |-> "acquire", to |-> o, k |-> k, cand |-> now + d, last |-> Last(k, now + d), s |-> now]}
 
-\* A first request, a recheck of a waiter, another ballot after a stale one, a retry after a lost reply: all one.
+\* One action for a first request, a recheck of a waiter, another ballot after a stale one, and a retry after a lost reply.
 SendAcquire(o) ==
     /\ phase[o] = "trying" \/ IsNext(o)
     /\ Count("acquire", o) < MaxBallots
@@ -259,7 +260,7 @@ SendAcquire(o) ==
     /\ phase' = [phase EXCEPT ![o] = "trying"]
     /\ UNCHANGED <<kind, tok, last, vu, reps>> /\ NoShow
 
-\* Not in the protocol: a reader that asks to write as well.
+\* Not in the protocol: a reader that also requests to write.
 SendUpgrade(o) ==
     /\ Broken = "upgrade" /\ Holding(o) /\ kind[o] = "r"
     /\ Count("acquire", o) < MaxBallots
@@ -303,8 +304,8 @@ Renewed(r) ==
        ELSE UNCHANGED <<kind, tok, last>> /\ NoShow
     /\ UNCHANGED <<phase, reqs>>
 
-\* The write lease ends before the request leaves.  The read lease has its validity at once, since both stored forms keep writers
-\* out.  Its token is the last of the writer's range, which no lease that writes is shown with: the fence has it already.
+\* The write lease ends before the request leaves.  The read lease has its validity at once, since both stored forms exclude
+\* writers.  Its token is the last of the writer's range.  No write lease is shown with it, and the fence has it already.
 SendDowngrade(o) ==
     /\ Holding(o) /\ kind[o] = "w" /\ tok[o] < last[o]
     /\ Cardinality({m \in reqs : m.t = "downgrade"}) < MaxDowngrades
@@ -318,7 +319,7 @@ SendDowngrade(o) ==
                 /\ Show(o, "r", c)
     /\ UNCHANGED <<phase, vu, reps>>
 
-\* Release by the holder, undo of an unknown outcome, withdrawal of a waiter.  The end of one that has downgraded is a reader's.
+\* Release by the holder, undo of an unknown outcome, withdrawal of a waiter.  After a downgrade, the end is a reader's.
 SendEnd(o) ==
     /\ phase[o] \in {"trying", "held"}
     /\ phase' = [phase EXCEPT ![o] = "ended"]
@@ -336,8 +337,8 @@ Client ==
     /\ UNCHANGED <<now, server, resource>>
 
 -----------------------------------------------------------------------------
-(* The resource keeps the largest token, and the largest of a writer.       *)
-(* Every lease that was ever shown may come at any time, long after its end.*)
+(* The resource keeps the largest token, and the largest of a writer. Every *)
+(* lease that was ever shown may come at any time, long after its end.      *)
 
 Use(i) ==
     LET l == leases[i]
@@ -356,9 +357,9 @@ Next == Tick \/ Node \/ Client \/ \E i \in DOMAIN leases : Use(i)
 Spec == Init /\ [][Next]_vars
 
 -----------------------------------------------------------------------------
-(* What tells states apart: as in SingleNode, requests without any further  *)
-(* effect are left out, but for their number, and so are entries and places *)
-(* that have ended.                                                         *)
+(* The view, which distinguishes states. As in SingleNode, it keeps only    *)
+(* the number of requests without any further effect. It leaves out entries *)
+(* and places that have ended.                                              *)
 
 Overtaken(m) == m.cand <= Floor(node, m.k)
 IsClosed(o) ==
@@ -379,9 +380,9 @@ View ==
       Cardinality({m \in reqs : m.t = "downgrade"})>>
 
 -----------------------------------------------------------------------------
-\* No valid writer beside anybody.
+\* No writer is valid at the same time as another attempt.
 S1 == \A o, p \in Attempts : Holding(o) /\ Holding(p) /\ kind[o] = "w" => o = p
-\* Why: a valid lease stands at the node, as it believes, or still as the writer that it was.
+\* The reason: the node has every valid lease, in the form that its client believes, or still as the former writer.
 Covered == \A o \in Attempts : Holding(o) => IF kind[o] = "w" THEN node.key.o = o ELSE Holds(node, o, "r") \/ node.key.o = o
 S2 == ordered
 S3 == right
@@ -391,13 +392,13 @@ OwnEnd == \A o \in Readers(node) : node.ends[o] <= touched[o]
 Tight == node.key.o = Marker => node.key.exp = MaxOf({node.ends[o] : o \in Readers(node)})
 HeadServed == served
 Fifo == fair
-\* A reader is refused only for the sake of a writer or of an end: readers do not make each other stale.
+\* A reader is refused only because of a writer or of an end: readers do not make each other stale.
 Shares == Floor(node, "r") <= Max(node.excl, now - Retention)
-\* No two that wait for each other.
+\* No two attempts wait for each other.
 Queued(o) == {node.queue[i].k : i \in {j \in DOMAIN node.queue : node.queue[j].o = o}}
 WaitsFor(o, p) == o # p /\ \E k \in Queued(o) : p \in Holders(node) /\ (k = "w" \/ node.key.o = p)
 NoCycle == \A o, p \in Attempts : ~(WaitsFor(o, p) /\ WaitsFor(p, o))
-\* Nor one that waits for itself.
+\* No attempt waits for itself.
 OnePlace == \A o \in Holders(node) : Queued(o) = {}
 
 (* Witnesses: that these fail shows that the checks above are not empty.    *)

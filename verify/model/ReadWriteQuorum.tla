@@ -1,14 +1,16 @@
 -------------------------- MODULE ReadWriteQuorum --------------------------
 (***************************************************************************)
-(* Readers and writers over several nodes.  What a node stores and how it  *)
-(* decides is as in ReadWrite, but no node serves a queue: a client that   *)
-(* waits may leave an intent, with the place at which it began to wait and *)
-(* a ttl of its own.  An intent of a writer keeps out readers with a later *)
-(* place, one of a reader writers with a later place; never an earlier     *)
-(* one, and never a renewal, a repair or a downgrade of a holder.          *)
+(* Readers and writers over several nodes. What a node stores and how it   *)
+(* decides is as in ReadWrite, but no node serves a queue. A waiting       *)
+(* client may leave an intent, with the place at which it began to wait    *)
+(* and its own ttl. An intent of a writer excludes readers with a later    *)
+(* place, one of a reader excludes writers with a later place. An intent   *)
+(* never excludes an earlier place, nor a renewal, a repair or a downgrade *)
+(* of a holder.                                                            *)
 (*                                                                         *)
-(* The network is that of Quorum; nodes do not forget, and clocks do not   *)
-(* drift.  Whether a request leaves an intent is open: so is patience.     *)
+(* The network is that of Quorum. Nodes do not forget, and clocks do not   *)
+(* drift. The model leaves open whether a request leaves an intent, and so *)
+(* the patience.                                                           *)
 (*                                                                         *)
 (* Broken names the rule that is left out; "none" is the protocol.         *)
 (***************************************************************************)
@@ -16,11 +18,11 @@ EXTENDS Integers, FiniteSets, TLC
 
 CONSTANTS
     Nodes,
-    Attempts,       \* 1..k: one owner token each; they begin in this order, which is their place
-    Kinds,          \* what an attempt may be: "r" reads, "w" writes
+    Attempts,       \* 1..k: one owner token each; they start in this order, which is their place
+    Kinds,          \* the kinds of an attempt: "r" reads, "w" writes
     MaxTime, Ttl, Place, Reserve, Leads,
     MaxBallots, MaxRenewals, MaxRepairs, MaxDowngrades,
-    Intents,        \* what a request may carry: {TRUE}, {FALSE} or both
+    Intents,        \* whether a request may carry an intent: {TRUE}, {FALSE} or both
     Broken
 
 VARIABLES
@@ -91,13 +93,13 @@ GrantRead(N, o, c) ==
               !.ends = [@ EXCEPT ![o] = now + Ttl],
               !.w = W(N), !.a = Max(N.any, c), !.any = Max(N.any, c)]
 
-\* Whether an intent of another kind with an earlier place keeps this request out.
+\* Whether an intent of another kind with an earlier place excludes this request.
 KeepsOut(x, o, k) == x.o # o /\ x.k # k /\ (x.o < o \/ Broken = "intent-without-place")
 
 Vote(n, m) == [n |-> n, o |-> m.to, cand |-> m.cand, s |-> m.s, k |-> m.k]
 Tell(n, m) == reps' = reps \cup {r \in {Vote(n, m)} : Useful(r, now, vu)}
 
-\* A ballot that does not beat the floor leaves no intent either.
+\* A ballot that does not beat the floor leaves no intent.
 NodeAcquire(n, m) ==
     /\ IsBallot(m) /\ n \in m.at
     /\ m.cand > Floor(node[n], m.k)
@@ -139,7 +141,7 @@ NodeEnd(n, m) ==
     /\ finished' = [finished EXCEPT ![n] = @ \cup {m.to}]
     /\ UNCHANGED reps
 
-\* At every node the end of the writer; where it held, the entry of the reader.
+\* At every node the end of the writer; at nodes where it held, the entry of the reader.
 NodeDowngrade(n, m) ==
     /\ m.t = "downgrade" /\ n \in m.at
     /\ LET S == Swept(node[n])
@@ -200,7 +202,7 @@ SendRepair(o, n) ==
     /\ Ballot("repair", o, {n}, FALSE)
     /\ UNCHANGED <<phase, kind, tok, last, vu, reps>> /\ NoShow
 
-\* Renewals, repairs, late votes and answers to a downgrade alike: a writer's key keeps out writers as well as a reader's entry does.
+\* Renewals, repairs, late votes and answers to a downgrade: a writer's key and a reader's entry both exclude writers.
 Waits == Broken = "write-valid-until-answer"
 Extend(r) ==
     /\ Holding(r.o)
@@ -209,7 +211,7 @@ Extend(r) ==
     /\ reps' = {x \in reps : Useful(x, now, vu')}
     /\ UNCHANGED <<phase, kind, tok, last, reqs>> /\ NoShow
 
-\* The last token of the range: a quorum has it as fence already.
+\* The last token of the range, which a quorum already has as fence.
 SendDowngrade(o) ==
     /\ Holding(o) /\ kind[o] = "w" /\ tok[o] < last[o] /\ Count("downgrade", o) < MaxDowngrades
     /\ Other("downgrade", o, "r", last[o])
@@ -235,7 +237,7 @@ Next == Tick \/ Node \/ Client
 Spec == Init /\ [][Next]_vars
 
 -----------------------------------------------------------------------------
-(* What tells states apart: as in ReadWrite and Quorum.                     *)
+(* The view, which distinguishes states: as in ReadWrite and Quorum.        *)
 
 Overtaken(m) == IsBallot(m) /\ \A n \in m.at : m.cand <= Floor(node[n], m.k)
 IsClosed(o) ==
@@ -261,7 +263,7 @@ S4 == \A n \in Nodes : \A o \in finished[n] :
         /\ ~Holds(node[n], o, "w") /\ ~Holds(node[n], o, "r")
         /\ \A x \in node[n].intents : x.o # o
 Tight == \A n \in Nodes : LET N == node[n] IN N.key.o = Marker => N.key.exp = MaxOf({N.ends[o] : o \in Readers(N)})
-\* No two that wait keep each other out.
+\* No two waiting attempts exclude each other.
 NoCycle == \A n \in Nodes : \A x, y \in node[n].intents : ~(KeepsOut(x, y.o, y.k) /\ KeepsOut(y, x.o, x.k))
 
 (* Witnesses.                                                               *)

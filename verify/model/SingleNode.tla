@@ -4,49 +4,49 @@
 (* renewal, release and undo, yield, and hand-over to a remote waiter      *)
 (* whose first renewal is its claim.                                       *)
 (*                                                                         *)
-(* The network.  A request, once sent, stays in reqs for ever, and the     *)
-(* node may carry it out at any time, any number of times, or never: so    *)
-(* requests are delayed, lost, duplicated and reordered.  Replies and      *)
-(* pushes stay in reps, and a client may take one in at any time, or       *)
-(* never.  A client that takes no step is paused or dead.                  *)
+(* The network. A sent request stays in reqs forever. The node may execute *)
+(* it at any time, any number of times, or never. So requests are delayed, *)
+(* lost, duplicated and reordered. Replies and pushes stay in reps, and a  *)
+(* client may receive one at any time, or never. A client that takes no    *)
+(* step is paused or dead.                                                 *)
 (*                                                                         *)
-(* Time.  now is the clock of the clients, now + off that of the node;     *)
-(* off wanders within 0..Slack, so that over no span do the two clocks     *)
-(* measure more than Slack ticks apart.  Clients allow for Drift ticks.    *)
-(* One tick is also one unit of the fencing tokens.                        *)
+(* Time. now is the clock of the clients, now + off that of the node. off  *)
+(* varies within 0..Slack, so the two clocks never measure a span with a   *)
+(* difference of more than Slack ticks. Clients allow for Drift ticks. One *)
+(* tick is also one unit of the fencing tokens.                            *)
 (*                                                                         *)
 (* Broken names the rule that is left out; "none" is the protocol.         *)
 (***************************************************************************)
 EXTENDS Integers, FiniteSets
 
 CONSTANTS
-    Attempts,       \* 1..k: one owner token each, numbered in the order in which they begin
-    MaxTime,        \* the clock of the clients ends here
-    Ttl,            \* of a lease
-    Claim,          \* ttl of a lock that was handed over and not yet claimed
-    Drift,          \* what clients subtract
-    Slack,          \* how far the clocks really differ
-    Recheck,        \* how old a queued waiter's last answer may be for a push to count
-    Retention,      \* how long a fence is kept
-    Bound,          \* how far a ballot may run ahead of the node
-    Reserve,        \* tokens of one grant
+    Attempts,       \* 1..k: one owner token each, numbered in the order of their start
+    MaxTime,        \* the last moment of the clients' clock
+    Ttl,            \* the ttl of a lease
+    Claim,          \* the ttl of a lock that was handed over and is not yet claimed
+    Drift,          \* the drift that clients subtract
+    Slack,          \* the real maximum difference of the clocks
+    Recheck,        \* the maximum age of a queued waiter's last answer for a push to count
+    Retention,      \* the time for which a fence is kept
+    Bound,          \* the maximum lead of a ballot over the node
+    Reserve,        \* the tokens of one grant
     Leads,          \* a candidate is now + one of these
-    MaxBallots,     \* acquire requests of one attempt
-    MaxRenewals,    \* renewals of one attempt
-    MaxYields,      \* yields in all
+    MaxBallots,     \* maximum acquire requests of one attempt
+    MaxRenewals,    \* maximum renewals of one attempt
+    MaxYields,      \* maximum yields in total
     Broken
 
 VARIABLES
     now, off,
-    key,            \* the lock: its owner token and when it expires by the node's clock
-    fence, queue,   \* its side keys
-    phase,          \* what the client of each attempt believes
+    key,            \* the lock: its owner token and its expiry by the node's clock
+    fence, queue,   \* the side keys of the lock
+    phase,          \* each attempt's state in the view of its client
     tok, last, vu,  \* current token, last token of the range, valid until
     reqs, reps,
     top,            \* ghost: the largest token that a lease was shown with
     ordered,        \* ghost: every lease had a larger token than all before
     gentle,         \* ghost: no request touched another owner's key
-    finished        \* ghost: owner tokens whose end was carried out
+    finished        \* ghost: owner tokens whose end was executed
 
 vars == <<now, off, key, fence, queue, phase, tok, last, vu, reqs, reps, top, ordered, gentle, finished>>
 server == <<key, fence, queue, gentle, finished>>
@@ -72,9 +72,9 @@ Init ==
     /\ top = 0 /\ ordered = TRUE /\ gentle = TRUE /\ finished = {}
 
 -----------------------------------------------------------------------------
-(* Time.  An expired key is gone; a fence that TIME - Retention has         *)
-(* overtaken is forgotten; replies that no client could use any more are    *)
-(* dropped from the picture.                                                *)
+(* Time. An expired key is deleted. A fence that TIME - Retention has       *)
+(* overtaken is forgotten. Replies that no client can use any more are      *)
+(* removed from the state.                                                  *)
 
 LatePush == Broken = "push-after-the-win"
 FromReceipt == Broken = "validity-from-receipt"
@@ -96,7 +96,7 @@ Tick ==
     /\ UNCHANGED <<queue, client, reqs, gentle, finished>>
 
 -----------------------------------------------------------------------------
-(* The node.  One action is one run of a script.                            *)
+(* The node. One action is one run of a script.                             *)
 
 Floor(f) == Max(f, nt - Retention)
 Stale(c, f) == Broken # "no-fence-check" /\ c <= Floor(f)
@@ -109,7 +109,7 @@ Tell(r) == reps' = IF phase[r.o] \in {"trying", "held"} THEN reps \cup {r} ELSE 
 Yes(o, c, s) == [t |-> "yes", o |-> o, cand |-> c, s |-> s]
 Queued(o, s) == [t |-> "queued", o |-> o, s |-> s, S |-> nt]
 
-\* Writes the waiter's owner token with the claim ttl and tokens of the node's choice.  Tells both r, if anyone.
+\* Writes the waiter's owner token with the claim ttl and tokens of the node's choice.  Notifies r.
 HandOver(w, f, waiters, r) ==
     LET first == Max(f + 1, nt)
         push == [t |-> "push", o |-> w, cand |-> first, G |-> nt] IN
@@ -118,7 +118,7 @@ HandOver(w, f, waiters, r) ==
     /\ queue' = waiters \ {w}
     /\ reps' = {x \in reps \cup r \cup {push} : phase[x.o] \in {"trying", "held"}}
 
-\* acquire.lua.  Who is dropped from the queue, and who counts as first, is left open: any waiter may be served.
+\* acquire.lua.  The model leaves open which waiters are dropped and which one is first: any waiter may be served.
 NodeAcquire(m) ==
     /\ m.t = "acquire"
     /\ ~Stale(m.cand, fence) /\ ~TooFar(m.cand, fence)
@@ -195,7 +195,7 @@ Count(t, o) == Cardinality({m \in reqs : m.t = t /\ m.to = o})
 Show(t) == top' = Max(top, t) /\ ordered' = (ordered /\ t > top)
 NoShow == UNCHANGED <<top, ordered>>
 
-\* A first request, a recheck of a waiter, another ballot after a stale one, a retry after a lost reply: all one.
+\* One action for a first request, a recheck of a waiter, another ballot after a stale one, and a retry after a lost reply.
 SendAcquire(o) ==
     /\ phase[o] = "trying" \/ IsNext(o)
     /\ Count("acquire", o) < MaxBallots
@@ -219,8 +219,8 @@ Begin(o, t, until) ==
 Granted(r) == r.t = "yes" /\ phase[r.o] = "trying" 
               /\ Begin(r.o, r.cand, IF FromReceipt THEN now + Ttl - Drift ELSE r.s + Ttl - Drift)
 
-\* A push counts from the waiter's own last request: sent at q.s, answered at q.S, handed over at g.G.  Once the
-\* attempt is won, a push says nothing any more: its tokens may be smaller than those already shown.
+\* A push counts from the waiter's own last request: sent at q.s, answered at q.S, handed over at g.G.  After the
+\* attempt is won, a push has no effect: its tokens may be smaller than those already shown.
 HandedOver(g, q) ==
     /\ g.t = "push" /\ q.t = "queued" /\ g.o = q.o
     /\ phase[g.o] = "trying" \/ LatePush
@@ -256,7 +256,7 @@ Ended(o) == /\ tok' = [tok EXCEPT ![o] = 0]
             /\ reps' = {r \in reps : r.o # o}
             /\ NoShow
 
-\* Release by the holder, undo of an unknown outcome, withdrawal of a waiter.  Whoever gives up after a yield ends both.
+\* Release by the holder, undo of an unknown outcome, withdrawal of a waiter.  A client that gives up after a yield ends both.
 SendRelease(o) ==
     /\ phase[o] \in {"trying", "held"}
     /\ phase' = [phase EXCEPT ![o] = "ended"]
@@ -264,7 +264,7 @@ SendRelease(o) ==
                             x \in {o} \cup {m.from : m \in {r \in reqs : r.t = "yield" /\ r.to = o}}}
     /\ Ended(o)
 
-\* The grant is dead before the yield is sent.
+\* The grant ends before the yield is sent.
 SendYield(o, p) ==
     /\ phase[o] = "held" /\ IsNext(p)
     /\ Cardinality({m \in reqs : m.t = "yield"}) < MaxYields
@@ -285,10 +285,10 @@ Next == Tick \/ Node \/ Client
 Spec == Init /\ [][Next]_vars
 
 -----------------------------------------------------------------------------
-(* What tells states apart.  A ballot that the floor has overtaken can      *)
-(* never be granted again, and an owner token whose end was carried out,    *)
-(* with nothing left but such ballots, can never come back: requests that   *)
-(* can have no effect any more are left out, but for their number.          *)
+(* The view, which distinguishes states. A ballot that the floor has        *)
+(* overtaken is never granted again. An owner token whose end was executed, *)
+(* and of which only such ballots remain, never returns. The view keeps     *)
+(* only the number of requests that can have no effect any more.            *)
 
 Overtaken(m) == m.cand <= Floor(fence)
 IsClosed(o) ==
@@ -308,7 +308,7 @@ View == <<now, off, key, fence, queue, phase, tok, last, vu, reps, top, ordered,
 Holding(o) == phase[o] = "held" /\ now < vu[o]
 
 S1 == \A o, p \in Attempts : Holding(o) /\ Holding(p) => o = p
-Covered == \A o \in Attempts : Holding(o) => key.o = o      \* why S1 holds: a valid lease has its key
+Covered == \A o \in Attempts : Holding(o) => key.o = o      \* the reason for S1: a valid lease has its key
 S2 == ordered
 S4 == gentle /\ key.o \notin finished
 

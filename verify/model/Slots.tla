@@ -2,15 +2,17 @@
 (***************************************************************************)
 (* Permits: k numbered slots, each held by one owner token.                *)
 (*                                                                         *)
-(* One node: a request names no slot.  The script looks for its own owner  *)
-(* token in every slot, then takes the lowest free ones, all or none; one  *)
-(* fence guards them all.                                                  *)
-(* Several nodes: each slot is an exclusive lock with a fence of its own,  *)
-(* and the owner token is bound to the slot that its request names.        *)
-(* In pieces (Piecewise): the store grants one slot at a time, and a client*)
-(* that cannot get all that it wants gives back what it has.               *)
+(* One node: a request names no slot. The script searches its own owner    *)
+(* token in every slot, then takes the lowest free slots, all or none. One *)
+(* fence guards all slots.                                                 *)
 (*                                                                         *)
-(* The network is that of Quorum; nodes do not forget, clocks do not       *)
+(* Several nodes: each slot is an exclusive lock with its own fence, and   *)
+(* the owner token is bound to the slot that its request names.            *)
+(*                                                                         *)
+(* In pieces (Piecewise): the store grants one slot at a time. A client    *)
+(* that cannot get all slots that it wants releases those that it has.     *)
+(*                                                                         *)
+(* The network is that of Quorum. Nodes do not forget, clocks do not       *)
 (* drift, and the queue is that of SingleNode and ReadWrite.               *)
 (*                                                                         *)
 (* Broken names the rule that is left out; "none" is the protocol.         *)
@@ -19,9 +21,9 @@ EXTENDS Integers, FiniteSets, TLC
 
 CONSTANTS
     Nodes,
-    Attempts,       \* 1..a: one owner token each, numbered in the order in which they begin
+    Attempts,       \* 1..a: one owner token each, numbered in the order of their start
     K,              \* slots
-    Wanted,         \* how many permits an attempt may want
+    Wanted,         \* the numbers of permits that an attempt may want
     Piecewise,
     MaxTime, Ttl,
     Leads,          \* a candidate is now + one of these
@@ -31,8 +33,8 @@ CONSTANTS
 VARIABLES
     now,
     slot, fence,    \* per node and slot
-    want, aim,      \* of each attempt: how many permits, and over several nodes which slot
-    phase, mine, vu,\* what its client believes; mine: the slots that it was shown
+    want, aim,      \* of each attempt: the number of permits, and over several nodes the slot
+    phase, mine, vu,\* the state in the view of its client; mine: the slots that it was shown
     reqs, reps,
     top, ordered,   \* ghost: per slot the largest token shown, and whether each was larger than those before
     finished        \* ghost, per node
@@ -62,7 +64,7 @@ Init ==
     /\ slot = [n \in Nodes |-> [i \in Slots |-> Free]]
     /\ fence = [n \in Nodes |-> [i \in Slots |-> 0]]
     /\ want \in [Attempts -> Wanted]
-    /\ aim \in [Attempts -> IF Chooses THEN {1} ELSE Slots] /\ aim[1] = 1     \* slots differ in their numbers only
+    /\ aim \in [Attempts -> IF Chooses THEN {1} ELSE Slots] /\ aim[1] = 1     \* slots differ only in their numbers
     /\ phase = [o \in Attempts |-> "idle"] /\ mine = [o \in Attempts |-> {}] /\ vu = [o \in Attempts |-> 0]
     /\ reqs = {} /\ reps = {}
     /\ top = [i \in Slots |-> 0] /\ ordered = TRUE
@@ -83,7 +85,7 @@ Own(n, o) == {i \in Slots : slot[n][i].o = o}
 Open(n, m) == {i \in Slots : slot[n][i].o = Nobody /\ Beats(m.cand, fence[n][i]) /\ (Chooses \/ i = aim[m.to])}
 Lowest(set, count) == CHOOSE s \in SUBSET set : Cardinality(s) = count /\ \A i \in s, j \in set \ s : i < j
 
-\* Its own slots if it has any, else the lowest that are open: all that it wants or none.  In pieces: each ballot takes one more.
+\* Its own slots if it has any, else the lowest that are open: all that it wants or none.  In pieces, each ballot takes one more.
 Taken(n, m) ==
     LET own == IF Broken = "no-look-for-own" THEN {} ELSE Own(n, m.to)
         open == Open(n, m) IN
@@ -91,7 +93,7 @@ Taken(n, m) ==
     ELSE IF own # {} THEN own
     ELSE IF Cardinality(open) < want[m.to] THEN {} ELSE Lowest(open, want[m.to])
 
-\* Raised for the slots of a grant, or for all of them where one fence guards them.
+\* The fence is raised for the slots of a grant, or for all slots if one fence guards them.
 Raise(n, set, f) == IF Counting THEN fence ELSE [fence EXCEPT ![n] = [i \in Slots |-> IF Single \/ i \in set THEN Max(@[i], f) ELSE @[i]]]
 
 Tell(n, m, set) ==
@@ -167,9 +169,9 @@ Renewed(r) ==
     /\ reps' = {x \in reps : x.o # r.o}
     /\ UNCHANGED <<phase, mine, reqs>> /\ Ghosts
 
-\* Release, undo, withdrawal, and giving back what is too little.  The next try has another owner token.
+\* Release, undo, withdrawal, and the release of too few slots.  The next try has another owner token.
 IsPart(o) == phase[o] = "trying" /\ \E n \in Nodes : Own(n, o) # {} /\ Cardinality(Own(n, o)) < want[o]
-\* Where permits are counted nobody gives up: without it the search is short.
+\* If permits are counted, no attempt gives up, so that the search is short.
 MayEnd(o) == phase[o] \in {"trying", "held"} /\ ~Counting /\ ~(Broken = "held-while-waiting" /\ IsPart(o))
 SendEnd(o) ==
     /\ MayEnd(o)
@@ -188,7 +190,7 @@ Next == Tick \/ Node \/ Client
 Spec == Init /\ [][Next]_vars
 
 -----------------------------------------------------------------------------
-(* What tells states apart: as in Ticket.                                   *)
+(* The view, which distinguishes states: as in Ticket.                      *)
 
 Overtaken(m) == m.t = "acquire" /\ \A n \in Nodes, i \in Slots : Chooses \/ i = aim[m.to] => m.cand <= fence[n][i]
 IsClosed(o) ==
@@ -211,7 +213,7 @@ S2 == ordered
 S4 == \A n \in Nodes, i \in Slots : slot[n][i].o \notin finished[n]
 \* An owner token never has more slots than it wanted.
 NoMore == \A n \in Nodes, o \in Attempts : Cardinality(Own(n, o)) <= want[o]
-\* Not all slots are in the hands of attempts that wait for more and give nothing back.
+\* Never do attempts hold all slots, wait for more and release none.
 NoDeadlock == \A n \in Nodes : ~(\A i \in Slots : slot[n][i].o # Nobody /\ IsPart(slot[n][i].o) /\ ~MayEnd(slot[n][i].o))
 
 (* Witness.                                                                 *)

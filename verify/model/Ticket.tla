@@ -1,15 +1,15 @@
 ------------------------------- MODULE Ticket -------------------------------
 (***************************************************************************)
 (* A lease that travels: the holder exports it and gets a ticket, and any  *)
-(* process that has the ticket may resume.  One node or several.           *)
+(* process that has the ticket may resume. One node or several.            *)
 (*                                                                         *)
-(* Export is the end of the holder's owner token at every node, and writes *)
-(* the ticket's owner token where the holder's was, for the claim.  Resume *)
-(* is one swap of the ticket's owner token for a fresh one of the claimant *)
-(* and nothing else: it never takes a free key.                            *)
+(* Export is the end of the holder's owner token at every node. In its     *)
+(* place, it writes the ticket's owner token, for the claim. Resume is one *)
+(* swap of the ticket's owner token for a fresh one of the claimant and    *)
+(* nothing else: it never takes a free key.                                *)
 (*                                                                         *)
-(* The network is that of Quorum; nodes do not forget, and clocks do not   *)
-(* drift.  A behaviour begins with the holder: some quorum has granted it, *)
+(* The network is that of Quorum. Nodes do not forget, and clocks do not   *)
+(* drift. A behaviour begins with the holder: some quorum has granted it,  *)
 (* and its acquire may still arrive at the others.                         *)
 (*                                                                         *)
 (* Broken names the rule that is left out; "none" is the protocol.         *)
@@ -18,19 +18,19 @@ EXTENDS Integers, FiniteSets, TLC
 
 CONSTANTS
     Nodes,
-    Claimants,      \* owner tokens of those that resume, from 3 on
-    Rivals,         \* owner tokens of those that acquire, after them
+    Claimants,      \* owner tokens of attempts that resume, from 3 on
+    Rivals,         \* owner tokens of attempts that acquire, after them
     MaxTime, Ttl, Claim,
     Leads,          \* a candidate is now + one of these
-    MaxBallots,     \* requests to acquire or resume of one owner token
-    MaxRenewals,    \* renewals of one owner token
+    MaxBallots,     \* maximum requests to acquire or resume of one owner token
+    MaxRenewals,    \* maximum renewals of one owner token
     Broken
 
 VARIABLES
     now,
     key, fence,     \* per node
-    phase,          \* what the client of each owner token believes
-    vu,             \* valid until; of the ticket: until when nobody else can hold
+    phase,          \* the state of each owner token in the view of its client
+    vu,             \* valid until; of the ticket: the moment until which no other attempt can hold
     reqs, reps,
     top, ordered,   \* ghost: the largest token shown, and whether each was larger than all before
     shown,          \* ghost: claimants and rivals that were shown a lease
@@ -75,9 +75,9 @@ Tick ==
     /\ UNCHANGED <<fence, client, reqs, finished>>
 
 -----------------------------------------------------------------------------
-(* The nodes.  One action is one run of a script at one node.  A vote says  *)
-(* until when the key is there, by the clock of the client that asked: the  *)
-(* time that is left of it, counted from the send.                          *)
+(* The nodes. One action is one run of a script at one node. A vote gives   *)
+(* the moment until which the key exists, by the clock of the client that   *)
+(* asked: the remaining time of the key, counted from the send.             *)
 
 Tell(n, m, left) ==
     reps' = IF phase[m.to] \in {"trying", "held", "exporting"} /\ m.s + left > now
@@ -103,7 +103,7 @@ NodeEnd(n, m) ==
     /\ finished' = [finished EXCEPT ![n] = @ \cup {m.to}]
     /\ UNCHANGED reps
 
-\* The end of the holder, and the ticket where it was.  Repeated it changes nothing, and says what is left of the claim.
+\* The end of the holder, and the ticket in its place.  A repetition changes nothing and returns the remaining time of the claim.
 NodeExport(n, m) ==
     /\ m.t = "export"
     /\ key' = [key EXCEPT ![n] = IF @.o = Holder THEN [o |-> Secret, exp |-> now + Claim] ELSE @]
@@ -111,7 +111,7 @@ NodeExport(n, m) ==
     /\ finished' = [finished EXCEPT ![n] = @ \cup {Holder}]
     /\ IF key'[n].o = Secret THEN Tell(n, m, key'[n].exp - now) ELSE UNCHANGED reps
 
-\* The swap.  On one node it is the whole win, and begins the ttl; over several it is a vote, and keeps the end of the claim.
+\* The swap.  On one node, it is the whole win and begins the ttl.  Over several, it is a vote and keeps the end of the claim.
 NodeResume(n, m) ==
     LET o == IF Broken = "resume-as-acquire" THEN Secret ELSE m.to
         left == IF OneNode \/ key[n].o = Nobody THEN Max(Ttl, key[n].exp - now) ELSE key[n].exp - now IN
@@ -136,13 +136,13 @@ Holding(o) == phase[o] = "held" /\ now < vu[o]
 Send(t, o, c) == reqs' = reqs \cup {[t |-> t, to |-> o, cand |-> c, s |-> now]}
 Ghosts == UNCHANGED <<top, ordered, shown, between>>
 
-\* What a quorum of replies says: the quorum-th largest of their ends.
+\* The result of a quorum of replies: the quorum-th largest of their ends.
 Until(votes) == MaxOf({u \in {r.until : r \in votes} : IsQuorum({r.n : r \in {x \in votes : x.until >= u}})})
 
-\* Of several that could begin the first does: they differ in their numbers only.
+\* Of several that could start, the first one starts: they differ only in their numbers.
 IsNext(o, set) == phase[o] = "trying" \/ (phase[o] = "idle" /\ \A p \in set : p < o => phase[p] # "idle")
 
-\* Acquire, or resume: the same owner token with another ballot as often as it is needed.
+\* Acquire, or resume: the same owner token with another ballot, as often as needed.
 Ask(t, o) ==
     /\ Count(t, o) < MaxBallots
     /\ \E c \in {now + d : d \in Leads} : c > High(o) /\ Send(t, o, c)
@@ -215,9 +215,9 @@ Next == Tick \/ Node \/ Client
 Spec == Init /\ [][Next]_vars
 
 -----------------------------------------------------------------------------
-(* What tells states apart: ballots that every node's fence has overtaken   *)
-(* are left out, but for their number, and so is all that an owner token    *)
-(* sent that has come to its end everywhere.                                *)
+(* The view, which distinguishes states.  It leaves out ballots that every  *)
+(* node's fence has overtaken, except for their number.  It also leaves out *)
+(* all requests of an owner token that has ended everywhere.                *)
 
 Overtaken(m) == m.t \in {"acquire", "resume"} /\ \A n \in Nodes : m.cand <= fence[n]
 IsClosed(o) ==

@@ -93,7 +93,8 @@ public interface LockClient extends AutoCloseable {
      * The permits with this name: {@code count} numbered slots, each of which one caller at a time can hold; no I/O. The
      * count belongs to the lock: a client that states another one is refused with {@link PermitCountException}.
      *
-     * <p>Permits and an exclusive lock of the same name have nothing in common. Most stores refuse to serve both.
+     * <p>Permits and an exclusive lock of the same name have nothing in common. Redis refuses the first use of permits
+     * if the lock of that name is held or was used less than a minute or so before; other stores do not compare them.
      *
      * @param count the number of permits
      * @throws IllegalArgumentException if the count is not from 1 to {@link LockName#MAX_PERMITS}

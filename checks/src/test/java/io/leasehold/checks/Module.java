@@ -25,6 +25,7 @@ enum Module {
     SPRING_BOOT_TEST("leasehold-spring-boot-starter-test", "io.leasehold.spring.boot.test"),
     SHEDLOCK("leasehold-shedlock", "io.leasehold.shedlock"),
     SPRING_INTEGRATION("leasehold-spring-integration", "io.leasehold.spring.integration"),
+    DB_SCHEDULER("leasehold-db-scheduler", "io.leasehold.dbscheduler"),
     SERVERS("leasehold-servers", "io.leasehold.servers"),
     TESTKIT("leasehold-testkit", "io.leasehold.testkit"),
     SIMULATOR("leasehold-simulator", "io.leasehold.simulator"),

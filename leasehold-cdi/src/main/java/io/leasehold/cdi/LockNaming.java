@@ -38,6 +38,9 @@ final class LockNaming {
     private final Method method;
     private final String template;
     private final int placeholders;
+    /** The number of permits, or 0 for the exclusive lock. */
+    private final int permits;
+
     private final List<KeyPath> keys;
     /** The names, if they do not depend on the call. */
     private final @Nullable List<LockName> constant;
@@ -46,10 +49,12 @@ final class LockNaming {
      * Creates the naming of a method.
      *
      * @param name the template, empty for the default
+     * @param permits the number of permits of each name, or 0 for the exclusive lock
      * @throws LockedUsageException if a key has no place in the name, or the name has a placeholder without a key
      */
-    LockNaming(Method method, String name, List<KeyPath> keys) {
+    LockNaming(Method method, String name, int permits, List<KeyPath> keys) {
         this.method = method;
+        this.permits = permits;
         this.template = !name.isEmpty()
                 ? name
                 : method.getDeclaringClass().getName() + "." + method.getName() + (keys.isEmpty() ? "" : ":{key}");
@@ -57,6 +62,10 @@ final class LockNaming {
         this.keys = keys;
         refuseMisfit();
         this.constant = keys.isEmpty() ? List.of(nameWithoutKey()) : null;
+    }
+
+    private LockName ofKind(LockName name) {
+        return permits == 0 ? name : name.asPermits(permits);
     }
 
     private void refuseMisfit() {
@@ -82,10 +91,15 @@ final class LockNaming {
 
     private LockName nameWithoutKey() {
         try {
-            return LockName.of(template);
+            return ofKind(LockName.of(template));
         } catch (IllegalArgumentException e) {
             throw LockedUsageException.of(method, "has an invalid name: " + e.getMessage(), "Write another name");
         }
+    }
+
+    /** The number of permits of each name, or 0 for the exclusive lock. */
+    int permits() {
+        return permits;
     }
 
     /** The names of the locks of every call, or null if they depend on the call. */
@@ -109,14 +123,14 @@ final class LockNaming {
             return constant;
         }
         if (placeholders > 1) {
-            return List.of(LockName.of(
+            return List.of(ofKind(LockName.of(
                     template,
-                    keys.stream().map(key -> part(key, value(key, arguments))).toArray()));
+                    keys.stream().map(key -> part(key, value(key, arguments))).toArray())));
         }
         List<LockName> names = new ArrayList<>(keys.size());
         for (KeyPath key : keys) {
             for (Object part : parts(key, value(key, arguments))) {
-                names.add(LockName.of(template, part(key, part)));
+                names.add(ofKind(LockName.of(template, part(key, part))));
             }
         }
         return names;

@@ -22,8 +22,8 @@ import java.lang.annotation.Target;
  * <p><b>Not reentrant.</b> A call inside the body that requests the same lock is refused with an
  * {@link IllegalStateException}.
  *
- * <p>Parameters of type {@link io.leasehold.Lease}, {@link io.leasehold.MultiLease} (several keys) and
- * {@link FencingToken} {@code long} are filled; the caller passes null or 0. Methods may block, or return a
+ * <p>Parameters of type {@link io.leasehold.Lease}, {@link io.leasehold.Permit} (with {@link #permits}), {@link
+ * io.leasehold.MultiLease} (several keys) and {@link FencingToken} {@code long} are filled; the caller passes null or 0. Methods may block, or return a
  * {@code CompletionStage}, which acquires without blocking a thread. Other asynchronous types are refused when the
  * application starts.
  *
@@ -78,6 +78,14 @@ public @interface Locked {
     /** See {@link io.leasehold.LockOptions#fairness(Fairness)}; at most one. Default: the client's. */
     @Nonbinding
     Fairness[] fairness() default {};
+
+    /**
+     * The number of {@linkplain io.leasehold.Permits permits} with this name, such as {@code 5}: the method takes one of
+     * them, and not the exclusive lock. All methods and applications that name these permits must state the same
+     * number. Default: the exclusive lock.
+     */
+    @Nonbinding
+    String permits() default "";
 
     /** The behaviour if the lock stays busy. */
     @Nonbinding

@@ -2,7 +2,9 @@ package io.leasehold.cdi;
 
 import io.leasehold.Attempt;
 import io.leasehold.Lease;
+import io.leasehold.LockName;
 import io.leasehold.MultiLease;
+import io.leasehold.Permit;
 import io.leasehold.spi.method.LeaseSlots;
 import io.leasehold.spi.method.OptionChanges;
 import java.lang.reflect.Method;
@@ -63,7 +65,7 @@ final class LockedMethodReader {
         if (locked.fairness().length > 1) {
             throw refusal("names several kinds of fairness", "Name one");
         }
-        LockNaming naming = new LockNaming(method, resolved(locked.name()), keys());
+        LockNaming naming = new LockNaming(method, resolved(locked.name()), permits(), keys());
         return new LockedMethod(
                 method,
                 isStage,
@@ -172,6 +174,25 @@ final class LockedMethodReader {
                 .toList();
     }
 
+    private int permits() {
+        String text = resolved(locked.permits()).strip();
+        if (text.isEmpty()) {
+            return 0;
+        }
+        int count;
+        try {
+            count = Integer.parseInt(text);
+        } catch (NumberFormatException e) {
+            count = 0;
+        }
+        if (count < 1 || count > LockName.MAX_PERMITS) {
+            throw refusal(
+                    "has permits = \"" + text + "\"",
+                    "Write a number from 1 to " + LockName.MAX_PERMITS + ", or nothing for the exclusive lock");
+        }
+        return count;
+    }
+
     private LeaseSlots slots(LockNaming naming) {
         int lease = -1;
         int multiLease = -1;
@@ -179,7 +200,12 @@ final class LockedMethodReader {
         Parameter[] parameters = method.getParameters();
         for (int i = 0; i < parameters.length; i++) {
             Class<?> type = parameters[i].getType();
-            if (type == Lease.class) {
+            if (type == Lease.class || type == Permit.class) {
+                if (type == Permit.class && naming.permits() == 0) {
+                    throw refusal(
+                            "has a parameter of type Permit, and takes the exclusive lock",
+                            "Write permits = \"5\" with the number of permits, or take a Lease");
+                }
                 lease = i;
             } else if (type == MultiLease.class) {
                 multiLease = i;
@@ -189,6 +215,11 @@ final class LockedMethodReader {
                 }
                 token = i;
             }
+        }
+        if (naming.permits() > 0 && (multiLease >= 0 || naming.isAlwaysSeveral())) {
+            throw refusal(
+                    "takes permits of several names",
+                    "Take one permit with @Locked, and another one in a method that the body calls");
         }
         LeaseSlots slots = new LeaseSlots(lease, multiLease, token);
         if (slots.wantOne() && (multiLease >= 0 || naming.isAlwaysSeveral())) {

@@ -12,6 +12,7 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockBusyException;
 import io.leasehold.LockClient;
 import io.leasehold.MultiLease;
+import io.leasehold.Permit;
 import io.leasehold.cdi.Container.Application;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.enterprise.inject.Disposes;
@@ -37,6 +38,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -192,6 +195,23 @@ class LockedTest {
             return lease;
         }
 
+        @Locked(name = "db", permits = "${pool.size:2}", maxWait = "0")
+        public int slot(Permit permit, @FencingToken long token) {
+            assertThat(Locks.current()).isSameAs(permit);
+            assertThat(permit.fencingToken()).isEqualTo(token);
+            return permit.slot();
+        }
+
+        @Locked(name = "db", permits = "2", maxWait = "0", maxHold = "1h")
+        public CompletionStage<Integer> slotOfAStage(Permit permit) {
+            return CompletableFuture.completedFuture(permit.slot());
+        }
+
+        @Locked(name = "db:{}", key = "regions", permits = "1", maxWait = "0")
+        public String regional(List<String> regions) {
+            return Locks.current().lockName().text();
+        }
+
         @Locked(name = "order:{}", key = "id", maxWait = "3s")
         public long token(String id, @FencingToken long token) {
             assertThat(Locks.current().fencingToken()).isEqualTo(token);
@@ -309,6 +329,24 @@ class LockedTest {
         public String unlocked() {
             return "ran";
         }
+    }
+
+    @Test
+    void eachCallHasAPermitOfItsOwn() throws Exception {
+        try (Permit taken = locks.permits("db", 2).acquire()) {
+            int free = 1 - taken.slot();
+            assertThat(orders.slot(null, 0)).isEqualTo(free);
+            assertThat(orders.slotOfAStage(null).toCompletableFuture().get(1, TimeUnit.MINUTES))
+                    .isEqualTo(free);
+            try (Permit last = locks.permits("db", 2).acquire()) {
+                assertThat(last.slot()).isEqualTo(free);
+                assertThatThrownBy(() -> orders.slot(null, 0)).isInstanceOf(LockBusyException.class);
+            }
+        }
+        assertThat(orders.regional(List.of("eu"))).isEqualTo("db:eu");
+        assertThatThrownBy(() -> orders.regional(List.of("eu", "us")))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageEndingWith("the key has 2 values, and a call takes the permit of one name");
     }
 
     @Test

@@ -7,6 +7,7 @@ import io.leasehold.Attempt;
 import io.leasehold.Fairness;
 import io.leasehold.Lease;
 import io.leasehold.MultiLease;
+import io.leasehold.Permit;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -56,6 +57,24 @@ class RefusalTest {
 
         @Locked(maxWait = "-PT1S")
         void negative() {}
+
+        @Locked(permits = "many")
+        void noNumber() {}
+
+        @Locked(permits = "1001")
+        void tooManyPermits() {}
+
+        @Locked
+        void permitOfALock(Permit permit) {}
+
+        @Locked(
+                name = "db:{}",
+                key = {"a", "b"},
+                permits = "2")
+        void permitsOfSeveral(String a, String b) {}
+
+        @Locked(permits = "2")
+        void allPermits(MultiLease lease) {}
 
         @Locked(name = "${no.such.setting}")
         void noSetting() {}
@@ -127,6 +146,11 @@ class RefusalTest {
             noDuration | has maxWait = "soon", which is not a duration, or is negative. Write 3s, 500ms, 1m30s or PT3S.
             noUnit | has ttl = "30", which is not a duration, or is negative. Write 3s, 500ms, 1m30s or PT3S.
             negative | has maxWait = "-PT1S", which is not a duration, or is negative. Write 3s, 500ms, 1m30s or PT3S.
+            noNumber | has permits = "many". Write a number from 1 to 1000, or nothing for the exclusive lock.
+            tooManyPermits | has permits = "1001". Write a number from 1 to 1000, or nothing for the exclusive lock.
+            permitOfALock | has a parameter of type Permit, and takes the exclusive lock. Write permits = "5" with the number of permits, or take a Lease.
+            permitsOfSeveral | takes permits of several names. Take one permit with @Locked, and another one in a method that the body calls.
+            allPermits | takes permits of several names. Take one permit with @Locked, and another one in a method that the body calls.
             noSetting | says "${no.such.setting}", and there is no setting no.such.setting. Set it, or give it a default: ${name:default}.
             unfair | names several kinds of fairness. Name one.
             uncalledFallback | names a fallback that is never called. Add onBusy = OnBusy.FALLBACK, or remove it.

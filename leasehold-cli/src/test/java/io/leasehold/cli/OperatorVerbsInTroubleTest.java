@@ -43,6 +43,42 @@ class OperatorVerbsInTroubleTest {
         server.call("FLUSHALL");
     }
 
+    @Test
+    void locksAreListedThoughPermitsCannotBeRead() {
+        server.call("SET", "lock:{held}", STRANGER, "PX", "600000");
+        server.call("SET", "permits:{user}", "Ann");
+        Program beside = new Program(server.uri());
+        assertThat(beside.run("ls")).isZero();
+        assertThat(beside.out()).contains("far/77/cafe");
+        assertThat(beside.err()).as("another program's key is no permit").isEmpty();
+        try (RedisServer without =
+                RedisServer.builder().config("rename-command HGETALL \"\"").start()) {
+            without.call("SET", "lock:{held}", STRANGER, "PX", "600000");
+            without.call("HSET", "permits:{pool}", "count", "2 2");
+            Program program = new Program(without.uri());
+            assertThat(program.run("ls")).isZero();
+            assertThat(program.out()).contains("far/77/cafe");
+            assertThat(program.err().lines()).hasSize(1).first().asString().contains("permits are not listed");
+            assertThat(new Program(without.uri()).run("ls", "--permits")).isNotZero();
+        }
+    }
+
+    @Test
+    void namesOfPermitsBeyondTheLimitAreCounted() {
+        for (String name : new String[] {"a", "b"}) {
+            server.call("HSET", "permits:{" + name + "}", "count", "2 2", "fence", "7");
+            server.call("HSET", "permits:{" + name + "}", "0", "a".repeat(40) + ":7:9000000000000000:far/77/cafe");
+        }
+        Program cut = new Program(server.uri());
+        assertThat(cut.run("ls", "--permits", "--limit", "1")).isZero();
+        assertThat(cut.out().lines()).hasSize(2);
+        assertThat(cut.err()).contains("permits of more than 1 names: raise --limit");
+        Program both = new Program(server.uri());
+        assertThat(both.run("ls", "--permits", "--limit", "2")).isZero();
+        assertThat(both.out().lines()).hasSize(3);
+        assertThat(both.err()).isEmpty();
+    }
+
     /** The change comes between the reading and the release, which compares the holder at the store. */
     @Test
     void releaseTakesNothingFromTheNextHolder() throws Exception {

@@ -65,6 +65,7 @@ class PermitsTest {
                     .isZero();
             assertAnotherCountIsRefused();
             assertSeen();
+            assertHinted();
             assertTaken();
 
             assertThat(two.exitCode())
@@ -86,17 +87,37 @@ class PermitsTest {
         StartedCli permits = cli.run("permits", "pool");
         assertThat(permits.exitCode()).as(permits.err()).isZero();
         assertThat(permits.out())
-                .contains("permits   pool\n", "count     2 (version 1)\n", "held      2\n")
+                .contains("permits   pool\n", "count     2 (version 2)\n", "held      2\n")
                 .containsPattern("pool +0 +2 +\\S+ +sh +[0-9.]+m?s +" + word("one", 3) + " +\\Q" + word("one", 2))
                 .containsPattern("pool +1 +2 +\\S+ +sh +[0-9.]+m?s +" + word("two", 3) + " +\\Q" + word("two", 2));
         assertThat(cli.run("permits", "--json", "pool").out())
                 .startsWith(
-                        "{\"permits\":\"pool\",\"count\":2,\"version\":1,\"held\":[{\"permits\":\"pool\",\"slot\":0,");
+                        "{\"permits\":\"pool\",\"count\":2,\"version\":2,\"held\":[{\"permits\":\"pool\",\"slot\":0,");
         assertThat(cli.run("ls").out()).containsPattern("PERMITS +SLOT").contains(word("one", 2), word("two", 2));
-        assertThat(cli.run("ls", "--json").out().lines())
+        assertThat(cli.run("ls", "--json").out())
+                .as("each line has a lock, whatever script reads it")
+                .isEmpty();
+        assertThat(cli.run("ls", "--permits", "--limit", "1").out()).contains(word("one", 2), word("two", 2));
+        assertThat(cli.run("ls", "--permits", "--json").out().lines())
                 .hasSize(2)
                 .allMatch(line -> line.startsWith("{\"permits\":\"pool\",\"slot\":"));
-        assertThat(cli.run("ls", "--json", "other*").out()).isEmpty();
+        assertThat(cli.run("ls", "--permits", "--json", "other*").out()).isEmpty();
+    }
+
+    /** The lock of the name is free. What is about that lock says that its permits are held. */
+    private void assertHinted() {
+        String hint = "2 of 2 permits of that name are held: leasehold permits pool";
+        StartedCli show = cli.run("show", "pool");
+        assertThat(show.exitCode()).isEqualTo(1);
+        assertThat(show.out()).contains("state     free\n", "permits   " + hint + "\n");
+        StartedCli who = cli.run("who", "pool");
+        assertThat(who.exitCode()).isEqualTo(1);
+        assertThat(who.out()).isEmpty();
+        assertThat(who.err()).contains("the lock is free; " + hint);
+        StartedCli release = cli.run("release", "--force", "pool");
+        assertThat(release.exitCode()).isEqualTo(1);
+        assertThat(release.out()).contains("there is nothing to release; " + hint);
+        assertThat(cli.run("who", "other").err()).isEmpty();
     }
 
     private void assertTaken() {

@@ -88,21 +88,24 @@ public interface LockAdmin {
 
     /**
      * The permits of the names that match the glob ({@code *} and {@code ?}) and of which one is held now, at most
-     * {@code limit} names, in their order. Empty if the store does not keep permits. Not a snapshot.
+     * {@code limit} names, in their order. Empty if the store does not keep permits. Not a snapshot. Leaves out keys of
+     * other programs that look like permits.
      */
     List<PermitsStatus> listPermits(String glob, int limit);
 
     /**
      * Changes the number of permits of a name, if the {@linkplain PermitsStatus#version() version} is still this one.
-     * Clients that state another count are refused from now on, each at its next attempt. Holders keep their permits:
-     * slots from a lower count on are renewed and released until their holders end them, so more permits than the count
-     * may be held until then. The new count is kept until it is changed again.
+     * Clients that state another count are refused from now on: each new attempt, and each that waits at its next
+     * request to the store. Holders keep their permits: slots from a lower count on are renewed and released until
+     * their holders end them, so more permits than the count may be held until then. The new count is kept until it is
+     * changed again; Redis forgets it a year after the last use of the name.
      *
      * @param count the new number of permits
      * @param version the version that the caller has read; 0 for a name without a count
      * @return whether it was changed; if not, another operator or client was faster
      * @throws IllegalArgumentException if the count is not from 1 to {@link LockName#MAX_PERMITS}
      * @throws UnsafeStoreException if the store does not keep permits, or keeps no count of them
+     * @throws LockStoreException also if the name has no count, and Redis finds that it is in use as that of a lock
      */
     boolean changePermits(LockName name, int count, long version);
 

@@ -12,8 +12,9 @@ import java.util.Objects;
  * @param name the permits
  * @param count the number of permits that the store keeps for the name; at a store that keeps no count, the largest
  *     number that a holder states
- * @param version a number that every change of the count increases, from 1; {@link #NO_COUNT} at a store that keeps no
- *     count
+ * @param version the version of the count: the count itself if a client has set it; if an operator has, it is above
+ *     {@link LockName#MAX_PERMITS}, and larger after each change. So one version never stands for two counts. {@link
+ *     #NO_COUNT} at a store that keeps no count
  * @param held the permits that are held, in the order of their slots. After the count was lowered, slots from
  *     {@code count} on may be among them until their holders release them
  */

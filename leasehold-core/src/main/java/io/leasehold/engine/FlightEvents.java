@@ -4,6 +4,7 @@ import io.leasehold.LockListener.AttemptOutcome;
 import io.leasehold.LockListener.RenewalOutcome;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.admin.ClientRecord;
 import java.time.Duration;
 import java.util.function.Supplier;
 import jdk.jfr.Category;
@@ -19,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The flight recorder events of locks: {@code io.leasehold.Wait}, {@code .Hold}, {@code .Renewal} and {@code .Loss}.
- * Names and fields are a contract.
+ * Names and fields are a contract. The field {@code lock} of permits is {@code permits} and their name.
  *
  * <p>While nothing is recorded, no event is created: {@link #begun} returns null. The settings of the recording define
  * the thresholds, for example {@code io.leasehold.Wait#threshold=1 s}.
@@ -51,7 +52,7 @@ final class FlightEvents {
     static void lost(LockName name, long fencingToken, LossCause cause, Duration held, String store) {
         Loss event = recorded(Loss::new);
         if (event != null) {
-            event.lock = name.text();
+            event.lock = ClientRecord.listed(name);
             event.fencingToken = fencingToken;
             event.lossCause = cause.name();
             event.held = held.toNanos();
@@ -80,7 +81,7 @@ final class FlightEvents {
         void ended(LockName name, AttemptOutcome how, String where) {
             end();
             if (shouldCommit()) {
-                lock = name.text();
+                lock = ClientRecord.listed(name);
                 outcome = how.name();
                 store = where;
                 commit();
@@ -109,7 +110,7 @@ final class FlightEvents {
         void ended(LockName name, long token, String how) {
             end();
             if (shouldCommit()) {
-                lock = name.text();
+                lock = ClientRecord.listed(name);
                 fencingToken = token;
                 end = how;
                 commit();
@@ -142,7 +143,7 @@ final class FlightEvents {
         void ended(LockName name, long token, RenewalOutcome how, Duration left) {
             end();
             if (shouldCommit()) {
-                lock = name.text();
+                lock = ClientRecord.listed(name);
                 fencingToken = token;
                 outcome = how.name();
                 headroom = left.toNanos();

@@ -6,7 +6,9 @@ import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.Leak;
 import io.leasehold.admin.LockAdmin;
 import io.leasehold.admin.LockAdmin.HeldLock;
+import io.leasehold.admin.PermitsStatus;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.StorePermits;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -15,6 +17,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 
 /** Finds leaked locks from the answers of any store. Serves one search; not thread-safe. */
@@ -39,9 +42,12 @@ final class LeakSearch {
 
     List<Leak> find() {
         List<Leak> found = new ArrayList<>(context.answer(store.operations().leaks()));
-        List<HeldLock> silent = new ArrayList<>();
+        List<Candidate> silent = new ArrayList<>();
         for (HeldLock held : context.answer(store.admin().list("*", LockAdmin.MAX_LEAK_CANDIDATES))) {
-            classify(held, found, silent);
+            classify(new Candidate(held.name(), OptionalInt.empty(), held.holder()), found, silent);
+        }
+        for (Candidate permit : permits()) {
+            classify(permit, found, silent);
         }
         if (!silent.isEmpty()) {
             found.addAll(recheck(silent));
@@ -50,12 +56,36 @@ final class LeakSearch {
         return List.copyOf(found);
     }
 
-    private void classify(HeldLock held, List<Leak> found, List<HeldLock> silent) {
+    /**
+     * A hold that may be a leak.
+     *
+     * @param slot the slot of a permit; empty for a lock
+     */
+    private record Candidate(LockName name, OptionalInt slot, Holder holder) {
+        String subject() {
+            return slot.isPresent() ? name.text() + ", slot " + slot.getAsInt() : name.text();
+        }
+    }
+
+    private List<Candidate> permits() {
+        List<Candidate> held = new ArrayList<>();
+        StorePermits permits = store.permits().orElse(null);
+        if (permits != null) {
+            for (PermitsStatus status : context.answer(permits.list("*", LockAdmin.MAX_LEAK_CANDIDATES))) {
+                status.held()
+                        .forEach(one ->
+                                held.add(new Candidate(status.name(), OptionalInt.of(one.slot()), one.holder())));
+            }
+        }
+        return held;
+    }
+
+    private void classify(Candidate held, List<Leak> found, List<Candidate> silent) {
         Holder holder = held.holder();
         if (holder.ends() == Holder.Ends.NEVER) {
             found.add(new Leak(
                     Leak.Kind.NO_TTL,
-                    held.name().text(),
+                    held.subject(),
                     "held by " + holder.id() + " without an end: nothing frees it but its holder or an operator"));
             return;
         }
@@ -81,38 +111,50 @@ final class LeakSearch {
                 holderId, id -> context.answer(store.operations().client(id)));
     }
 
-    private void checkAge(HeldLock held, ClientRecord.ClientHold hold, List<Leak> found) {
+    private void checkAge(Candidate held, ClientRecord.ClientHold hold, List<Leak> found) {
         Duration age = Duration.between(
                 hold.since(), Instant.ofEpochMilli(context.runtime().wallMillis()));
         if (age.compareTo(olderThan) > 0) {
             String thread = hold.thread().isEmpty() ? "" : ", thread \"" + hold.thread() + "\"";
             found.add(new Leak(
                     Leak.Kind.HELD_TOO_LONG,
-                    held.name().text(),
+                    held.subject(),
                     "held by " + held.holder().id() + thread + " for " + age.toSeconds() + " s (" + hold.renewals()
                             + " renewals), longer than " + olderThan.toSeconds() + " s"));
         }
     }
 
-    private List<Leak> recheck(List<HeldLock> silent) {
+    private List<Leak> recheck(List<Candidate> silent) {
         CompletableFuture<Void> later = new CompletableFuture<>();
         context.runtime().schedule(RECHECK_NANOS, () -> later.complete(null));
         context.answer(later);
         List<Leak> found = new ArrayList<>();
         clients.clear();
-        for (HeldLock before : silent) {
-            LockName name = before.name();
-            Optional<Holder> now = context.answer(store.admin().describe(name)).map(HeldLock::holder);
+        for (Candidate before : silent) {
+            Optional<Holder> now = holderNow(before);
             if (now.isPresent()
                     && isSameHold(before.holder(), now.get())
                     && client(before.holder().id()).isEmpty()) {
                 found.add(new Leak(
                         Leak.Kind.HOLDER_GONE,
-                        name.text(),
+                        before.subject(),
                         "held by " + before.holder().id() + ", whose client shows no sign of life"));
             }
         }
         return found;
+    }
+
+    private Optional<Holder> holderNow(Candidate before) {
+        if (before.slot().isEmpty()) {
+            return context.answer(store.admin().describe(before.name())).map(HeldLock::holder);
+        }
+        return store.permits().stream()
+                .map(permits -> context.answer(permits.describe(before.name())))
+                .flatMap(Optional::stream)
+                .flatMap(status -> status.held().stream())
+                .filter(held -> held.slot() == before.slot().getAsInt())
+                .map(PermitsStatus.HeldPermit::holder)
+                .findFirst();
     }
 
     private static boolean isSameHold(Holder before, Holder now) {

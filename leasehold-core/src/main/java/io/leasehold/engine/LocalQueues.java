@@ -249,20 +249,26 @@ final class LocalQueues {
         }
     }
 
-    /** Wakes the contender for this name, if one exists. */
+    /** Wakes the contenders for this name, if any exist. */
     void wake(LockName name) {
-        Contender first = first(name);
-        if (first != null) {
-            first.on(new AcquireMachine.Woken());
-        }
+        contenders(name).forEach(contender -> contender.on(new AcquireMachine.Woken()));
     }
 
-    /** Reports to the contender for this name, if one exists, that the store has handed over the lock. */
+    /** Reports to the contenders for this name, if any exist, that the store has handed over the lock to an attempt. */
     void handedOver(HandOver handOver) {
-        Contender first = first(handOver.name());
-        if (first != null) {
-            first.handedOver(handOver);
+        contenders(handOver.name()).forEach(contender -> contender.handedOver(handOver));
+    }
+
+    /**
+     * Returns the attempts that may wait at the store: the first; for permits all, since one that states another count
+     * does not wait for its turn. An event does not start an attempt that waits for its turn.
+     */
+    private List<Contender> contenders(LockName name) {
+        if (name.isPermits()) {
+            return ask(name, List.of(), LocalQueue::all);
         }
+        Contender first = first(name);
+        return first == null ? List.of() : List.of(first);
     }
 
     /** Offers a claim to the contender for its name, if one exists. Returns whether a lease has begun from it. */

@@ -218,15 +218,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     private NodeReply busy(Ballot ballot, NameState entry, long nowNanos, long serverMicros) {
         AcquireRequest request = ballot.request();
         if (request.isWaiting()) {
-            long forgottenAtNanos = nowNanos
-                    + 2 * request.recheckNanos()
-                    + Duration.ofSeconds(1).toNanos();
-            Place before = entry.waiters.get(request.owner());
-            long sinceAtNanos = before == null ? nowNanos : before.sinceAtNanos();
-            entry.keep(
-                    request.owner(),
-                    new Place(
-                            request.holderId(), ballot.reserve(), ballot.claimNanos(), sinceAtNanos, forgottenAtNanos));
+            entry.enqueue(ballot, nowNanos);
         }
         return new NodeReply.Held(entry.holder(nowNanos), request.isWaiting(), incarnation, serverMicros);
     }
@@ -454,14 +446,11 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         long nowNanos = runtime.nanoTime();
         long floor = serverMicros() - (forgets ? 0 : RETENTION_MICROS);
         permits.sweep(nowNanos, floor);
-        for (Iterator<NameState> all = entries.values().iterator(); all.hasNext(); ) {
-            NameState entry = all.next();
+        entries.values().removeIf(entry -> {
             entry.dropSilentWaiters(nowNanos);
-            current(entry, nowNanos);
-            if (retire(entry, floor)) {
-                all.remove();
-            }
-        }
+            entry.heldAt(nowNanos);
+            return retire(entry, floor);
+        });
     }
 
     @Override

@@ -114,7 +114,7 @@ final class InMemoryPermits implements StorePermits {
         }
         if (state.count == 0) {
             state.count = name.permitCount();
-            state.version = 1;
+            state.version = state.count;
         }
         OptionalInt slot = state.slotOf(request.owner());
         if (slot.isEmpty()) {
@@ -129,6 +129,8 @@ final class InMemoryPermits implements StorePermits {
             return new NodeReply.Stale(fenceOf(state), incarnation, step.serverMicros());
         }
         grant(state, slot.getAsInt(), ballot, step.nowNanos());
+        // A waiter that was only woken has stopped the hand-over of further free slots.
+        serve(name.asPermits(), state, null, step);
         return new NodeReply.Yes(incarnation, step.serverMicros(), slot.getAsInt());
     }
 
@@ -308,8 +310,8 @@ final class InMemoryPermits implements StorePermits {
             return false;
         }
         state.count = count;
-        // Above 1, so that it is not forgotten as a count that a client has set.
-        state.version = Math.max(version + 1, 2);
+        // Above the versions of clients, so that it is not forgotten as a count that a client has set.
+        state.version = Math.max(version, LockName.MAX_PERMITS) + 1;
         state.dropEnded(step.nowNanos());
         serve(name.asPermits(), state, null, step);
         return true;

@@ -44,6 +44,18 @@ final class NameState {
         return copy;
     }
 
+    /** Keeps a place for this request. A waiter that is silent for two rechecks and a second loses it. */
+    void enqueue(Ballot ballot, long nowNanos) {
+        AcquireRequest request = ballot.request();
+        long forgottenAtNanos =
+                nowNanos + 2 * request.recheckNanos() + Duration.ofSeconds(1).toNanos();
+        Place before = waiters.get(request.owner());
+        long sinceAtNanos = before == null ? nowNanos : before.sinceAtNanos();
+        keep(
+                request.owner(),
+                new Place(request.holderId(), ballot.reserve(), ballot.claimNanos(), sinceAtNanos, forgottenAtNanos));
+    }
+
     void keep(OwnerToken owner, Place place) {
         if (waiters.isEmpty()) {
             waiters = new LinkedHashMap<>(4);

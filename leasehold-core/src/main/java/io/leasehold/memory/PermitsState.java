@@ -21,7 +21,10 @@ final class PermitsState {
     final NavigableMap<Integer, Held> held = new TreeMap<>();
     /** The number of permits; 0 until it is known. */
     int count;
-    /** The version of the count; above 1 if an operator has changed it. */
+    /**
+     * The version of the count: the count itself if a client has set it, above {@link LockName#MAX_PERMITS} if an
+     * operator has. So a name that was forgotten and counted anew has no version that stood for another count.
+     */
     long version;
 
     PermitsState() {
@@ -68,7 +71,7 @@ final class PermitsState {
 
     /** Whether nothing would be lost with this state, except its fence. An operator's count stays. */
     boolean isUnused() {
-        return held.isEmpty() && line.waiters.isEmpty() && version <= 1;
+        return held.isEmpty() && line.waiters.isEmpty() && version <= LockName.MAX_PERMITS;
     }
 
     PermitsStatus status(LockName name, long nowNanos) {

@@ -38,12 +38,17 @@ public interface StorePermits {
      */
     CompletableFuture<Optional<PermitsStatus>> describe(LockName name);
 
-    /** The permits of the names that match the glob ({@code *}, {@code ?}) of which one is held, sorted by name, at most {@code limit}. */
+    /**
+     * The permits of the names that match the glob ({@code *}, {@code ?}) of which one is held, sorted by name, at most
+     * {@code limit}. Leaves out what other programs wrote.
+     */
     CompletableFuture<List<PermitsStatus>> list(String glob, int limit);
 
     /**
-     * Changes the count if its version is this one; version 0 means a name without a count. Slots from the new count on
-     * are renewed and released until they end, and then not granted. A store that keeps no count fails with {@link
+     * Changes the count if its version is this one; version 0 means a name without a count. A store may forget a name
+     * and count it anew, so no version may stand for two counts: that of a client's count is the count itself, and that
+     * of an operator's is above {@link LockName#MAX_PERMITS} and increases. Slots from the new count on are renewed and
+     * released until they end, and then not granted. A store that keeps no count fails with {@link
      * io.leasehold.UnsafeStoreException}.
      *
      * @return whether it was changed

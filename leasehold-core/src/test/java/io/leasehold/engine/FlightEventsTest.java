@@ -6,6 +6,7 @@ import io.leasehold.Lease;
 import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
+import io.leasehold.Permit;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -43,6 +44,27 @@ class FlightEventsTest {
         assertThat(loss.getString("lossCause")).isEqualTo("FORCE_RELEASED");
         assertThat(loss.getString("store")).isEqualTo("memory:");
         assertThat(only(events, "io.leasehold.Hold", "lost").getString("end")).isEqualTo("LOST");
+    }
+
+    @Test
+    void permitsAreNotTheLockOfTheirName() throws IOException {
+        List<RecordedEvent> events = recorded(Duration.ZERO, locks -> {
+            try (Lease lock = locks.named("pool").acquire();
+                    Permit permit = locks.permits("pool", 1).acquire()) {
+                permit.renew();
+                locks.admin().forceReleasePermit(permit.lockName(), 0, null);
+                assertThat(lock.isValid()).isTrue();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        });
+
+        for (String name : List.of("pool", "permits pool")) {
+            only(events, "io.leasehold.Wait", name);
+            only(events, "io.leasehold.Hold", name);
+        }
+        only(events, "io.leasehold.Renewal", "permits pool");
+        only(events, "io.leasehold.Loss", "permits pool");
     }
 
     @Test

@@ -2,6 +2,7 @@ package io.leasehold.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import io.leasehold.Holder;
 import io.leasehold.Leasehold;
@@ -10,7 +11,9 @@ import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.ClientRecord.ClientHold;
 import io.leasehold.admin.Leak;
 import io.leasehold.admin.LockAdmin;
+import io.leasehold.admin.PermitsStatus;
 import io.leasehold.spi.StoreOperations;
+import io.leasehold.spi.StorePermits;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -78,6 +81,62 @@ final class LeakSearchTest {
                 holderId,
                 new ClientRecord(
                         holderId, "host", 7, "", now, List.of(new ClientHold(lock.text(), thread, now.minus(age), 3))));
+    }
+
+    /** Permits of one name, with the holders of its slots. */
+    private static final class Slots implements StorePermits {
+
+        private static final LockName NAME = LockName.exactly("pool").asPermits(3);
+        private final List<PermitsStatus.HeldPermit> held = new ArrayList<>();
+
+        @Override
+        public CompletableFuture<Optional<PermitsStatus>> describe(LockName name) {
+            assertThat(name).isEqualTo(NAME);
+            return CompletableFuture.completedFuture(Optional.of(new PermitsStatus(NAME, 3, 1, held)));
+        }
+
+        @Override
+        public CompletableFuture<List<PermitsStatus>> list(String glob, int limit) {
+            assertThat(glob).isEqualTo("*");
+            return describe(NAME).thenApply(status -> status.stream().toList());
+        }
+
+        @Override
+        public CompletableFuture<Boolean> change(LockName name, int count, long version) {
+            throw new AssertionError("a search changes nothing");
+        }
+
+        @Override
+        public CompletableFuture<Boolean> forceRelease(LockName name, int slot, String holderId) {
+            throw new AssertionError("a search changes nothing");
+        }
+    }
+
+    @Test
+    void permitsAreSearchedSlotBySlot() {
+        Slots slots = new Slots();
+        store.keeps(slots);
+        Instant now = Instant.ofEpochMilli(runtime.wallMillis());
+        List<ClientHold> holds =
+                List.of(new ClientHold(ClientRecord.listed(Slots.NAME), "worker", now.minus(HOUR.multipliedBy(2)), 3));
+        clients.put("host/8/old", new ClientRecord("host/8/old", "host", 8, "", now, holds));
+        slots.held.add(new PermitsStatus.HeldPermit(0, holder(OURS, 4)));
+        slots.held.add(new PermitsStatus.HeldPermit(1, holder("host/8/old", 5)));
+        slots.held.add(new PermitsStatus.HeldPermit(2, holder("host/9/released", 6)));
+        meanwhile = () -> slots.held.remove(2);
+        assertThat(leaks())
+                .extracting(Leak::kind, Leak::subject)
+                .containsExactly(
+                        tuple(Leak.Kind.HOLDER_GONE, "pool, slot 0"), tuple(Leak.Kind.HELD_TOO_LONG, "pool, slot 1"));
+    }
+
+    @Test
+    void aPermitThatHasMovedToAnotherHolderIsNoLeak() {
+        Slots slots = new Slots();
+        store.keeps(slots);
+        slots.held.add(new PermitsStatus.HeldPermit(0, holder(OURS, 4)));
+        meanwhile = () -> slots.held.set(0, new PermitsStatus.HeldPermit(0, holder(OURS, 7)));
+        assertThat(leaks()).isEmpty();
     }
 
     @Test

@@ -9,6 +9,7 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.StoreAccessException;
+import io.leasehold.memory.InMemoryNode;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
@@ -253,7 +254,11 @@ final class LocalQueuesTest {
     // ---- signals of the store
 
     private static HandOver handOver(OwnerToken owner) {
-        return new HandOver(NAME, owner.attemptId(), TokenRange.of(700, 4), 0);
+        return handOver(NAME, owner);
+    }
+
+    private static HandOver handOver(LockName name, OwnerToken owner) {
+        return new HandOver(name, owner.attemptId(), TokenRange.of(700, 4), 0);
     }
 
     @Test
@@ -267,6 +272,24 @@ final class LocalQueuesTest {
         assertThat(store.acquires().get(1).request().ballotSoFar()).isEqualTo(703);
         assertThat(store.acquires().get(1).request().owner())
                 .isEqualTo(store.acquires().get(0).request().owner());
+    }
+
+    /** Two callers that state different counts both wait at the store, since the count may change while they wait. */
+    @Test
+    void permitsAreHandedToTheCallerThatStatesAnotherCount() {
+        store.keeps(new InMemoryNode(runtime).permits().orElseThrow());
+        client.permits("pool", 1).acquireAsync();
+        client.permits("pool", 2).acquireAsync();
+        client.permits("pool", 2).acquireAsync();
+        assertThat(store.acquires()).as("the first, and those of another count").hasSize(3);
+        store.acquires().forEach(asked -> asked.answer().complete(new AcquireReply.Queued(null, 50, List.of())));
+        OwnerToken second = store.acquires().get(1).request().owner();
+        store.ear().handedOver(handOver(LockName.exactly("pool").asPermits(), second));
+        assertThat(store.acquires()).hasSize(4);
+        assertThat(store.acquires().get(3).request().owner()).isEqualTo(second);
+        store.acquires().get(3).answer().complete(new AcquireReply.Queued(null, 50, List.of()));
+        store.ear().wake(LockName.exactly("pool").asPermits());
+        assertThat(store.acquires()).as("each asks again").hasSize(7);
     }
 
     @Test

@@ -18,6 +18,7 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StoreOperations;
+import io.leasehold.spi.StorePermits;
 import io.leasehold.spi.StoreSignals;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -53,6 +54,7 @@ final class SilentStore implements LockStore, StoreAdmin {
     private final List<ReleaseRequest> releases = new ArrayList<>();
     private final Map<LockName, HeldLock> records = new TreeMap<>();
     private StoreOperations operations = StoreOperations.none();
+    private StorePermits permits;
     private Function<AcquireRequest, AcquireReply> atOnce;
     private ReleaseReply toReleases = new ReleaseReply.Released();
     private CompletableFuture<ReleaseReply> laterToReleases;
@@ -90,6 +92,16 @@ final class SilentStore implements LockStore, StoreAdmin {
     /** Sets the further operations of the store. */
     void operations(StoreOperations told) {
         operations = told;
+    }
+
+    /** Makes the store keep permits. */
+    void keeps(StorePermits kept) {
+        permits = kept;
+    }
+
+    @Override
+    public Optional<StorePermits> permits() {
+        return Optional.ofNullable(permits);
     }
 
     /** Makes the store answer acquires at once, without the test. */

@@ -17,6 +17,7 @@ import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
+import io.leasehold.spi.StorePermits;
 import io.leasehold.spi.StoreSignals;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -154,7 +155,7 @@ final class InMemoryPermitsTest {
             assertThat(error.kept()).isEqualTo(2);
         }
         assertThat(slot(propose(PAIR, owner()))).isEqualTo(1);
-        assertThat(status().version()).isEqualTo(1);
+        assertThat(status().version()).isEqualTo(2);
     }
 
     @Test
@@ -163,13 +164,13 @@ final class InMemoryPermitsTest {
         OwnerToken high = owner();
         propose(PAIR, low);
         propose(PAIR, high);
-        assertThat(node.permits().orElseThrow().change(PAIR, 1, 2).join()).isFalse();
-        assertThat(node.permits().orElseThrow().change(PAIR, 1, 1).join()).isTrue();
+        assertThat(node.permits().orElseThrow().change(PAIR, 1, 3).join()).isFalse();
+        assertThat(node.permits().orElseThrow().change(PAIR, 1, 2).join()).isTrue();
         assertThat(renew(high)).isTrue();
         assertThat(heldSlots()).containsExactly(0, 1);
         assertThat(end(PAIR, high, ballot)).isTrue();
         assertThat(propose(NAME.asPermits(1), owner())).isInstanceOf(NodeReply.Held.class);
-        assertThat(status().version()).isEqualTo(2);
+        assertThat(status().version()).isEqualTo(1_001);
     }
 
     @Test
@@ -235,6 +236,24 @@ final class InMemoryPermitsTest {
     }
 
     @Test
+    void aWokenWaiterHidesNoFurtherFreeSlot() {
+        OwnerToken one = owner();
+        OwnerToken two = owner();
+        OwnerToken behind = owner();
+        OwnerToken waiter = owner();
+        propose(PAIR, one);
+        propose(PAIR, two);
+        queue(PAIR, waiter, Duration.ZERO);
+        queue(PAIR, behind, Duration.ofSeconds(3));
+        end(PAIR, one, ballot);
+        end(PAIR, two, ballot);
+        assertThat(handed).as("the first waiter is only woken").isEmpty();
+        assertThat(slot(propose(PAIR, waiter))).isZero();
+        assertThat(handed).extracting(HandOver::attemptId).containsExactly(behind.attemptId());
+        assertThat(heldSlots()).containsExactly(0, 1);
+    }
+
+    @Test
     void aForcedReleaseRaisesTheFenceAndTellsTheHolder() {
         OwnerToken holder = owner();
         propose(PAIR, holder);
@@ -285,6 +304,21 @@ final class InMemoryPermitsTest {
         assertThat(forgetful.permits().orElseThrow().change(PAIR, 2, 0).join()).isTrue();
         assertThat(forgetful.permits().orElseThrow().describe(NAME.asPermits()).join())
                 .isPresent();
+    }
+
+    @Test
+    void anOperatorsChangeDoesNotMeetACountThatWasSetSinceItWasRead() {
+        InMemoryNode forgetful = InMemoryNode.ofOneProcess(clock);
+        StorePermits permits = forgetful.permits().orElseThrow();
+        OwnerToken holder = owner();
+        propose(forgetful, PAIR, holder, ++ballot);
+        long seen = permits.describe(NAME.asPermits()).join().orElseThrow().version();
+        clock.pass(Duration.ofSeconds(1));
+        forgetful.release(new ReleaseRequest(List.of(PAIR), holder, ballot, ReleaseRequest.Kind.RELEASE, SECOND));
+        propose(forgetful, NAME.asPermits(3), owner(), ++ballot);
+        assertThat(permits.change(NAME.asPermits(), 8, seen).join()).isFalse();
+        assertThat(permits.describe(NAME.asPermits()).join().orElseThrow().count())
+                .isEqualTo(3);
     }
 
     @Test

@@ -8,6 +8,7 @@ import io.leasehold.jdbc.row.Column;
 import io.leasehold.jdbc.row.FencingColumns;
 import io.leasehold.jdbc.row.FencingColumns.ForReaders;
 import io.leasehold.jdbc.row.InnoDb;
+import io.leasehold.jdbc.row.MissingColumn;
 import io.leasehold.jdbc.row.OwnTransaction;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -124,6 +125,8 @@ public final class SqlFencingGuard {
      * @throws IllegalStateException if the connection is in auto-commit mode
      * @throws java.sql.SQLTransactionRollbackException if the transaction must be rolled back and repeated; some
      *     drivers report that only by the SQL state (40…)
+     * @throws java.sql.SQLSyntaxErrorException if the table lacks a column of this guard; the message has the statements
+     *     that add them
      */
     public Admission admit(Connection connection, Object key, long token) throws SQLException {
         return admit(connection, key, token, Access.WRITE);
@@ -157,18 +160,25 @@ public final class SqlFencingGuard {
         Objects.requireNonNull(key, "key");
         FencingToken.require(token);
         if (Objects.requireNonNull(access, "access") == Access.READ && columns.readers() == null) {
-            throw new IllegalStateException("the guard of " + column.table() + "." + column.name()
-                    + " has no columns for readers: create it with withReaders(…)");
+            throw new IllegalStateException(withoutReaders());
         }
         OwnTransaction.require(connection, "an admission");
         Admission admission;
         try {
             admission = answer(connection, key, token, access);
         } catch (SQLException e) {
-            throw InnoDb.asJdbcSaysIt(e, connection, column.describe(key));
+            SQLException other = MissingColumn.orOther(e, columns, column.describe(key));
+            throw InnoDb.asJdbcSaysIt(other, connection, column.describe(key));
         }
         observer.accept(admission);
         return admission;
+    }
+
+    private String withoutReaders() {
+        ForReaders missing = columns.readersToAdd();
+        return "the guard of " + column.table() + "." + column.name() + " has no columns for readers: execute "
+                + String.join("; ", missing.additions()) + "; and create the guard with withReaders(\""
+                + missing.writer().name() + "\", \"" + missing.writerAt().name() + "\")";
     }
 
     private Admission answer(Connection connection, Object key, long token, Access access) throws SQLException {

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatNullPointerException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import io.leasehold.Lease;
 import io.leasehold.Leasehold;
@@ -15,9 +17,12 @@ import io.leasehold.testkit.tck.FencingGuardTck;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLSyntaxErrorException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -177,6 +182,101 @@ interface FencingReadersTests extends FencingGuardTck {
         }
         try (Connection connection = connect()) {
             assertThatIllegalStateException().isThrownBy(() -> ROWS.admit(connection, 1L, 5, Access.READ));
+        }
+    }
+
+    /** A table of an earlier version: no guard with readers works before what its message says has been executed. */
+    @Test
+    default void aTableWithoutTheColumnsIsRefusedWithTheStatementsThatAddThem() throws SQLException {
+        try (Connection connection = connect()) {
+            update(connection, "DROP TABLE fenced");
+            update(connection, "CREATE TABLE fenced (id BIGINT PRIMARY KEY, fencing_token BIGINT)");
+            update(connection, "INSERT INTO fenced (id) VALUES (1)");
+        }
+        try (Connection connection = transaction()) {
+            ONE_NUMBER.admit(connection, 1L, 5).orElseThrow();
+            connection.commit();
+            for (Access access : Access.values()) {
+                assertThatThrownBy(() -> ROWS.admit(connection, 1L, 6, access))
+                        .isInstanceOf(SQLSyntaxErrorException.class)
+                        .hasCauseInstanceOf(SQLException.class)
+                        .hasMessageContainingAll("fenced 1", "whose column is missing");
+                connection.rollback();
+            }
+            Throwable refused = catchThrowable(() -> ROWS.admit(connection, 1L, 6));
+            connection.rollback();
+            List<String> told = statementsIn(refused);
+            assertThat(told).hasSize(3);
+            assertThat(told.get(0)).isEqualTo("ALTER TABLE fenced ADD COLUMN fencing_token BIGINT");
+            update(connection, told.get(1));
+            connection.commit();
+            assertThat(statementsIn(catchThrowable(() -> ROWS.admit(connection, 1L, 6, Access.READ))))
+                    .as("one of the two is missing")
+                    .isEqualTo(told);
+            connection.rollback();
+            update(connection, told.get(2));
+            connection.commit();
+            assertThat(ROWS.admit(connection, 1L, 4, Access.READ))
+                    .as("the token of the time before counts as a writer's")
+                    .isEqualTo(new Admission.Rejected("fenced 1", 4, 5));
+            ROWS.admit(connection, 1L, 7, Access.READ).orElseThrow();
+            ROWS.admit(connection, 1L, 6, Access.READ).orElseThrow();
+            assertThat(columns(connection)).containsExactly(7L, 5L, 7L);
+            connection.rollback();
+        }
+    }
+
+    @Test
+    default void aTableThatWasNeverFencedIsRefusedWithTheStatementThatAddsItsColumn() throws SQLException {
+        try (Connection connection = transaction()) {
+            SqlFencingGuard unknown = SqlFencingGuard.of("fenced", "id", "other_token");
+            Throwable refused = catchThrowable(() -> unknown.admit(connection, 1L, 6));
+            connection.rollback();
+            assertThat(statementsIn(refused)).containsExactly("ALTER TABLE fenced ADD COLUMN other_token BIGINT");
+            update(connection, statementsIn(refused).get(0));
+            connection.commit();
+            unknown.admit(connection, 1L, 6).orElseThrow();
+            connection.rollback();
+            assertThatThrownBy(() -> SqlFencingGuard.of("absent", "id", "token").admit(connection, 1L, 6))
+                    .as("another error is passed on")
+                    .isInstanceOf(SQLException.class)
+                    .hasMessageNotContaining("ALTER TABLE");
+            connection.rollback();
+        }
+    }
+
+    /** What an operator copies from the message. */
+    private static List<String> statementsIn(Throwable refusal) {
+        return Pattern.compile("ALTER TABLE \\w+ ADD COLUMN \\w+ BIGINT")
+                .matcher(refusal.getMessage())
+                .results()
+                .map(MatchResult::group)
+                .toList();
+    }
+
+    @Test
+    default void aGuardOfOneNumberSaysHowItsTableIsMadeReadyForReaders() throws SQLException {
+        try (Connection connection = transaction()) {
+            SqlFencingGuard before = SqlFencingGuard.of("fenced", "id", "other_token");
+            update(connection, "ALTER TABLE fenced ADD COLUMN other_token BIGINT");
+            connection.commit();
+            Throwable refused = catchThrowable(() -> before.admit(connection, 1L, 5, Access.READ));
+            assertThat(refused)
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("withReaders(\"other_writer\", \"other_writer_at\")");
+            for (String statement : statementsIn(refused)) {
+                update(connection, statement);
+                connection.commit();
+            }
+            assertThatIllegalStateException()
+                    .as("a name of the greatest length")
+                    .isThrownBy(() ->
+                            SqlFencingGuard.of("fenced", "id", "x".repeat(63)).admit(connection, 1L, 5, Access.READ))
+                    .withMessageContaining("x".repeat(50) + "_writer_at BIGINT");
+            before.withReaders("other_writer", "other_writer_at")
+                    .admit(connection, 1L, 5, Access.READ)
+                    .orElseThrow();
+            connection.rollback();
         }
     }
 

@@ -122,6 +122,40 @@ interface LockedRowsTests {
         }
     }
 
+    /** A header that stays locked fails the renewals of its permits, and delays those of the same batch only for a while. */
+    @Test
+    default void aLockedHeaderFailsOnlyTheRenewalsOfItsPermits() throws Exception {
+        for (SqlDialect dialect : dialects()) {
+            try (LeaseClient client = LeaseClient.open(runtime -> open(dialect, runtime));
+                    Connection keeper = administrator()) {
+                LockName pool = LockName.exactly("kept " + dialect).asPermits(2);
+                LockName other = LockName.exactly("free " + dialect).asPermits(2);
+                OwnerToken holder = client.owner();
+                client.acquire(permit(pool, holder));
+                client.acquire(permit(other, holder));
+                client.granted("beside " + dialect, holder);
+                lock(keeper, "SELECT name FROM leasehold_lock WHERE name = 'permits\u001fkept " + dialect + "'");
+                long ttlNanos = LeaseClient.TTL.toNanos();
+                RenewBatch batch = new RenewBatch(
+                        List.of(
+                                new RenewBatch.Item(pool, holder, ttlNanos),
+                                new RenewBatch.Item(other, holder, ttlNanos),
+                                new RenewBatch.Item(LockName.exactly("beside " + dialect), holder, ttlNanos)),
+                        LeaseClient.LIMIT.toNanos());
+                long beganAtNanos = System.nanoTime();
+                List<RenewReply.Item> renewed =
+                        client.store.renew(batch).get(60, TimeUnit.SECONDS).items();
+                assertThat(System.nanoTime() - beganAtNanos)
+                        .as("a quarter of the limit, and some")
+                        .isLessThan(LeaseClient.LIMIT.toNanos() / 2);
+                assertThat(renewed.get(0)).isInstanceOf(RenewReply.Failed.class);
+                assertThat(renewed.subList(1, 3))
+                        .allSatisfy(item -> assertThat(item).isInstanceOf(RenewReply.Renewed.class));
+                keeper.rollback();
+            }
+        }
+    }
+
     /** Busy is confirmed under the lock of the header, and a permit that has ended is granted once. */
     @Test
     default void anEndedPermitIsGrantedToOneOfTwo() throws Exception {

@@ -9,6 +9,7 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
+import io.leasehold.Permit;
 import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.Finding;
 import io.leasehold.admin.Finding.Grade;
@@ -174,11 +175,18 @@ class RedisOperationsTest {
     void findsNoLeakWhereAllIsInOrder() throws Exception {
         try (LockClient locks = Leasehold.connect(server.uri());
                 LockClient other = Leasehold.connect(server.uri());
-                Lease lease = locks.named("busy").acquire()) {
+                Lease lease = locks.named("busy").acquire();
+                Permit permit = locks.permits("pool", 1).acquire()) {
+            var waitingForThePermit = other.permits("pool", 1).attemptAsync(Duration.ofMinutes(1));
+            await(
+                    "a waiter",
+                    () -> !server.call("EXISTS", "permits:{pool}:queued").contains("0"));
             var waiting = other.named("busy").attemptAsync(Duration.ofMinutes(1));
             await("a waiter", () -> !server.call("EXISTS", "lock:{busy}:queued").contains("0"));
             assertThat(locks.admin().leaks(Duration.ofMinutes(15))).isEmpty();
             waiting.cancel(true);
+            waitingForThePermit.cancel(true);
+            assertThat(permit.isValid()).isTrue();
             assertThat(lease.isValid()).isTrue();
         }
     }

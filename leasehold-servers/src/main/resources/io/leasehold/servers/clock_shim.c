@@ -1,6 +1,7 @@
-/* Moves the wall clock of one process: preloaded (LD_PRELOAD), it answers clock_gettime, gettimeofday and time from the real
- * clock plus what the file named by LEASEHOLD_CLOCK says. Five 64-bit words: version (odd while it is being written),
- * anchor in ns, offset in ns, rate in parts per million, and whether a process has mapped it. Monotonic clocks stay. */
+/* Moves the wall clock of one process. Preloaded (LD_PRELOAD), it answers clock_gettime, gettimeofday and time with the real
+ * clock plus the change in the file that LEASEHOLD_CLOCK names. The file has five 64-bit words: version (odd while it is being
+ * written), anchor in ns, offset in ns, rate in parts per million, and whether a process has mapped it. Monotonic clocks stay
+ * unchanged. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>

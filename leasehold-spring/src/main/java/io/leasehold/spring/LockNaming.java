@@ -56,15 +56,20 @@ final class LockNaming {
     private final Method method;
     private final String template;
     private final int placeholders;
+    /** The number of permits, or 0 for the exclusive lock. */
+    private final int permits;
+
     private final List<Expression> keys;
     private final StandardEvaluationContext shared;
     private final ParameterNameDiscoverer parameters;
     /** The names, if they do not depend on the call. */
     private final @Nullable List<LockName> constant;
 
-    private LockNaming(Method method, String template, List<Expression> keys, StandardEvaluationContext shared) {
+    private LockNaming(
+            Method method, String template, int permits, List<Expression> keys, StandardEvaluationContext shared) {
         this.method = method;
         this.template = template;
+        this.permits = permits;
         this.placeholders = (int) PLACEHOLDER.matcher(template).results().count();
         this.keys = keys;
         this.shared = shared;
@@ -99,10 +104,11 @@ final class LockNaming {
      * The naming of a method.
      *
      * @param name the template, empty for the default
+     * @param permits the number of permits of each name, or 0 for the exclusive lock
      * @param shared the context that its expressions share with those of other methods, such as the beans
      * @throws LockedUsageException if a key cannot be parsed, names no parameter, or has no place in the name
      */
-    static LockNaming of(Method method, String name, List<String> keys, StandardEvaluationContext shared) {
+    static LockNaming of(Method method, String name, int permits, List<String> keys, StandardEvaluationContext shared) {
         String template = !name.isEmpty()
                 ? name
                 : method.getDeclaringClass().getName() + "." + method.getName() + (keys.isEmpty() ? "" : ":{key}");
@@ -112,7 +118,7 @@ final class LockNaming {
         for (String key : keys) {
             parsed.add(parsed(parser, method, key));
         }
-        LockNaming naming = new LockNaming(method, template, List.copyOf(parsed), shared);
+        LockNaming naming = new LockNaming(method, template, permits, List.copyOf(parsed), shared);
         naming.refuseMisfit();
         return naming;
     }
@@ -125,10 +131,14 @@ final class LockNaming {
                     "Write key = \"#parameter\", or a name without {}");
         }
         try {
-            return LockName.of(template);
+            return ofKind(LockName.of(template));
         } catch (IllegalArgumentException e) {
             throw LintFinding.refusal(method, "has an invalid name: " + e.getMessage(), "Write another name");
         }
+    }
+
+    private LockName ofKind(LockName name) {
+        return permits == 0 ? name : name.asPermits(permits);
     }
 
     private void refuseMisfit() {
@@ -195,6 +205,11 @@ final class LockNaming {
         return template;
     }
 
+    /** The number of permits of each name, or 0 for the exclusive lock. */
+    int permits() {
+        return permits;
+    }
+
     /** The names of the locks of every call, or null if they depend on the call. */
     @Nullable
     List<LockName> constant() {
@@ -223,7 +238,7 @@ final class LockNaming {
             for (int i = 0; i < parts.length; i++) {
                 parts[i] = part(keys.get(i), value(keys.get(i), context));
             }
-            return List.of(LockName.of(template, parts));
+            return List.of(ofKind(LockName.of(template, parts)));
         }
         List<LockName> names = new ArrayList<>(keys.size());
         for (Expression key : keys) {
@@ -240,7 +255,7 @@ final class LockNaming {
             throw unusable(key, "is an empty collection", null);
         }
         for (Object part : parts) {
-            names.add(LockName.of(template, part(key, part)));
+            names.add(ofKind(LockName.of(template, part(key, part))));
         }
     }
 

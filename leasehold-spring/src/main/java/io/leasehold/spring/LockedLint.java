@@ -91,7 +91,7 @@ final class LockedLint {
                         && Arrays.equals(one.getParameterTypes(), method.getParameterTypes()));
     }
 
-    /** Finds methods that name the same lock with different ttls or clients. */
+    /** Finds methods that name the same lock with different kinds, ttls or clients. */
     static List<LintFinding> disagreements(List<LockedMethod> all) {
         List<LintFinding> findings = new ArrayList<>();
         Map<String, LockedMethod> first = new HashMap<>();
@@ -100,7 +100,14 @@ final class LockedLint {
             if (other == null) {
                 continue;
             }
-            if (!other.client().equals(one.client())) {
+            if (other.naming().permits() != one.naming().permits()) {
+                findings.add(LintFinding.of(
+                        one.method(),
+                        "names \"" + one.naming().template() + "\" as " + kind(one) + ", and "
+                                + LintFinding.shown(other.method()) + " as " + kind(other),
+                        "Permits and an exclusive lock of one name do not exclude each other, and all callers state the"
+                                + " same number of permits: use two names, or one kind"));
+            } else if (!other.client().equals(one.client())) {
                 findings.add(disagreement(one, other, "client", other.client(), one.client()));
             } else if (!Objects.equals(other.changes().ttl(), one.changes().ttl())) {
                 findings.add(disagreement(
@@ -108,6 +115,11 @@ final class LockedLint {
             }
         }
         return findings;
+    }
+
+    private static String kind(LockedMethod locked) {
+        int permits = locked.naming().permits();
+        return permits == 0 ? "an exclusive lock" : "one of " + permits + " permits";
     }
 
     private static LintFinding disagreement(

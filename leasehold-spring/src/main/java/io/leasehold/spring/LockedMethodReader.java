@@ -2,7 +2,9 @@ package io.leasehold.spring;
 
 import io.leasehold.Attempt;
 import io.leasehold.Lease;
+import io.leasehold.LockName;
 import io.leasehold.MultiLease;
+import io.leasehold.Permit;
 import io.leasehold.spi.method.LeaseSlots;
 import io.leasehold.spi.method.OptionChanges;
 import io.leasehold.spring.LockedMethod.Style;
@@ -71,6 +73,7 @@ final class LockedMethodReader {
         LockNaming naming = LockNaming.of(
                 method,
                 placeholders.apply(locked.name()),
+                permits(method, locked.permits()),
                 Arrays.stream(locked.key()).map(placeholders).toList(),
                 expressions);
         boolean scheduled = AnnotatedElementUtils.isAnnotated(method, Scheduled.class)
@@ -158,6 +161,26 @@ final class LockedMethodReader {
                 cure);
     }
 
+    private int permits(Method method, String text) {
+        String resolved = placeholders.apply(text).strip();
+        if (resolved.isEmpty()) {
+            return 0;
+        }
+        int count;
+        try {
+            count = Integer.parseInt(resolved);
+        } catch (NumberFormatException e) {
+            count = 0;
+        }
+        if (count < 1 || count > LockName.MAX_PERMITS) {
+            throw LintFinding.refusal(
+                    method,
+                    "has permits = \"" + resolved + "\"",
+                    "Write a number from 1 to " + LockName.MAX_PERMITS + ", or nothing for the exclusive lock");
+        }
+        return count;
+    }
+
     private static LeaseSlots slots(Method method, LockNaming naming) {
         int lease = -1;
         int multiLease = -1;
@@ -165,7 +188,8 @@ final class LockedMethodReader {
         Parameter[] parameters = method.getParameters();
         for (int i = 0; i < parameters.length; i++) {
             Class<?> type = parameters[i].getType();
-            if (type == Lease.class) {
+            if (type == Lease.class || type == Permit.class) {
+                refuseNoPermit(method, type, naming);
                 lease = i;
             } else if (type == MultiLease.class) {
                 multiLease = i;
@@ -177,6 +201,12 @@ final class LockedMethodReader {
                 token = i;
             }
         }
+        if (naming.permits() > 0 && (multiLease >= 0 || naming.isAlwaysSeveral())) {
+            throw LintFinding.refusal(
+                    method,
+                    "takes permits of several names",
+                    "Take one permit with @Locked, and another one in a method that the body calls");
+        }
         LeaseSlots slots = new LeaseSlots(lease, multiLease, token);
         if (slots.wantOne() && (multiLease >= 0 || naming.isAlwaysSeveral())) {
             throw LintFinding.refusal(
@@ -185,6 +215,15 @@ final class LockedMethodReader {
                     "Take a MultiLease, and read the token of each name from it");
         }
         return slots;
+    }
+
+    private static void refuseNoPermit(Method method, Class<?> type, LockNaming naming) {
+        if (type == Permit.class && naming.permits() == 0) {
+            throw LintFinding.refusal(
+                    method,
+                    "has a parameter of type Permit, and takes the exclusive lock",
+                    "Write permits = \"5\" with the number of permits, or take a Lease");
+        }
     }
 
     private @Nullable Duration duration(Method method, String attribute, String text) {

@@ -87,10 +87,18 @@ final class MethodLocks {
         boolean one = names.size() == 1
                 && locked.slots().multiLease() < 0
                 && !locked.naming().isAlwaysSeveral();
+        if (!one && locked.naming().permits() > 0) {
+            throw new IllegalArgumentException(LintFinding.shown(locked.method()) + ": the key has " + names.size()
+                    + " values, and a call takes the permit of one name");
+        }
         if (!one && locked.slots().wantOne()) {
             throw new IllegalArgumentException(LintFinding.shown(locked.method()) + ": the key has " + names.size()
                     + " values, and the method takes the lease of one lock; take a MultiLease");
         }
-        return one ? locks.one(names.get(0)) : locks.all(names);
+        if (!one) {
+            return locks.all(names);
+        }
+        LockName name = names.get(0);
+        return name.isPermits() ? locks.permits(name) : locks.one(name);
     }
 }

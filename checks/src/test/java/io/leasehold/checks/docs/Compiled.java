@@ -16,8 +16,12 @@ import javax.tools.ToolProvider;
 final class Compiled {
 
     private static final List<String> IMPORTS = List.of(
+            "com.github.kagkarlsson.scheduler.Scheduler",
+            "com.github.kagkarlsson.scheduler.task.helper.OneTimeTask",
+            "com.github.kagkarlsson.scheduler.task.helper.Tasks",
             "io.leasehold.*",
             "io.leasehold.fencing.*",
+            "io.leasehold.dbscheduler.LeaseInterceptor",
             "io.leasehold.jdbc.*",
             "io.leasehold.jedis.JedisStore",
             "io.leasehold.memory.InMemoryNode",

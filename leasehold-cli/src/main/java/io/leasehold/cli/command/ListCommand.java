@@ -1,7 +1,7 @@
 package io.leasehold.cli.command;
 
 import io.leasehold.LockClient;
-import io.leasehold.StoreAccessException;
+import io.leasehold.LockStoreException;
 import io.leasehold.admin.PermitsStatus;
 import io.leasehold.cli.ExitCode;
 import io.leasehold.cli.Invocation;
@@ -17,11 +17,14 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code leasehold ls}: the locks that are held now. */
+/** {@code leasehold ls}: the locks and permits that are held now. */
 @Command(
         name = "ls",
-        header = "Lists the locks that are held now.",
-        description = "Each line names the holder, its command, since when it holds, and how many wait.")
+        header = "Lists the locks and permits that are held now.",
+        description = {
+            "Each line names the holder, its command, since when it holds, and how many wait.",
+            "Permits follow the locks. With --json, permits are listed with --permits only."
+        })
 public final class ListCommand implements Callable<Integer> {
 
     static final String GLOB = "Only locks whose names match GLOB; * matches any text, ? one character.";
@@ -32,10 +35,13 @@ public final class ListCommand implements Callable<Integer> {
     @Parameters(index = "0", arity = "0..1", paramLabel = "GLOB", description = GLOB)
     private String glob = "*";
 
-    @Option(names = "--limit", paramLabel = "N", description = "Lists at most N locks (1000).")
+    @Option(names = "--limit", paramLabel = "N", description = "Lists at most N locks and N names of permits (1000).")
     private int limit = 1000;
 
-    @Option(names = "--json", description = "Writes one line of JSON for each lock.")
+    @Option(names = "--permits", description = "Lists permits only.")
+    private boolean permitsOnly;
+
+    @Option(names = "--json", description = "Writes one line of JSON for each lock, or with --permits for each permit.")
     private boolean json;
 
     /** A command of this invocation. */
@@ -54,11 +60,14 @@ public final class ListCommand implements Callable<Integer> {
         List<PermitsStatus> permits;
         try (LockClient locks = StoreAccess.openExisting(invocation, store);
                 Progress progress = Progress.of(locks.admin(), invocation.terminal())) {
-            listing = Listing.of(locks.admin(), glob, limit);
+            listing = permitsOnly ? new Listing(List.of(), false) : Listing.of(locks.admin(), glob, limit);
             held = HeldTable.of(locks, listing.held());
-            permits = permits(locks);
+            // A script that reads lines of locks must not meet lines of another shape among them.
+            permits = json && !permitsOnly ? List.of() : permits(locks);
         }
-        print(held);
+        if (!permitsOnly) {
+            print(held);
+        }
         print(permits);
         if (listing.isCut()) {
             invocation.terminal().complain(listing.remark());
@@ -66,12 +75,20 @@ public final class ListCommand implements Callable<Integer> {
         return ExitCode.OK.code();
     }
 
-    /** Permits need further rights at some stores, and the list of locks is more important than them. */
+    /** At most so many names. If locks are listed as well, permits that cannot be read do not fail the command. */
     private List<PermitsStatus> permits(LockClient locks) {
         try {
-            return locks.admin().listPermits(glob, limit);
-        } catch (StoreAccessException refused) {
-            invocation.terminal().complain("permits are not listed: " + refused.getMessage());
+            List<PermitsStatus> found = locks.admin().listPermits(glob, limit == Integer.MAX_VALUE ? limit : limit + 1);
+            if (found.size() <= limit) {
+                return found;
+            }
+            invocation.terminal().complain("permits of more than " + limit + " names: raise --limit to see the rest");
+            return found.subList(0, limit);
+        } catch (LockStoreException unread) {
+            if (permitsOnly) {
+                throw unread;
+            }
+            invocation.terminal().complain("permits are not listed: " + unread.getMessage());
             return List.of();
         }
     }

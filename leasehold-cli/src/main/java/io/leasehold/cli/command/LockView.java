@@ -137,7 +137,7 @@ record LockView(
     }
 
     /** The text quoted as one shell word. */
-    private static String quoted(String word) {
+    static String quoted(String word) {
         return PLAIN.matcher(word).matches() ? word : "'" + word.replace("'", "'\\''") + "'";
     }
 }

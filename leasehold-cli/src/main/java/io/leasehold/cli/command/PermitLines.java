@@ -1,6 +1,9 @@
 package io.leasehold.cli.command;
 
 import io.leasehold.Holder;
+import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
+import io.leasehold.admin.LockAdmin;
 import io.leasehold.admin.PermitsStatus;
 import io.leasehold.admin.PermitsStatus.HeldPermit;
 import io.leasehold.cli.output.Table;
@@ -35,6 +38,22 @@ final class PermitLines {
             }
         }
         return isEmpty ? List.of() : table.lines();
+    }
+
+    /**
+     * The sentence about held permits of this name, for a verb about its lock; null if none is held. Permits are not
+     * what the verb is about: a store that does not show them does not fail it.
+     */
+    static @Nullable String hint(LockAdmin admin, LockName lock) {
+        try {
+            PermitsStatus permits = admin.permits(lock.asPermits()).orElse(null);
+            return permits == null || permits.held().isEmpty()
+                    ? null
+                    : permits.held().size() + " of " + permits.count()
+                            + " permits of that name are held: leasehold permits " + LockView.quoted(lock.text());
+        } catch (LockStoreException e) {
+            return null;
+        }
     }
 
     /** One held permit. */

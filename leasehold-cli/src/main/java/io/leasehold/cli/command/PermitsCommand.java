@@ -123,7 +123,7 @@ public final class PermitsCommand implements Callable<Integer> {
             return new Result(
                     "dry-run",
                     "they have " + from + ": with --yes it is changed to " + wanted + ", and clients that state"
-                            + " another count are refused at their next attempt");
+                            + " another count are refused from then on");
         }
         long version = before == null ? 0 : before.version();
         if (!locks.admin().changePermits(permits, wanted, version)) {

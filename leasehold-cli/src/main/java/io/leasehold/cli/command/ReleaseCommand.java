@@ -83,7 +83,7 @@ public final class ReleaseCommand implements Callable<Integer> {
             if (outcome == Outcome.RELEASED && before != null) {
                 new AuditLog(invocation).write("release", lock.text(), before.id(), locks.storeDescription());
             }
-            tell(lock, before, outcome);
+            tell(lock, before, outcome, before == null ? PermitLines.hint(locks.admin(), lock) : null);
             return (outcome == Outcome.RELEASED || outcome == Outcome.DRY_RUN ? ExitCode.OK : ExitCode.FOUND).code();
         }
     }
@@ -100,7 +100,7 @@ public final class ReleaseCommand implements Callable<Integer> {
         return admin.forceRelease(lock, before.id()) ? Outcome.RELEASED : Outcome.CHANGED_HANDS;
     }
 
-    private void tell(LockName lock, @Nullable Holder before, Outcome outcome) {
+    private void tell(LockName lock, @Nullable Holder before, Outcome outcome, @Nullable String permits) {
         if (json) {
             Map<String, @Nullable Object> report = new LinkedHashMap<>();
             report.put("command", new Json.Word("release"));
@@ -118,7 +118,8 @@ public final class ReleaseCommand implements Callable<Integer> {
                 .terminal()
                 .print(
                         switch (outcome) {
-                            case FREE -> what + "is free: there is nothing to release";
+                            case FREE ->
+                                what + "is free: there is nothing to release" + (permits == null ? "" : "; " + permits);
                             case OTHER_HOLDER ->
                                 what + "is " + HolderView.sentence(before) + ", not by " + holder
                                         + ": nothing was released";

@@ -47,7 +47,8 @@ public final class ShowCommand implements Callable<Integer> {
             seen = new Seen(
                     LockView.of(locks, lock),
                     locks.storeDescription(),
-                    locks.guarantees().toString());
+                    locks.guarantees().toString(),
+                    PermitLines.hint(locks.admin(), lock));
         }
         if (json) {
             invocation.terminal().printJson(report(seen));
@@ -57,7 +58,11 @@ public final class ShowCommand implements Callable<Integer> {
         return seen.view().holder() == null ? ExitCode.FOUND.code() : ExitCode.OK.code();
     }
 
-    private record Seen(LockView view, String store, String promises) {}
+    private record Seen(
+            LockView view,
+            String store,
+            String promises,
+            @Nullable String permits) {}
 
     private static Map<String, @Nullable Object> report(Seen seen) {
         Holder holder = seen.view().holder();
@@ -74,6 +79,9 @@ public final class ShowCommand implements Callable<Integer> {
         lines.add("lock      " + seen.view().lock().text());
         lines.add("state     " + (seen.view().holder() == null ? "free" : "held"));
         lines.addAll(seen.view().lines());
+        if (seen.permits() != null) {
+            lines.add("permits   " + seen.permits());
+        }
         lines.add("store     " + seen.store());
         lines.add("promises  " + seen.promises());
         invocation.terminal().print(lines);

@@ -49,10 +49,15 @@ public final class WhoCommand implements Callable<Integer> {
     public Integer call() {
         LockName lock = LockName.exactly(name);
         LockView view;
+        String permits;
         try (LockClient locks = StoreAccess.openExisting(invocation, store)) {
             view = LockView.of(locks, lock);
+            permits = view.holder() == null ? PermitLines.hint(locks.admin(), lock) : null;
         }
         Holder holder = view.holder();
+        if (permits != null) {
+            invocation.terminal().complain("the lock is free; " + permits);
+        }
         if (json) {
             invocation.terminal().printJson(holder == null ? null : report(holder, view));
         } else if (holder != null && id) {

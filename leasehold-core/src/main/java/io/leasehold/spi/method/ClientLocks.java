@@ -5,6 +5,7 @@ import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.MultiLock;
+import io.leasehold.Permits;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -88,6 +89,12 @@ public final class ClientLocks {
     public DistributedLock one(LockName name) {
         DistributedLock lock = client.named(name);
         return changed ? lock.with(standard -> options) : lock;
+    }
+
+    /** The permits of a name that says how many there are. */
+    public Permits permits(LockName name) {
+        Permits permits = client.permits(name, name.permitCount());
+        return changed ? permits.with(standard -> options) : permits;
     }
 
     /** Several locks, acquired together. */

@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  * The permits of one name in a lease table: one count and one fence for all slots. Pure.
  *
  * @param count the number of permits; 0 until a client or an operator has set it
- * @param version increases with each change of the count; above 1 if an operator has set it
+ * @param version the count itself if a client has set it; if an operator has, above {@link LockName#MAX_PERMITS}, and
+ *     larger after each change. So one version never stands for two counts
  * @param most the largest count ever: no slot from it on is held
  * @param fence the largest fencing token that was ever granted or proposed
  * @param held the holds that have not ended, by slot
@@ -37,12 +38,13 @@ public record PermitSet(int count, long version, int most, long fence, SortedMap
 
     /** The same permits, counted by the first client that requests one. */
     public PermitSet countedBy(int stated) {
-        return count > 0 ? this : new PermitSet(stated, 1, Math.max(most, stated), fence, held);
+        return count > 0 ? this : new PermitSet(stated, stated, Math.max(most, stated), fence, held);
     }
 
     /** The same permits with the count of an operator. */
     public PermitSet changedTo(int newCount) {
-        return new PermitSet(newCount, Math.max(version + 1, 2), Math.max(most, newCount), fence, held);
+        long next = Math.max(version, LockName.MAX_PERMITS) + 1;
+        return new PermitSet(newCount, next, Math.max(most, newCount), fence, held);
     }
 
     /** The same permits with another fence. */

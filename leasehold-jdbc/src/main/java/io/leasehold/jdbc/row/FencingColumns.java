@@ -19,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  */
 public record FencingColumns(Column token, @Nullable ForReaders readers) {
 
+    /** Leaves room for the endings of the names for readers. */
+    private static final int MAX_NAME = 50;
+
     /** Refuses columns of which two are one: each statement would then compare a number with itself. */
     public FencingColumns {
         List<String> names = new ArrayList<>(List.of(token.key(), token.name()));
@@ -42,10 +45,36 @@ public record FencingColumns(Column token, @Nullable ForReaders readers) {
      * @param writerAt the newest token at which {@code writer} counts
      */
     public record ForReaders(Column writer, Column writerAt) {
+        /** The statements that add these columns to their table. */
+        public List<String> additions() {
+            return List.of(addition(writer), addition(writerAt));
+        }
+
         private String effective(String newest) {
             return "CASE WHEN " + writerAt.name() + " = " + newest + " AND " + writer.name() + " BETWEEN 0 AND "
                     + newest + " THEN " + writer.name() + " ELSE " + newest + " END";
         }
+    }
+
+    /** Columns for readers of a table that has none, named after the column of the newest token. */
+    public ForReaders readersToAdd() {
+        String name = token.name().replaceFirst("_token$", "");
+        String writer = name.substring(0, Math.min(name.length(), MAX_NAME)) + "_writer";
+        return new ForReaders(
+                new Column(token.table(), token.key(), writer), new Column(token.table(), token.key(), writer + "_at"));
+    }
+
+    /** The statements that add these columns to their table. */
+    public List<String> additions() {
+        List<String> all = new ArrayList<>(List.of(addition(token)));
+        if (readers != null) {
+            all.addAll(readers.additions());
+        }
+        return all;
+    }
+
+    private static String addition(Column column) {
+        return "ALTER TABLE " + column.table() + " ADD COLUMN " + column.name() + " BIGINT";
     }
 
     /** Registers a writer's token; its parameters are the token, the key, and the token. */

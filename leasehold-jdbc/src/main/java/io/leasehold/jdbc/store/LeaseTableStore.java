@@ -58,7 +58,7 @@ public final class LeaseTableStore implements LockStore {
         this.watch = waking(settings);
         this.verbs = new LeaseVerbs(settings, runtime, watch, this::submitPrune);
         this.admin = new TableAdmin(settings, queue, verbs, this::tellTaken);
-        this.permits = new TablePermits(settings, queue, this::tellTaken);
+        this.permits = new TablePermits(settings, queue, runtime, this::tellTaken);
         this.worker = new Worker(
                 runtime, queue, settings.connections(), settings.dialect(), settings.description(), this::reconnected);
         queue.explainDelaysBy(worker::delayedBy);
@@ -177,16 +177,16 @@ public final class LeaseTableStore implements LockStore {
 
     @Override
     public CompletableFuture<RenewReply> renew(RenewBatch batch) {
-        return TablePermits.isIn(batch) ? permits.renew(batch, this::renewLocks) : renewLocks(batch);
-    }
-
-    private CompletableFuture<RenewReply> renewLocks(RenewBatch batch) {
-        long begunAtNanos = runtime.nanoTime();
         settings.connections()
                 .needFor(batch.items().stream()
                         .mapToLong(RenewBatch.Item::ttlNanos)
                         .max()
                         .orElse(0));
+        return TablePermits.isIn(batch) ? permits.renew(batch, this::renewLocks) : renewLocks(batch);
+    }
+
+    private CompletableFuture<RenewReply> renewLocks(RenewBatch batch) {
+        long begunAtNanos = runtime.nanoTime();
         return queue.submit(
                 Task.renewing(
                         "renewal of " + batch.items().size() + " lease(s)",

@@ -177,9 +177,13 @@ final class LeaseVerbs {
                             ? new RenewReply.Failed(lockedByAnother(item.name()))
                             : renew(item, found.get(i), table, now));
         }
-        boolean last = tries > MIN_TRIES_TO_RENEW
-                && runtime.nanoTime() - begunAtNanos >= batch.timeoutNanos() / SHARE_FOR_LOCKED_ROWS;
+        boolean last = isOverForLockedRows(tries, runtime.nanoTime() - begunAtNanos, batch.timeoutNanos());
         return lockedByOthers.isEmpty() || last ? new RenewReply(answers) : null;
+    }
+
+    /** Whether renewals of rows that other transactions have locked are reported, and not repeated any more. */
+    static boolean isOverForLockedRows(int tries, long waitedNanos, long limitNanos) {
+        return tries > MIN_TRIES_TO_RENEW && waitedNanos >= limitNanos / SHARE_FOR_LOCKED_ROWS;
     }
 
     private RenewReply.Item renew(RenewBatch.Item item, @Nullable LeaseRow stored, LeaseTable table, StoreTime now)

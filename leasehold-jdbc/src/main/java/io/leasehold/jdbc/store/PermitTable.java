@@ -14,6 +14,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -39,22 +40,22 @@ final class PermitTable {
     private final LockName name;
     private final String header;
 
-    /**
-     * Uses the rows of these permits.
-     *
-     * @throws LockStoreException if the name is too long
-     */
+    /** Uses the rows of these permits; {@link #refusal} has refused names that are too long. */
     PermitTable(LeaseTable table, Dialect dialect, LockName name) {
         this.table = table;
         this.statements = dialect.leases();
         this.name = name;
         this.header = PREFIX + name.text();
-        if (name.text().getBytes(StandardCharsets.UTF_8).length > MAX_NAME_BYTES) {
-            throw new LockStoreException(
-                    "permits \"" + name + "\": a lease table keeps permits whose names have at most " + MAX_NAME_BYTES
-                            + " bytes; use a shorter name",
-                    null);
-        }
+    }
+
+    /** The error for a name that is too long, or null if a table can keep these permits. */
+    static @Nullable LockStoreException refusal(LockName name) {
+        return name.text().getBytes(StandardCharsets.UTF_8).length <= MAX_NAME_BYTES
+                ? null
+                : new LockStoreException(
+                        "permits \"" + name + "\": a lease table keeps permits whose names have at most "
+                                + MAX_NAME_BYTES + " bytes; use a shorter name",
+                        null);
     }
 
     /** The text that stands for this lock or these permits in messages between clients. */
@@ -170,6 +171,25 @@ final class PermitTable {
         values.add(set.count() + " " + set.version() + " " + set.most());
         addRest(values, 0, 0, set.fence(), locked.now(), null);
         store(header, values, locked.absent());
+    }
+
+    /**
+     * Writes the ends that were bounded because the clock went back: bounded anew at each reading, they would never
+     * come.
+     */
+    void writeBounded(Locked locked) throws SQLException {
+        boolean bounded = false;
+        for (Map.Entry<Integer, Held> slot : locked.set().held().entrySet()) {
+            Held stored = locked.stored().get(slot.getKey());
+            Held held = slot.getValue();
+            if (stored != null && stored.expiresAtNanos() != held.expiresAtNanos()) {
+                write(slot.getKey(), held, locked);
+                bounded = true;
+            }
+        }
+        if (bounded) {
+            write(locked.set(), locked);
+        }
     }
 
     /** Writes the hold of a slot. */

@@ -12,6 +12,7 @@ import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.Grant;
+import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
@@ -21,6 +22,7 @@ import io.leasehold.spi.TokenRange;
 import io.leasehold.spi.toolkit.Glob;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -34,9 +36,11 @@ import org.jspecify.annotations.Nullable;
 final class PermitVerbs {
 
     private final StoreSettings settings;
+    private final LockRuntime runtime;
 
-    PermitVerbs(StoreSettings settings) {
+    PermitVerbs(StoreSettings settings, LockRuntime runtime) {
         this.settings = settings;
+        this.runtime = runtime;
     }
 
     private PermitTable rows(LockName name, LeaseTable table) {
@@ -44,7 +48,9 @@ final class PermitVerbs {
     }
 
     private PermitTable.Locked lock(PermitTable rows) throws SQLException {
-        return rows.lock(settings.clock(), settings.lives());
+        PermitTable.Locked locked = rows.lock(settings.clock(), settings.lives());
+        rows.writeBounded(locked);
+        return locked;
     }
 
     AcquireReply acquire(AcquireRequest request, LeaseTable table) throws SQLException {
@@ -92,10 +98,27 @@ final class PermitVerbs {
         return new AcquireReply.Failed(FailureKind.PERMANENT, error, 0);
     }
 
-    /** Renews permits of one name. */
-    RenewReply renew(LockName name, RenewBatch batch, LeaseTable table) throws SQLException {
+    /**
+     * Renews permits of one name. If another transaction keeps their header locked, this is reported after a part of
+     * the time limit: the other renewals of the batch wait for the answer.
+     *
+     * @param tries the number of transactions begun for these renewals, this one included
+     * @param begunAtNanos the arrival of the batch
+     * @throws RowLockedException if another transaction has locked the header, and a further one is to try
+     */
+    RenewReply renew(LockName name, RenewBatch batch, LeaseTable table, int tries, long begunAtNanos)
+            throws SQLException {
         PermitTable rows = rows(name, table);
-        PermitTable.Locked locked = lock(rows);
+        PermitTable.Locked locked;
+        try {
+            locked = lock(rows);
+        } catch (RowLockedException e) {
+            if (LeaseVerbs.isOverForLockedRows(tries, runtime.nanoTime() - begunAtNanos, batch.timeoutNanos())) {
+                return new RenewReply(
+                        Collections.nCopies(batch.items().size(), new RenewReply.Failed(lockedByAnother(name))));
+            }
+            throw e;
+        }
         List<RenewReply.Item> answers = new ArrayList<>(batch.items().size());
         boolean changed = false;
         for (RenewBatch.Item item : batch.items()) {
@@ -120,14 +143,34 @@ final class PermitVerbs {
         return new RenewReply(answers);
     }
 
+    private StoreUnavailableException lockedByAnother(LockName name) {
+        return new StoreUnavailableException(
+                "renewal of permits \"" + name + "\" at " + settings.description()
+                        + ": another transaction keeps their row locked; end that transaction",
+                null);
+    }
+
     ReleaseReply release(ReleaseRequest request, LeaseTable table) throws SQLException {
         PermitTable rows = rows(request.names().get(0), table);
         PermitTable.Locked locked = lock(rows);
+        long fence = locked.set().fenceAfter(request.ballot(), locked.now());
+        if (locked.absent()) {
+            raiseFloor(fence, table);
+            return new ReleaseReply.NotOurs();
+        }
         freeStored(request.owner(), rows, locked);
-        rows.write(locked.set().withFence(locked.set().fenceAfter(request.ballot(), locked.now())), locked);
+        rows.write(locked.set().withFence(fence), locked);
         return locked.set().slotOf(request.owner()).isPresent()
                 ? new ReleaseReply.Released()
                 : new ReleaseReply.NotOurs();
+    }
+
+    /** Keeps the fence of a name without a header: a header would stay forever. */
+    private static void raiseFloor(long fence, LeaseTable table) throws SQLException {
+        if (fence > table.fenceFloor() && fence > table.lockFenceFloor()) {
+            table.fenceWritten(fence);
+            table.raiseFenceFloor(fence);
+        }
     }
 
     /** Deletes the row of this owner token, even if its hold has ended. */

@@ -1,10 +1,13 @@
 package io.leasehold.jdbc.store;
 
 import io.leasehold.LockName;
+import io.leasehold.LockStoreException;
 import io.leasehold.admin.PermitsStatus;
 import io.leasehold.jdbc.lease.LeaseRow;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.FailureKind;
+import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
 import io.leasehold.spi.RenewBatch;
@@ -28,6 +31,7 @@ final class TablePermits implements StorePermits {
     private static final long LIMIT_NANOS = 10_000_000_000L;
 
     private final WorkQueue queue;
+    private final LockRuntime runtime;
     private final PermitVerbs verbs;
     private final BiFunction<LockName, LeaseRow.Held, CompletableFuture<?>> taken;
 
@@ -37,13 +41,21 @@ final class TablePermits implements StorePermits {
      * @param taken notifies the holder that its permit was taken; the caller awaits its result
      */
     TablePermits(
-            StoreSettings settings, WorkQueue queue, BiFunction<LockName, LeaseRow.Held, CompletableFuture<?>> taken) {
+            StoreSettings settings,
+            WorkQueue queue,
+            LockRuntime runtime,
+            BiFunction<LockName, LeaseRow.Held, CompletableFuture<?>> taken) {
         this.queue = queue;
-        this.verbs = new PermitVerbs(settings);
+        this.runtime = runtime;
+        this.verbs = new PermitVerbs(settings, runtime);
         this.taken = taken;
     }
 
     CompletableFuture<AcquireReply> acquire(AcquireRequest request) {
+        LockStoreException refusal = PermitTable.refusal(request.names().get(0));
+        if (refusal != null) {
+            return CompletableFuture.completedFuture(new AcquireReply.Failed(FailureKind.PERMANENT, refusal, 0));
+        }
         return queue.submit(
                 Task.<AcquireReply>acquiring(
                         request.owner(),
@@ -55,6 +67,9 @@ final class TablePermits implements StorePermits {
     }
 
     CompletableFuture<ReleaseReply> release(ReleaseRequest request) {
+        if (PermitTable.refusal(request.names().get(0)) != null) {
+            return CompletableFuture.completedFuture(new ReleaseReply.NotOurs());
+        }
         return queue.submit(
                 Task.<ReleaseReply>writing(
                         "release of permits " + request.names(),
@@ -102,10 +117,11 @@ final class TablePermits implements StorePermits {
     }
 
     private CompletableFuture<RenewReply> renew(LockName name, RenewBatch part) {
+        long begunAtNanos = runtime.nanoTime();
         return queue.submit(
                 Task.renewing(
                         "renewal of permits " + name,
-                        (table, tries) -> verbs.renew(name, part, table),
+                        (table, tries) -> verbs.renew(name, part, table, tries, begunAtNanos),
                         (kind, error) ->
                                 new RenewReply(Collections.nCopies(part.items().size(), new RenewReply.Failed(error)))),
                 part.timeoutNanos());
@@ -113,6 +129,9 @@ final class TablePermits implements StorePermits {
 
     @Override
     public CompletableFuture<Optional<PermitsStatus>> describe(LockName name) {
+        if (PermitTable.refusal(name) != null) {
+            return CompletableFuture.completedFuture(Optional.empty());
+        }
         return queue.submit(
                 Task.reading("a look at permits " + name, (table, tries) -> verbs.describe(name, table)), LIMIT_NANOS);
     }
@@ -125,6 +144,10 @@ final class TablePermits implements StorePermits {
 
     @Override
     public CompletableFuture<Boolean> change(LockName name, int count, long version) {
+        LockStoreException refusal = PermitTable.refusal(name);
+        if (refusal != null) {
+            return CompletableFuture.failedFuture(refusal);
+        }
         return queue.submit(
                 Task.writing(
                         "change of the count of permits " + name,
@@ -134,6 +157,9 @@ final class TablePermits implements StorePermits {
 
     @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, int slot, @Nullable String holderId) {
+        if (PermitTable.refusal(name) != null) {
+            return CompletableFuture.completedFuture(false);
+        }
         return queue.submit(
                         Task.writing(
                                 "force-release of slot " + slot + " of permits " + name,

@@ -17,6 +17,8 @@ import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
 import io.leasehold.testkit.virtual.VirtualRuntime;
 import java.lang.reflect.Proxy;
@@ -135,26 +137,33 @@ class StoreWiringTest {
     }
 
     private LeaseTableStore start(Dialect dialect, Lives of) throws SQLException {
+        return start(dialect, of, opener -> KeptConnection.own(opener, PATIENCE));
+    }
+
+    /** The way to keep the connections that are opened. */
+    private interface Keeping {
+        KeptConnection of(KeptConnection.Opener opener) throws SQLException;
+    }
+
+    private LeaseTableStore start(Dialect dialect, Lives of, Keeping keeping) throws SQLException {
         StoreClock clock = dialect.clock() instanceof Dialect.DatabaseTime time
                 ? new DatabaseClock(runtime, time)
                 : new MachineClock(runtime, new BootOrigin(ORIGIN, 0));
         SchemaCheck schema = new SchemaCheck(dialect, runtime, clock.kind(), "store X");
-        KeptConnection connections = KeptConnection.own(
-                new KeptConnection.Opener() {
-                    @Override
-                    public LeaseTable open() throws SQLException {
-                        pause(openingTakesNanos);
-                        Connection connection = connect();
-                        return new LeaseTable(
-                                Loan.begin(connection, Dialect.Tuning.NONE), dialect, schema.findOrMake(connection));
-                    }
+        KeptConnection connections = keeping.of(new KeptConnection.Opener() {
+            @Override
+            public LeaseTable open() throws SQLException {
+                pause(openingTakesNanos);
+                Connection connection = connect();
+                return new LeaseTable(
+                        Loan.begin(connection, Dialect.Tuning.NONE), dialect, schema.findOrMake(connection));
+            }
 
-                    @Override
-                    public boolean leadsToStore() {
-                        return true;
-                    }
-                },
-                PATIENCE);
+            @Override
+            public boolean leadsToStore() {
+                return true;
+            }
+        });
         LeaseTableStore made = LeaseTableStore.start(
                 new StoreSettings(
                         "store X",
@@ -251,6 +260,29 @@ class StoreWiringTest {
         CompletableFuture<List<HeldLock>> listed = file.admin().list("*", 10);
         goOn(10);
         assertThat(listed.join()).extracting(record -> record.name().text()).containsExactlyElementsOf(names);
+    }
+
+    @Test
+    void aBorrowedConnectionIsKeptForAsLongAsARenewedPermitLasts() throws SQLException {
+        List<KeptConnection> kept = new ArrayList<>();
+        LeaseTableStore lent = start(H2Dialect.dialect(), Lives.UNKNOWN, opener -> {
+            kept.add(KeptConnection.borrowed(opener, PATIENCE, runtime));
+            return kept.get(0);
+        });
+        LockName pool = name("pool").asPermits(1);
+        long shortNanos = Duration.ofSeconds(1).toNanos();
+        assertThat(acquire(AcquireRequest.exclusive(
+                        List.of(pool),
+                        VerbsBench.ANN,
+                        "holder",
+                        shortNanos,
+                        Duration.ofSeconds(1).toNanos())))
+                .isInstanceOf(AcquireReply.Granted.class);
+        RenewBatch.Item item = new RenewBatch.Item(pool, VerbsBench.ANN, VerbsBench.TTL);
+        CompletableFuture<RenewReply> renewed = lent.renew(new RenewBatch(List.of(item), shortNanos));
+        goOn(45_000);
+        assertThat(renewed.join().items().get(0)).isInstanceOf(RenewReply.Renewed.class);
+        assertThat(kept.get(0).isOpen()).as("its holder renews it again").isTrue();
     }
 
     @Test

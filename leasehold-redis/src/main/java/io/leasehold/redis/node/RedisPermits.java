@@ -105,6 +105,15 @@ final class RedisPermits implements StorePermits {
 
     @Override
     public CompletableFuture<Optional<PermitsStatus>> describe(LockName name) {
+        return inspect(name, replies::inspect);
+    }
+
+    /** Reads a reply about these permits. */
+    private interface Reading {
+        Optional<PermitsStatus> of(List<?> reply, LockName permits, Object what);
+    }
+
+    private CompletableFuture<Optional<PermitsStatus>> inspect(LockName name, Reading reading) {
         if (keys.refusal(name) != null) {
             return CompletableFuture.completedFuture(Optional.empty());
         }
@@ -112,7 +121,7 @@ final class RedisPermits implements StorePermits {
         return requests.runOrThrow(
                 what,
                 new ScriptCall(LuaScript.PERMITS_INSPECT, new String[] {keys.lock(name)}, new String[0]),
-                (reply, link) -> replies.inspect(reply, name, what));
+                (reply, link) -> reading.of(reply, name, what));
     }
 
     @Override
@@ -131,13 +140,16 @@ final class RedisPermits implements StorePermits {
                 .thenCompose(done -> held(List.copyOf(found), 0, limit, new ArrayList<>()));
     }
 
-    /** Reads one name after the other, since few have permits, and keeps those of which one is held. */
+    /**
+     * Reads one name after the other, since few have permits, and keeps those of which one is held. Other programs may
+     * have keys that look like records of permits: the list leaves them out.
+     */
     private CompletableFuture<List<PermitsStatus>> held(
             List<LockName> names, int from, int limit, List<PermitsStatus> found) {
         if (from >= names.size() || found.size() >= limit) {
             return CompletableFuture.completedFuture(found);
         }
-        return describe(names.get(from)).thenCompose(status -> {
+        return inspect(names.get(from), replies::listed).thenCompose(status -> {
             status.filter(permits -> !permits.held().isEmpty()).ifPresent(found::add);
             return held(names, from + 1, limit, found);
         });
@@ -148,7 +160,7 @@ final class RedisPermits implements StorePermits {
         Requests.Subject what = subject("change the count of", name);
         return requests.runOrThrow(
                 what,
-                new ScriptCall(LuaScript.PERMITS_CHANGE, keys.keysOfPermits(name), new String[] {
+                new ScriptCall(LuaScript.PERMITS_CHANGE, keys.allOfPermits(name), new String[] {
                     Integer.toString(count), Long.toString(version)
                 }),
                 (reply, link) -> replies.change(reply, what));

@@ -53,9 +53,10 @@ final class Renewals {
         List<RenewBatch.Item> items = group.items();
         LockName first = items.get(0).name();
         LuaScript script = first.isPermits() ? LuaScript.PERMITS_RENEW : LuaScript.RENEW;
-        String subject = items.size() == 1
-                ? "renew lock \"" + first + "\""
-                : "renew " + items.size() + " locks, among them \"" + first + "\"";
+        String kind = first.isPermits() ? " permits" : " locks";
+        Object subject = items.size() == 1
+                ? new Requests.Subject("renew", first)
+                : "renew " + items.size() + kind + ", among them \"" + first + "\"";
         long sentAtNanos = runtime.nanoTime();
         return requests.run(
                 subject,

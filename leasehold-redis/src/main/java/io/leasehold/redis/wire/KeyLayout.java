@@ -130,7 +130,8 @@ public final class KeyLayout {
     }
 
     /**
-     * The keys of permits, in the order in which {@code permits_acquire.lua} expects them: the record, the queue, and
+     * The keys of permits, in the order in which {@code permits_acquire.lua} and {@code permits_change.lua} expect
+     * them: the record, the queue, and
      * the exclusive lock of the same name with its fence.
      */
     public String[] allOfPermits(LockName permits) {

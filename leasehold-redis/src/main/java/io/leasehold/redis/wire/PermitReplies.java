@@ -44,13 +44,16 @@ public final class PermitReplies {
                 yield new NodeReply.Yes(incarnation, Long.parseLong(text(reply, 1)), number(reply, 2));
             }
             case "count" -> refused(new PermitCountException(permits, node, permits.permitCount(), number(reply, 2)));
-            case "lock" ->
-                refused(new LockStoreException(
-                        node + " cannot " + what + ": the name is that of an exclusive lock, which is held or was used"
-                                + " less than a minute or so ago. Give the permits another name",
-                        null));
+            case "lock" -> refused(nameOfALock(what));
             default -> decoder.acquire(reply, incarnation, what);
         };
+    }
+
+    private LockStoreException nameOfALock(Object what) {
+        return new LockStoreException(
+                node + " cannot " + what + ": the name is that of an exclusive lock, which is held or was used"
+                        + " less than a minute or so ago. Give the permits another name",
+                null);
     }
 
     private static NodeReply refused(LockStoreException error) {
@@ -84,12 +87,20 @@ public final class PermitReplies {
         return Optional.of(new PermitsStatus(permits, number(reply, 1), Long.parseLong(text(reply, 2)), held));
     }
 
+    /** As {@link #inspect}, for a list: empty also if the key is not a record of permits. */
+    public Optional<PermitsStatus> listed(List<?> reply, LockName permits, Object what) {
+        return text(reply, 0).equals("broken") ? Optional.empty() : inspect(reply, permits, what);
+    }
+
     /**
      * Reads a reply of {@code permits_change.lua}.
      *
-     * @throws LockStoreException if the key is not a record of permits
+     * @throws LockStoreException if the key is not a record of permits, or the name is in use as that of a lock
      */
     public boolean change(List<?> reply, Object what) {
+        if (text(reply, 0).equals("lock")) {
+            throw nameOfALock(what);
+        }
         return isFirst(reply, "changed", what);
     }
 

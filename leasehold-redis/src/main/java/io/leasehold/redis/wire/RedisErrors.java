@@ -242,8 +242,9 @@ public final class RedisErrors {
             return new StoreAccessException(
                     node + " does not accept the user and password of the store URI (WRONGPASS)", cause);
         }
-        boolean ofPermits = what.contains(" permits \"");
-        String keyRights = ofPermits ? PERMIT_KEYS : keyRights(keys);
+        boolean ofPermits = what.contains(" permits \"") || what.contains(" permits, among them \"");
+        // The server does not say which key it means, and the first use of permits also reads the key of the lock.
+        String keyRights = ofPermits ? keyRights(keys) + " " + PERMIT_KEYS : keyRights(keys);
         MissingRight missing = MissingRight.in(whole, keyRights, channelRights());
         String grant = missing == null
                 ? ""

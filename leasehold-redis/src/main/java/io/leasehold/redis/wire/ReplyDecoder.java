@@ -182,7 +182,9 @@ public final class ReplyDecoder {
     private RenewReply.Item unrenewed(Object answer, LockName name) {
         return Long.valueOf(0).equals(answer)
                 ? new RenewReply.NotOurs()
-                : new RenewReply.Failed(errors.answered(String.valueOf(answer), "renew lock \"" + name + "\"")
+                : new RenewReply.Failed(errors.answered(
+                                String.valueOf(answer),
+                                (name.isPermits() ? "renew permits \"" : "renew lock \"") + name + "\"")
                         .error());
     }
 

@@ -94,7 +94,7 @@ if not read_queue() then
   return not_a_queue(QUEUED, queued)
 end
 if count == 0 then
-  count, version = stated, 1
+  count, version = stated, stated
 end
 local slot = serve_permits(owner)
 if slot and candidate <= fence then
@@ -108,8 +108,10 @@ elseif slot then
   redis.call('HSET', PERMITS, field, hold_text(hold), 'fence', digits(last), 'count', count_text())
   outworn[field] = nil
   expire()
-  clean_permits()
   forget(owner)
+  -- A waiter that was only woken has stopped the hand-over of further free slots.
+  serve_permits('')
+  clean_permits()
   write_queue()
   return with_refusal({'yes', digits(now), field})
 end

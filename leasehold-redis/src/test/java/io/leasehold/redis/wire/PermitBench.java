@@ -31,8 +31,13 @@ final class PermitBench {
      * @param channel the channel of a waiter; empty for a caller that does not wait
      */
     List<Object> acquire(String[] words, String channel) {
+        return acquire(words, channel, "4000");
+    }
+
+    /** As the other overload; with a claim of 0 the waiter is only woken. */
+    List<Object> acquire(String[] words, String channel, String claim) {
         String[] few = {owner(words[1]), "vector/2", "30000", words[2], words[3], words[0]};
-        String[] waiting = {few[0], few[1], few[2], few[3], few[4], few[5], "60000", channel, "4000"};
+        String[] waiting = {few[0], few[1], few[2], few[3], few[4], few[5], "60000", channel, claim};
         return eval(
                 LuaScript.PERMITS_ACQUIRE, KeyLayout.standard().allOfPermits(name), channel.isEmpty() ? few : waiting);
     }
@@ -50,7 +55,7 @@ final class PermitBench {
     }
 
     List<Object> change(String count, String version) {
-        return eval(LuaScript.PERMITS_CHANGE, keys(), count, version);
+        return eval(LuaScript.PERMITS_CHANGE, KeyLayout.standard().allOfPermits(name), count, version);
     }
 
     List<Object> forceRelease(String slot, String holder) {
@@ -67,6 +72,16 @@ final class PermitBench {
 
     void set(String field, String value) {
         server.redis().hset(record, field, value);
+    }
+
+    /** Sets the key of the exclusive lock of this name, or deletes it for {@code -}. */
+    void setLock(String value) {
+        String lock = KeyLayout.standard().lock(LockName.exactly(name.text()));
+        if (value.equals("-")) {
+            server.redis().del(lock);
+        } else {
+            server.redis().set(lock, value);
+        }
     }
 
     /** The value of a field, or {@code -}. */

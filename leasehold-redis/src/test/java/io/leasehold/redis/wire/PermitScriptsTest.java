@@ -69,7 +69,7 @@ class PermitScriptsTest {
     @Test
     void theCountOfAnOperatorIsKeptForAYear() {
         acquire(2, "a");
-        assertThat(permits.change("3", "1")).containsExactly("changed");
+        assertThat(permits.change("3", "2")).containsExactly("changed");
         release("a");
         assertThat(SERVER.redis().pttl(permits.record)).isGreaterThan(31_000_000_000L);
     }
@@ -128,8 +128,25 @@ class PermitScriptsTest {
         assertThat(acquire(2, "g")).startsWith("stale");
         next += 1_000_000;
         assertThat(acquire(2, "g")).startsWith("held");
-        assertThat(permits.change("3", "1")).containsExactly("changed");
+        assertThat(permits.change("3", "2")).containsExactly("changed");
         assertThat(permits.get("2")).as("the new slot goes to the waiter").startsWith(PermitBench.owner("e"));
+        listener.close();
+    }
+
+    @Test
+    void aWokenWaiterHidesNoFurtherFreeSlot() {
+        StatefulRedisPubSubConnection<String, String> listener =
+                SERVER.client().connectPubSub(RedisURI.create(SERVER.server().uri()));
+        listener.sync().subscribe(HEARD);
+        acquire(2, "a");
+        acquire(2, "b");
+        assertThat(permits.acquire(words(2, "c", ++next), HEARD, "0")).startsWith("queued");
+        queue(2, "d", HEARD);
+        release("a");
+        release("b");
+        assertThat(permits.get("0")).as("it is woken, and d waits behind it").isEqualTo("-");
+        assertThat(acquire(2, "c")).contains("yes", "0");
+        assertThat(permits.get("1")).startsWith(PermitBench.owner("d"));
         listener.close();
     }
 
@@ -157,8 +174,24 @@ class PermitScriptsTest {
         assertThat(acquire(3, "b")).startsWith("count").endsWith("2");
         assertThat(acquire(1, "a")).as("also for a holder").startsWith("count").endsWith("2");
         assertThat(permits.change("3", "0")).containsExactly("kept");
-        assertThat(permits.change("3", "2")).containsExactly("kept");
-        assertThat(permits.get("count")).isEqualTo("2 1");
+        assertThat(permits.change("3", "3")).containsExactly("kept");
+        assertThat(permits.get("count")).isEqualTo("2 2");
+    }
+
+    @Test
+    void anOperatorsChangeDoesNotMeetACountThatWasSetSinceItWasRead() {
+        acquire(5, "a");
+        String seen = permits.get("count").split(" ", -1)[1];
+        SERVER.redis().del(permits.record);
+        acquire(3, "b");
+        assertThat(permits.change("8", seen))
+                .as("the record was forgotten, and is another now")
+                .containsExactly("kept");
+        assertThat(permits.get("count")).startsWith("3 ");
+        assertThat(permits.change("8", permits.get("count").split(" ", -1)[1])).containsExactly("changed");
+        String first = permits.get("count");
+        assertThat(permits.change("5", first.split(" ", -1)[1])).containsExactly("changed");
+        assertThat(permits.change("8", "5")).as("no client has set this 5").containsExactly("kept");
     }
 
     @Test
@@ -166,13 +199,19 @@ class PermitScriptsTest {
         String lock = KeyLayout.standard().lock(LockName.exactly(name));
         SERVER.redis().set(lock, "x");
         assertThat(acquire(1, "a")).startsWith("lock");
+        assertThat(permits.change("2", "0"))
+                .as("an operator is refused as well")
+                .startsWith("lock");
         SERVER.redis().del(lock);
         SERVER.redis().set(KeyLayout.fence(lock), "1");
         assertThat(acquire(1, "a")).startsWith("lock");
+        assertThat(permits.change("2", "0")).startsWith("lock");
+        assertThat(SERVER.redis().exists(permits.record)).isZero();
         SERVER.redis().del(KeyLayout.fence(lock));
         assertThat(acquire(1, "a")).startsWith("yes");
         SERVER.redis().set(lock, "x");
         assertThat(acquire(1, "a")).as("permits in use stay usable").startsWith("yes");
+        assertThat(permits.change("2", "1")).containsExactly("changed");
     }
 
     @Test

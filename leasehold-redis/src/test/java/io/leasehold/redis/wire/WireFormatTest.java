@@ -154,6 +154,9 @@ class WireFormatTest {
         if (verb.equals("set")) {
             permits.set(vector.get(0).split(" ", -1)[2], vector.get(1));
             return;
+        } else if (verb.equals("lock")) {
+            permits.setLock(vector.get(1));
+            return;
         }
         String answer = switch (verb) {
             case "get" -> permits.get(vector.get(0).split(" ", -1)[2]);

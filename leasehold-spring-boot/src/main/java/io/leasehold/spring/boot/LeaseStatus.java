@@ -1,6 +1,7 @@
 package io.leasehold.spring.boot;
 
 import io.leasehold.LockListener;
+import io.leasehold.admin.ClientRecord;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -31,22 +32,22 @@ final class LeaseStatus implements LockListener {
     /**
      * A name with its count.
      *
-     * @param lock the name
+     * @param lock the name; that of permits differs from that of a lock
      * @param count the count
      */
     record Count(String lock, int count) {}
 
     @Override
     public synchronized void attemptBegan(AttemptBegan event) {
-        waiting.merge(event.name().text(), 1, Integer::sum);
+        waiting.merge(ClientRecord.listed(event.name()), 1, Integer::sum);
     }
 
     @Override
     public synchronized void attemptEnded(AttemptEnded event) {
-        less(waiting, event.name().text());
+        less(waiting, ClientRecord.listed(event.name()));
         switch (event.outcome()) {
             case ACQUIRED -> {
-                held.merge(event.name().text(), 1, Integer::sum);
+                held.merge(ClientRecord.listed(event.name()), 1, Integer::sum);
                 answers = Answers.YES;
             }
             case BUSY, TIMEOUT -> answers = Answers.YES;
@@ -65,12 +66,12 @@ final class LeaseStatus implements LockListener {
     @Override
     public synchronized void lost(Lost event) {
         lost++;
-        less(held, event.name().text());
+        less(held, ClientRecord.listed(event.name()));
     }
 
     @Override
     public synchronized void released(Released event) {
-        less(held, event.name().text());
+        less(held, ClientRecord.listed(event.name()));
     }
 
     private static void less(Map<String, Integer> counts, String name) {

@@ -59,6 +59,24 @@ class LeaseStatusTest {
     }
 
     @Test
+    void permitsAreNotCountedAsTheLockOfTheirName() {
+        LockName permits = name("pool").asPermits(2);
+        began("pool");
+        status.attemptBegan(new AttemptBegan(permits));
+        assertThat(status.waiting()).containsExactly(count("permits pool", 1), count("pool", 1));
+        ended("pool", AttemptOutcome.ACQUIRED);
+        status.attemptEnded(new AttemptEnded(permits, AttemptOutcome.ACQUIRED, SOME));
+        assertThat(status.held()).containsExactly(count("permits pool", 1), count("pool", 1));
+        status.released(new Released(permits, 1, ReleaseOutcome.RELEASED, SOME, List.of()));
+        assertThat(status.held()).containsExactly(count("pool", 1));
+        status.released(released("pool"));
+        status.attemptBegan(new AttemptBegan(permits));
+        status.attemptEnded(new AttemptEnded(permits, AttemptOutcome.ACQUIRED, SOME));
+        status.lost(new Lost(permits, 1, LossCause.EXPIRED, SOME, List.of()));
+        assertThat(status.held()).isEmpty();
+    }
+
+    @Test
     void eachHoldIsCountedUntilItEnds() {
         for (String name : List.of("b", "a", "b", "b")) {
             began(name);

@@ -8,7 +8,14 @@ import io.leasehold.fencing.Access;
 import io.leasehold.fencing.Admission;
 import io.leasehold.fencing.FencingGuard;
 import io.leasehold.fencing.TokenPair;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Random;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -135,6 +142,42 @@ public interface FencingGuardTck {
             }
         }
         assertTrue(pair.any() > 0, "none was admitted");
+    }
+
+    /**
+     * Four threads use one resource: the answers are those of some order of the uses, in which none comes before one that
+     * ended before it began.
+     */
+    @Test
+    default void usesAtTheSameTimeAreAnsweredInOneOrder() throws InterruptedException, ExecutionException {
+        FencingGuard guard = guard();
+        AtomicLong moments = new AtomicLong();
+        ExecutorService threads = Executors.newFixedThreadPool(4);
+        try {
+            List<Future<List<FencedUse>>> parts = new ArrayList<>();
+            for (int thread = 0; thread < 4; thread++) {
+                Random random = new Random(thread);
+                parts.add(threads.submit(() -> {
+                    List<FencedUse> uses = new ArrayList<>();
+                    for (int step = 0; step < 50; step++) {
+                        long began = moments.incrementAndGet();
+                        long token = 1 + began / 10 + random.nextInt(8);
+                        // Of one kind, as a lease is.
+                        Access access = token % 3 == 0 ? Access.WRITE : Access.READ;
+                        Admission admission = guard.admit("tck-1", token, access);
+                        uses.add(new FencedUse(token, access, began, moments.incrementAndGet(), admission));
+                    }
+                    return uses;
+                }));
+            }
+            List<FencedUse> all = new ArrayList<>();
+            for (Future<List<FencedUse>> part : parts) {
+                all.addAll(part.get());
+            }
+            all.forEach(use -> use.requireReason(all));
+        } finally {
+            threads.shutdownNow();
+        }
     }
 
     private static void assertAdmitted(Admission admission) {

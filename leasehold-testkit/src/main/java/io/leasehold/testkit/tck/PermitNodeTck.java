@@ -105,6 +105,30 @@ public interface PermitNodeTck {
         }
     }
 
+    /** A waiter that was only woken takes one of two free slots; the other one goes to the waiter behind it. */
+    @Test
+    default void aWokenWaiterHidesNoFurtherFreeSlot() {
+        try (NodeDriver node = driver(2)) {
+            if (!node.isFifo()) {
+                return;
+            }
+            OwnerToken one = node.owner();
+            OwnerToken two = node.owner();
+            OwnerToken woken = node.owner();
+            OwnerToken behind = node.owner();
+            long candidate = node.micros();
+            yes(node.propose(one, candidate, 1));
+            yes(node.propose(two, candidate + 1, 1));
+            node.queue(woken, candidate + 2, 1, Duration.ZERO);
+            node.queue(behind, candidate + 3, 1, Duration.ofSeconds(30));
+            node.end(one, candidate);
+            node.end(two, candidate + 1);
+            assertEquals(0, yes(node.propose(woken, candidate + 4, 1)));
+            HandOver handed = node.handedTo(behind);
+            assertEquals(1, yes(node.propose(behind, handed.tokens().last() + 1, 1)));
+        }
+    }
+
     /** A waiter that ends before it is served is passed over. */
     @Test
     default void aWithdrawnWaiterIsPassedOver() {

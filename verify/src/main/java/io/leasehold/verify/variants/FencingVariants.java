@@ -8,6 +8,7 @@ final class FencingVariants {
     private static final String PAIR = "fencing/TokenPair.java";
     private static final String FILE = "fencing/FileFence.java";
     private static final String SCRIPT = "redis/fenced.lua";
+    private static final String COLUMNS = "jdbc/row/FencingColumns.java";
 
     private FencingVariants() {}
 
@@ -33,6 +34,12 @@ final class FencingVariants {
                         "== Access.READ ? writer : any;",
                         "== Access.READ ? any : any;"),
                 new Variant(
+                        "reader-counts-as-a-writer",
+                        "a reader also sets the token of the newest writer",
+                        PAIR,
+                        "access == Access.READ ? writer : newest;",
+                        "newest;"),
+                new Variant(
                         "reader-raises-nothing",
                         "a reader leaves the largest token as it was",
                         PAIR,
@@ -44,6 +51,12 @@ final class FencingVariants {
                         FILE,
                         "isReaders ? READ : WRITTEN",
                         "READ"),
+                new Variant(
+                        "file-of-a-reader-without-a-mark",
+                        "a reader of a file counts as a writer for older readers",
+                        FILE,
+                        "isReaders ? READ : WRITTEN",
+                        "WRITTEN"),
                 new Variant(
                         "file-without-its-second",
                         "a reader of a file does not write whose the file was",
@@ -102,5 +115,81 @@ final class FencingVariants {
                         SCRIPT,
                         "WRITER)) or newest",
                         "WRITER)) or 0"));
+    }
+
+    static List<Variant> rows() {
+        // Long because it is a table.
+        return List.of(
+                new Variant(
+                        "row-of-a-late-writer",
+                        "a writer of a row is admitted if no newer writer has been here, whatever readers have seen",
+                        COLUMNS,
+                        "newest + \" <= ?)\"",
+                        "(readers == null ? newest : readers.effective(newest)) + \" <= ?)\""),
+                new Variant(
+                        "row-of-a-late-reader",
+                        "a reader of a row is admitted after a newer writer",
+                        COLUMNS,
+                        "writer + \" <= ?)\"",
+                        "\"0 <= ?)\""),
+                new Variant(
+                        "row-whose-reader-counts-as-a-writer",
+                        "a reader of a row also sets the token of the newest writer",
+                        COLUMNS,
+                        "\" IS NULL THEN 0 ELSE \" + writer + \" END, \"",
+                        "\" IS NULL THEN 0 ELSE NULL END, \""),
+                new Variant(
+                        "row-of-a-writer-with-a-writer-before",
+                        "a writer of a row that brings the newest reader's token leaves the writer before it",
+                        COLUMNS,
+                        "readers.writer.name() + \" = NULL, \"",
+                        "readers.writer.name() + \" = \" + readers.writer.name() + \", \""),
+                new Variant(
+                        "row-whose-null-is-no-writer",
+                        "a row whose writer is null counts as one without a writer",
+                        COLUMNS,
+                        """
+                        " AND " + writer.name() + " BETWEEN 0 AND "
+                                            + newest + " THEN " + writer.name() + " ELSE "\
+                        """,
+                        """
+                        " AND COALESCE(" + writer.name() + ", 0) BETWEEN 0 AND "
+                                            + newest + " THEN COALESCE(" + writer.name() + ", 0) ELSE "\
+                        """),
+                new Variant(
+                        "row-raised-alone",
+                        "the writer of a row counts although a client without readers has raised the newest token",
+                        COLUMNS,
+                        "writerAt.name() + \" = \" + newest + \" AND \"",
+                        "writerAt.name() + \" > 0 AND \""),
+                new Variant(
+                        "row-with-the-larger-of-null",
+                        "the first reader of a row stores the larger of its token and null, which is null on MariaDB",
+                        COLUMNS,
+                        "\"CASE WHEN \" + newest + \" >= ? THEN \" + newest + \" ELSE ? END\"",
+                        "\"GREATEST(\" + newest + \", ?, ?)\""),
+                new Variant(
+                        "row-with-the-newest-token-first",
+                        "a reader's update sets the newest token first, from which MariaDB then computes the writer",
+                        COLUMNS,
+                        """
+                        " SET " + columns.writer.name() + " = CASE WHEN " + newest
+                                        + " IS NULL THEN 0 ELSE " + writer + " END, " + columns.writerAt.name() + " = " + larger + ", " + newest
+                                        + " = " + larger + " WHERE "\
+                        """,
+                        """
+                        " SET " + newest + " = " + larger + ", " + columns.writer.name() + " = CASE WHEN " + newest
+                                        + " IS NULL THEN 0 ELSE " + writer + " END, " + columns.writerAt.name() + " = " + larger + " WHERE "\
+                        """),
+                new Variant(
+                        "row-unlocked-for-a-reader",
+                        "a reader that changes nothing is admitted by a query, which leaves the row to others",
+                        "jdbc/SqlFencingGuard.java",
+                        "if (register(connection, key, token, access)) {",
+                        """
+                        Seen kept = access == Access.READ ? seen(connection, key, "") : null;
+                                    if (kept != null && kept.newest >= token && kept.writer <= token
+                                            || register(connection, key, token, access)) {\
+                        """));
     }
 }

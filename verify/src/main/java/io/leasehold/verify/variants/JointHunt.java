@@ -152,6 +152,7 @@ public final class JointHunt {
             return new TestHunt(List.of(
                             "io.leasehold.memory.InMemoryPermitsTest",
                             "io.leasehold.engine.PermitsTest",
+                            "io.leasehold.engine.LocalQueuesTest",
                             "io.leasehold.node.SingleNodeClaimTest",
                             "io.leasehold.spi.toolkit.SlotWalkTest",
                             "io.leasehold.spi.toolkit.PermitsByLocksTest",
@@ -173,6 +174,18 @@ public final class JointHunt {
                             "io.leasehold.fencing.TokenPairTest",
                             "io.leasehold.redis.RedisFencingReadersTest"))
                     .get();
+        }
+    }
+
+    /** The rows with the columns of both tokens, on the database whose updates and functions differ most. */
+    public static final class OfFencedRows implements IntFunction<String> {
+
+        /** By reflection. */
+        public OfFencedRows() {}
+
+        @Override
+        public String apply(int runs) {
+            return new TestHunt(List.of("io.leasehold.jdbc.MariaDbRowTest")).get();
         }
     }
 }

@@ -58,6 +58,18 @@ final class PermitVariants {
                         "if (ballot.candidate() <= fenceOf(state)) {",
                         "if (ballot.candidate() < 0) {"),
                 new Variant(
+                        "permits-hidden-slot",
+                        "a waiter that was only woken hides further free slots from those behind it",
+                        MEMORY,
+                        "        serve(name.asPermits(), state, null, step);\n        return new",
+                        "        return new"),
+                new Variant(
+                        "permits-reused-version",
+                        "a count that a client has set has the version of another one",
+                        MEMORY,
+                        "state.version = state.count;",
+                        "state.version = 1;"),
+                new Variant(
                         "permits-any-version",
                         "an operator changes a count that another one has changed meanwhile",
                         MEMORY,
@@ -75,6 +87,12 @@ final class PermitVariants {
                         QUEUES,
                         " || expectsAnotherCount(attempt)",
                         ""),
+                new Variant(
+                        "permits-one-listens",
+                        "a hand-over is offered to the first caller of a process only, although one with another count waits",
+                        QUEUES,
+                        "        if (name.isPermits()) {\n            return ask(name, List.of()",
+                        "        if (name == null) {\n            return ask(name, List.of()"),
                 new Variant(
                         "permits-script-no-look-for-own",
                         "the script gives a second slot to an owner token that holds one",
@@ -105,6 +123,24 @@ final class PermitVariants {
                         ACQUIRE,
                         "if count == 0 and redis.call",
                         "if count < 0 and redis.call"),
+                new Variant(
+                        "permits-script-counts-a-used-name",
+                        "an operator counts the permits of a name whose exclusive lock is in use",
+                        CHANGE,
+                        "if version == 0 and redis.call",
+                        "if version < 0 and redis.call"),
+                new Variant(
+                        "permits-script-reused-version",
+                        "a count that a client has set has the version of another one",
+                        ACQUIRE,
+                        "count, version = stated, stated",
+                        "count, version = stated, 1"),
+                new Variant(
+                        "permits-script-hidden-slot",
+                        "a waiter that was only woken hides further free slots from those behind it",
+                        ACQUIRE,
+                        "  serve_permits('')\n",
+                        ""),
                 new Variant(
                         "permits-script-end-raises-nothing",
                         "the script leaves the fence as it was at the end of an owner token",

@@ -1,9 +1,12 @@
 -- The record of the permits of a name: one hash, with the fields
---   "count"   "<number of permits> <version>"; a version above 1 means that an operator has set the number
+--   "count"   "<number of permits> <version>"; the version is the number itself if a client has set it, and above 1000 if an
+--             operator has: a record that was forgotten and set anew has no version that stood for another number
 --   "fence"   the largest fencing token granted or proposed
 --   "<slot>"  "<owner token>:<fencing token>:<end>:<holder id>"; the slot is free from its end (TIME in us) on
 
 local OPERATOR_MS = 31536000000 -- a year: how long the number of an operator outlives the last use
+
+local FIRST_OF_OPERATORS = 1001 -- the lowest version that an operator sets
 
 local count, version, fence = 0, 0, 0
 -- The holds that have not ended: slot -> {owner, token, ends, holder}.
@@ -74,7 +77,7 @@ local function expire()
     latest_end = math.max(latest_end, hold.ends)
   end
   local ms = math.ceil((latest_end + RETENTION - now) / 1000)
-  return try('PEXPIRE', PERMITS, digits(version > 1 and math.max(ms, OPERATOR_MS) or ms))
+  return try('PEXPIRE', PERMITS, digits(version >= FIRST_OF_OPERATORS and math.max(ms, OPERATOR_MS) or ms))
 end
 
 -- Writes fields of the record, even if memory is full: Redis refuses memory to a script only before its first write, so a write
