@@ -133,7 +133,8 @@ class ConsensusStoresTest {
                     .contains("count     1 (stated by holders)\n", "held      1\n", "waiters   none", holder)
                     .doesNotContain("permit of");
             assertThat(say(store, "permits", "--json", "pool").out())
-                    .startsWith("{\"permits\":\"pool\",\"count\":1,\"version\":0,\"held\":[{\"permits\":\"pool\",\"slot\":0,");
+                    .startsWith(
+                            "{\"permits\":\"pool\",\"count\":1,\"version\":0,\"held\":[{\"permits\":\"pool\",\"slot\":0,");
             assertThat(say(store, "who", "--id", "pool#0").out().strip()).isEqualTo(holder);
             assertThat(say(store, "ls").out()).contains("pool#0 ", "PERMITS").doesNotContain("permit of");
             assertThat(say(store, "show", "pool#0").out()).contains("holder    " + holder);
@@ -153,7 +154,8 @@ class ConsensusStoresTest {
             assertThat(run.exitCode()).as(run::err).isEqualTo(ExitCode.LEASE_LOST.code());
         }
         assertThat(say(store, "permits", "pool").out()).contains("none yet", "held      0");
-        assertThat(say(store, "permits", "pool", "--count", "3", "--yes").code()).isEqualTo(ExitCode.UNSAFE.code());
+        assertThat(say(store, "permits", "pool", "--count", "3", "--yes").code())
+                .isEqualTo(ExitCode.UNSAFE.code());
     }
 
     private static String script(String file) {

@@ -34,8 +34,8 @@ public interface LockStore extends LockKeeper {
 
     /**
      * Requests the locks. If a request does not {@linkplain AcquireRequest#isWaiting() wait} and is refused, it is the
-     * last one of its owner token. A grant may have another owner token than its request; then the store accepts an undo
-     * of either.
+     * last one of its owner token. A grant may have another owner token than its request; then the store accepts an
+     * undo of either.
      */
     CompletableFuture<AcquireReply> acquire(AcquireRequest request);
 

@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
 public interface StorePermits {
 
     /**
-     * Whether the store keeps the count of each name, and one fence for all its slots. Then fencing tokens increase over
-     * all permits of a name; otherwise, they increase on each slot.
+     * Whether the store keeps the count of each name, and one fence for all its slots. Then fencing tokens increase
+     * over all permits of a name; otherwise, they increase on each slot.
      */
     default boolean keepsCount() {
         return true;

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Tests that an attempt on permits takes one slot, although etcd's answer about a slot is lost or its request is late. */
+/** Tests that an attempt on permits takes one slot, although etcd's answer about it is lost or its request is late. */
 @Tag("full")
 @Timeout(60)
 class EtcdPermitsTest {

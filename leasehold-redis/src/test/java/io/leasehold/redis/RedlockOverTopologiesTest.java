@@ -37,7 +37,10 @@ final class RedlockOverTopologiesTest {
                             .collect(Collectors.joining("&"));
             SystemLockRuntime runtime = new SystemLockRuntime();
             LockStore store = new RedlockStoreProvider().open(StoreUri.parse(uri), runtime);
-            store.members().orElseThrow().declareNew(TimeUnit.SECONDS.toNanos(60)).join();
+            store.members()
+                    .orElseThrow()
+                    .declareNew(TimeUnit.SECONDS.toNanos(60))
+                    .join();
             store.close();
             runtime.close();
             // Without the other server, the quorum needs the Cluster's vote.

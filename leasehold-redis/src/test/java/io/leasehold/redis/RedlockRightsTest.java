@@ -41,7 +41,10 @@ final class RedlockRightsTest {
         SystemLockRuntime runtime = new SystemLockRuntime();
         LockStore store = new RedlockStoreProvider().open(StoreUri.parse(uri), runtime);
         try {
-            store.members().orElseThrow().declareNew(TimeUnit.SECONDS.toNanos(20)).join();
+            store.members()
+                    .orElseThrow()
+                    .declareNew(TimeUnit.SECONDS.toNanos(20))
+                    .join();
         } finally {
             store.close();
             runtime.close();

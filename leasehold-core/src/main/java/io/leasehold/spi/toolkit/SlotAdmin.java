@@ -49,8 +49,8 @@ final class SlotAdmin implements StoreAdmin {
         }
         return store.admin().describe(name).thenCompose(found -> {
             String id = found.map(held -> held.holder().id()).orElse(holderId);
-            boolean isWanted = found.filter(held ->
-                            SlotLock.unmarked(held.holder()).id().equals(holderId))
+            boolean isWanted = found.filter(
+                            held -> SlotLock.unmarked(held.holder()).id().equals(holderId))
                     .isPresent();
             return store.admin().forceRelease(name, isWanted ? id : holderId);
         });

@@ -92,8 +92,7 @@ record SlotLock(LockName permits, int slot) {
     OwnerToken bound(OwnerToken drawn) {
         String digits = drawn.hex();
         String number = String.format(Locale.ROOT, "%04x", slot);
-        return OwnerToken.fromHex(
-                digits.substring(0, RANDOM_DIGITS) + TOKEN_MARK + number + digits.substring(REST_AT));
+        return OwnerToken.fromHex(digits.substring(0, RANDOM_DIGITS) + TOKEN_MARK + number + digits.substring(REST_AT));
     }
 
     /** The slot of these permits to which an owner token is bound; empty if it is bound to none. */

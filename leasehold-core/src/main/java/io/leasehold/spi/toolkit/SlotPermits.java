@@ -56,8 +56,8 @@ final class SlotPermits implements StorePermits {
         for (HeldLock held : found) {
             SlotLock.read(held.name())
                     .map(SlotLock::permits)
-                    .filter(permits ->
-                            wanted.test(permits) && SlotLock.countOf(held.holder()).isPresent())
+                    .filter(permits -> wanted.test(permits)
+                            && SlotLock.countOf(held.holder()).isPresent())
                     .ifPresent(permits -> byName.computeIfAbsent(permits, name -> new ArrayList<>())
                             .add(held));
         }
@@ -73,8 +73,7 @@ final class SlotPermits implements StorePermits {
                 .orElse(0);
         List<PermitsStatus.HeldPermit> held = slots.stream()
                 .map(lock -> new PermitsStatus.HeldPermit(
-                        SlotLock.read(lock.name()).map(SlotLock::slot).orElseThrow(),
-                        SlotLock.unmarked(lock.holder())))
+                        SlotLock.read(lock.name()).map(SlotLock::slot).orElseThrow(), SlotLock.unmarked(lock.holder())))
                 .sorted(Comparator.comparingInt(PermitsStatus.HeldPermit::slot))
                 .toList();
         return new PermitsStatus(permits, count, PermitsStatus.NO_COUNT, held);
@@ -97,8 +96,8 @@ final class SlotPermits implements StorePermits {
         return store.admin().describe(lock).thenCompose(found -> {
             Optional<String> holder = found.map(HeldLock::holder)
                     .filter(one -> SlotLock.countOf(one).isPresent())
-                    .filter(one -> holderId == null
-                            || SlotLock.unmarked(one).id().equals(holderId))
+                    .filter(one ->
+                            holderId == null || SlotLock.unmarked(one).id().equals(holderId))
                     .map(one -> one.id());
             return holder.isEmpty()
                     ? CompletableFuture.completedFuture(false)

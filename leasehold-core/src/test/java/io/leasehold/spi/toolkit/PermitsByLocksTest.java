@@ -78,8 +78,7 @@ final class PermitsByLocksTest {
         }
 
         void losesRepliesOfReleases() {
-            ending = request -> CompletableFuture.completedFuture(
-                    new ReleaseReply.Failed(FailureKind.UNKNOWN, lost()));
+            ending = request -> CompletableFuture.completedFuture(new ReleaseReply.Failed(FailureKind.UNKNOWN, lost()));
         }
 
         @Override
@@ -170,7 +169,8 @@ final class PermitsByLocksTest {
         Grant grant = granted(DB, owner());
         PermitsByLocks other = new PermitsByLocks(new SingleNodeStore(node, clock), clock);
         RenewBatch.Item item = new RenewBatch.Item(DB, grant.owner(), TTL);
-        assertThat(clock.answer(other.renew(new RenewBatch(List.of(item), LIMIT))).items())
+        assertThat(clock.answer(other.renew(new RenewBatch(List.of(item), LIMIT)))
+                        .items())
                 .singleElement()
                 .isInstanceOf(RenewReply.Renewed.class);
         ReleaseRequest release = new ReleaseRequest(
@@ -196,9 +196,7 @@ final class PermitsByLocksTest {
         assertThat(items.get(2)).isInstanceOf(RenewReply.Renewed.class);
         assertThat(items.get(3)).isInstanceOf(RenewReply.NotOurs.class);
         RenewBatch strangers = new RenewBatch(List.of(new RenewBatch.Item(DB, owner(), TTL)), LIMIT);
-        assertThat(clock.answer(store.renew(strangers)).items())
-                .singleElement()
-                .isInstanceOf(RenewReply.NotOurs.class);
+        assertThat(clock.answer(store.renew(strangers)).items()).singleElement().isInstanceOf(RenewReply.NotOurs.class);
     }
 
     /** Nothing is held while an attempt waits: there is nothing to undo, and nothing is sent for it. */
@@ -214,7 +212,9 @@ final class PermitsByLocksTest {
         assertThat(undo(owner, 0)).isInstanceOf(ReleaseReply.NotOurs.class);
         assertThat(undo(owner, 12)).isInstanceOf(ReleaseReply.NotOurs.class);
         assertThat(script.ended).isEmpty();
-        assertThat(store.remembered()).as("three grants, each by two owner tokens").isEqualTo(6);
+        assertThat(store.remembered())
+                .as("three grants, each by two owner tokens")
+                .isEqualTo(6);
     }
 
     /** A store may still be ending an owner token after it has answered busy. */
@@ -279,8 +279,8 @@ final class PermitsByLocksTest {
         script.losesReplies();
         OwnerToken owner = owner();
         acquire(DB, owner);
-        script.ending = request ->
-                CompletableFuture.completedFuture(new ReleaseReply.Failed(FailureKind.PERMANENT, lost()));
+        script.ending =
+                request -> CompletableFuture.completedFuture(new ReleaseReply.Failed(FailureKind.PERMANENT, lost()));
         assertThat(((AcquireReply.Failed) acquire(DB, owner)).kind()).isEqualTo(FailureKind.PERMANENT);
     }
 
@@ -315,8 +315,8 @@ final class PermitsByLocksTest {
     /** The store spends an owner token that it can no longer grant; the engine ends it and draws another. */
     @Test
     void aSpentOwnerTokenIsEndedAtItsSlot() {
-        script.answer = request -> CompletableFuture.completedFuture(
-                new AcquireReply.Refused("too far ahead", 5, 77, List.of(), true));
+        script.answer = request ->
+                CompletableFuture.completedFuture(new AcquireReply.Refused("too far ahead", 5, 77, List.of(), true));
         OwnerToken owner = owner();
         assertThat(acquire(DB, owner).ballot()).isEqualTo(77);
         undo(owner, 77);
@@ -348,8 +348,8 @@ final class PermitsByLocksTest {
     @Test
     void aHolderWithAnotherCountIsMet() {
         fill();
-        AcquireReply.Failed failed = (AcquireReply.Failed)
-                acquire(LockName.exactly("db").asPermits(2), owner());
+        AcquireReply.Failed failed =
+                (AcquireReply.Failed) acquire(LockName.exactly("db").asPermits(2), owner());
         assertThat(failed.kind()).isEqualTo(FailureKind.PERMANENT);
         assertThat(failed.error()).isInstanceOf(PermitCountException.class).hasMessageContainingAll("2", "states 3");
         assertThat(script.asked).hasSize(1);
@@ -427,8 +427,8 @@ final class PermitsByLocksTest {
 
             @Override
             public void doubted(List<DoubtedHold> holds) {
-                holds.forEach(hold -> heard.add("doubted " + hold.name() + hold.name().isPermits()
-                        + hold.owner().equals(owner)));
+                holds.forEach(hold -> heard.add("doubted " + hold.name()
+                        + hold.name().isPermits() + hold.owner().equals(owner)));
             }
 
             @Override

@@ -74,8 +74,7 @@ final class SlotLockTest {
     @Test
     void anOwnerTokenIsBoundToItsSlot() {
         assertThat(new SlotLock(PERMITS, 0).bound(DRAWN).hex()).isEqualTo("0123456789abcdef0123456751a7000001234567");
-        assertThat(new SlotLock(PERMITS, 999).bound(DRAWN).hex())
-                .isEqualTo("0123456789abcdef0123456751a703e701234567");
+        assertThat(new SlotLock(PERMITS, 999).bound(DRAWN).hex()).isEqualTo("0123456789abcdef0123456751a703e701234567");
         for (int slot : new int[] {0, 1, 255, 256, 999}) {
             SlotLock lock = new SlotLock(PERMITS, slot);
             assertThat(SlotLock.boundBy(lock.bound(DRAWN), PERMITS)).contains(lock);

@@ -80,7 +80,8 @@ final class SlotWalkTest {
             OwnerToken drawn = OwnerToken.fromHex(
                     DRAWN.hex().substring(0, 32) + String.format(Locale.ROOT, "%08x", last * 0x31415927));
             begun.add(new SlotWalk(PERMITS, "s", drawn, -1).begin().lock().slot());
-            assertThat(new SlotWalk(PERMITS, "s", drawn, 2).begin().lock().slot()).isEqualTo(2);
+            assertThat(new SlotWalk(PERMITS, "s", drawn, 2).begin().lock().slot())
+                    .isEqualTo(2);
         }
         assertThat(begun).containsExactlyInAnyOrder(0, 1, 2);
         assertThat(new SlotWalk(PERMITS, "s", DRAWN, 3).begin().lock().slot())
@@ -109,8 +110,9 @@ final class SlotWalkTest {
         AcquireReply.Busy busy = (AcquireReply.Busy) answer.reply();
         assertThat(busy.holder()).isEqualTo(holder("b", Duration.ofSeconds(2)));
         assertThat(busy.ballot()).isZero();
-        assertThat(busy.votes()).singleElement().satisfies(vote -> assertThat(vote.detail())
-                .contains("permit of 3: b"));
+        assertThat(busy.votes())
+                .singleElement()
+                .satisfies(vote -> assertThat(vote.detail()).contains("permit of 3: b"));
     }
 
     @Test
@@ -150,10 +152,12 @@ final class SlotWalkTest {
     void aRefusalEndsItAndOnlyASpentOneIsRemembered() {
         SlotWalk.Ask asked = walk.begin();
         SlotWalk.Answer answer = answer(new AcquireReply.Refused("quarantine", 7, 17, List.of()));
-        assertThat(answer).isEqualTo(new SlotWalk.Answer(new AcquireReply.Refused("quarantine", 7, 0, List.of()), null));
+        assertThat(answer)
+                .isEqualTo(new SlotWalk.Answer(new AcquireReply.Refused("quarantine", 7, 0, List.of()), null));
         AcquireReply spent = new AcquireReply.Refused("too far", 7, 17, List.of(), true);
         assertThat(answer(spent)).isEqualTo(new SlotWalk.Answer(spent, asked));
-        assertThat(answer(new AcquireReply.Refused("too far", 7, 0, List.of(), true)).open())
+        assertThat(answer(new AcquireReply.Refused("too far", 7, 0, List.of(), true))
+                        .open())
                 .as("without a ballot, nothing was sent")
                 .isNull();
     }
@@ -199,7 +203,8 @@ final class SlotWalkTest {
     @Test
     void theErrorOfAFailureIsKept() {
         LockStoreException error = new LockStoreException("made by the test", null);
-        AcquireReply failed = answer(new AcquireReply.Failed(FailureKind.PERMANENT, error, 3)).reply();
+        AcquireReply failed =
+                answer(new AcquireReply.Failed(FailureKind.PERMANENT, error, 3)).reply();
         assertThat(failed).isEqualTo(new AcquireReply.Failed(FailureKind.PERMANENT, error, 0));
     }
 }

@@ -34,8 +34,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * Tests with workers of several processes that take permits over a lock for each slot: at a quorum of three nodes, and at
- * one node, whose lost replies leave the outcome unknown. Messages are lost, duplicated and late; processes and nodes
+ * Tests with workers of several processes that take permits over a lock for each slot: at a quorum of three nodes, and
+ * at one node, whose lost replies leave the outcome unknown. Messages are lost, duplicated and late; processes and nodes
  * stop and crash, and the nodes of the quorum forget. At most so many permits are valid, each slot is exclusive, tokens
  * increase on each slot, and nothing is left.
  */
@@ -120,8 +120,7 @@ final class SlotPermitsTest {
                     return;
                 }
                 CompletableFuture<Permit> asked = world.chance(0.3)
-                        ? permits.attemptAsync(
-                                        Duration.ofMillis(world.chance(0.3) ? 0 : world.randomBelow(600)))
+                        ? permits.attemptAsync(Duration.ofMillis(world.chance(0.3) ? 0 : world.randomBelow(600)))
                                 .thenApply(attempt -> attempt.orElseNull())
                         : permits.acquireAsync();
                 if (world.chance(0.1)) {

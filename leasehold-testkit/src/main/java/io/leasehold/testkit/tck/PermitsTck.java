@@ -133,8 +133,8 @@ public interface PermitsTck extends SharesStore {
     }
 
     /**
-     * A thread that asks once gets a free permit although other threads of its process ask at the same time. Over nodes,
-     * their votes may be split, so that the threads ask again.
+     * A thread that asks once gets a free permit although other threads of its process ask at the same time. Over
+     * nodes, their votes may be split, so that the threads ask again.
      */
     @Test
     default void callersWithoutPatienceDoNotBlockEachOther(TckBench bench) {
@@ -329,7 +329,8 @@ public interface PermitsTck extends SharesStore {
         TckBench.sleepUntil(start, Duration.ofSeconds(1));
         Grant next = other.granted(name, other.owner(), LONG_TTL);
         assertEquals(first.slot(), next.slot());
-        assertTrue(next.tokens().first() > (keepsCount(bench) ? repeated : first).tokens().last());
+        assertTrue(next.tokens().first()
+                > (keepsCount(bench) ? repeated : first).tokens().last());
         assertInstanceOf(RenewReply.NotOurs.class, store.renew(name, dying, LONG_TTL));
         assertInstanceOf(ReleaseReply.NotOurs.class, store.release(name, first));
         other.busy(name);

@@ -89,7 +89,8 @@ final class PermitVariants {
                         ""),
                 new Variant(
                         "permits-one-listens",
-                        "a hand-over is offered to the first caller of a process only, although one with another count waits",
+                        "a hand-over is offered to the first caller of a process only, although one with another count"
+                                + " waits",
                         QUEUES,
                         "        if (name.isPermits()) {\n            return ask(name, List.of()",
                         "        if (name == null) {\n            return ask(name, List.of()"),
