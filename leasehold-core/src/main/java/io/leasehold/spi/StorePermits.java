@@ -32,6 +32,11 @@ public interface StorePermits {
         return true;
     }
 
+    /** The exclusive lock of this store that is the slot; empty (the default) if slots are no locks. */
+    default Optional<LockName> lockOf(LockName name, int slot) {
+        return Optional.empty();
+    }
+
     /**
      * Reads the permits of this name; empty if the store keeps no count for it. A store that keeps none returns the
      * largest count that a holder states, and is empty if no permit is held.

@@ -32,6 +32,11 @@ final class SlotPermits implements StorePermits {
     }
 
     @Override
+    public Optional<LockName> lockOf(LockName name, int slot) {
+        return Optional.of(new SlotLock(name, slot).name());
+    }
+
+    @Override
     public CompletableFuture<Optional<PermitsStatus>> describe(LockName name) {
         // If the name contains a wildcard, the store lists more than its slots.
         return held(name.text(), name.asPermits()::equals)

@@ -477,6 +477,7 @@ final class PermitsByLocksTest {
         granted(LockName.exactly("db#7"), owner());
         granted(LockName.exactly("other").asPermits(1), owner());
         assertThat(operations().keepsCount()).isFalse();
+        assertThat(operations().lockOf(DB, 2)).contains(LockName.exactly("db#2"));
         String db = "db 3 0 [0=host/1/c0ffee, 1=host/1/c0ffee, 2=host/1/c0ffee]";
         assertThat(clock.answer(operations().describe(LockName.exactly("db").asPermits())))
                 .hasValueSatisfying(status -> assertThat(shown(status)).isEqualTo(db));
