@@ -8,19 +8,21 @@ import java.util.function.UnaryOperator;
  *
  * <p><b>Guarantee.</b> At most {@link #count()} permits are valid at a time, and no two valid permits have the same
  * {@link Permit#slot()}, under the conditions of the store's {@link Guarantees}. A permit is a {@link Lease}: it has an
- * owner, a validity and an end, so a crashed holder's permit is free after its ttl. Fencing tokens increase over all
- * permits of the name.
+ * owner, a validity and an end, so a crashed holder's permit is free after its ttl. Fencing tokens increase on each
+ * slot, and over all permits of the name at a store that keeps the count.
  *
  * <p><b>Waiting.</b> Callers wait as for a lock, with the store's {@link Guarantee.Queueing}; in a lease table, also
- * that of a SQLite file, they poll ({@link LockOptions#retry()}) in no order. In this process one attempt at a time
- * contends at the store; a caller without patience asks the store at once. A thread may hold several
- * permits. Leasehold does not detect that a thread waits for a permit that only the thread itself could release: pass a
- * patience to {@link #attempt} if a holder may ask for another permit.
+ * that of a SQLite file, and at a store that keeps no count, they poll ({@link LockOptions#retry()}) in no order. In
+ * this process one attempt at a time contends at the store; a caller without patience asks the store at once. A thread
+ * may hold several permits. Leasehold does not detect that a thread waits for a permit that only the thread itself
+ * could release: pass a patience to {@link #attempt} if a holder may ask for another permit.
  *
  * <p><b>The count belongs to the lock.</b> The first client that acquires a permit sets it. An attempt that states
  * another count fails with {@link PermitCountException}, which has both numbers. An operator changes it
  * ({@link io.leasehold.admin.LockAdmin#changePermits}). After that, permits of higher slots stay valid until their
- * holders release them.
+ * holders release them. Redlock, ZooKeeper and etcd keep no count: an attempt fails with that exception if it meets a
+ * holder that states another count, and no operator changes it. There the largest count that a client states bounds the
+ * permits.
  *
  * <p><b>Errors.</b> Those of {@link Acquirable}; also {@link PermitCountException}, and {@link UnsafeStoreException} if
  * the store does not keep permits.

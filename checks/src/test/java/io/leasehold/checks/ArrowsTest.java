@@ -109,7 +109,7 @@ class ArrowsTest {
     void theRoomsOfCoreKnowOnlyWhatTheyMay() {
         room(ADMIN, API, ADMIN);
         room(SPI, API, ADMIN, SPI);
-        room(TOOLKIT, API, SPI, TOOLKIT);
+        room(TOOLKIT, API, ADMIN, SPI, TOOLKIT);
         room(METHOD, API, SPI, METHOD);
         room(ENGINE, API, ADMIN, SPI, TOOLKIT, ENGINE);
         room(NODE, API, ADMIN, SPI, TOOLKIT, NODE);

@@ -107,6 +107,57 @@ class ConsensusStoresTest {
         assertThat(say(store, "show", "job").code()).isEqualTo(ExitCode.FOUND.code());
     }
 
+    @Test
+    void permitsAreLocksOfEtcd() {
+        try (EtcdServer server = TestServers.etcd()) {
+            permitsAreLocks("etcd://127.0.0.1:" + server.port() + "/cli");
+        }
+    }
+
+    @Test
+    void permitsAreLocksOfZooKeeper() throws Exception {
+        try (TestingServer server = TestServers.zooKeeper()) {
+            permitsAreLocks("zk://" + server.getConnectString() + "/cli");
+        }
+    }
+
+    /** A run holds the only permit: the operator sees it as a permit and as a lock, and takes it away. */
+    private void permitsAreLocks(String store) {
+        StartedCli.Setup cli = new StartedCli.Setup(directory).with("LEASEHOLD_STORE", store);
+        try (StartedCli run = cli.start("run", "--permit", "1", "pool", "--", "sh", "-c", script("first"))) {
+            awaitFile("first", run);
+            String holder = told().split(" ", -1)[0];
+            Said permits = say(store, "permits", "pool");
+            assertThat(permits.code()).as(permits.err()).isZero();
+            assertThat(permits.out())
+                    .contains("count     1 (stated by holders)\n", "held      1\n", "waiters   none", holder)
+                    .doesNotContain("permit of");
+            assertThat(say(store, "permits", "--json", "pool").out())
+                    .startsWith(
+                            "{\"permits\":\"pool\",\"count\":1,\"version\":0,\"held\":[{\"permits\":\"pool\",\"slot\":0,");
+            assertThat(say(store, "who", "--id", "pool#0").out().strip()).isEqualTo(holder);
+            assertThat(say(store, "ls").out()).contains("pool#0 ", "PERMITS").doesNotContain("permit of");
+            assertThat(say(store, "show", "pool#0").out()).contains("holder    " + holder);
+            Said other = say(store, "run", "-n", "--permit", "2", "pool", "--", "true");
+            assertThat(other.code())
+                    .as("it meets the holder, or another slot is free: " + other.err())
+                    .isIn(ExitCode.USAGE.code(), ExitCode.OK.code());
+            Said busy = say(store, "run", "-n", "--permit", "1", "pool", "--", "true");
+            assertThat(busy.code()).isEqualTo(ExitCode.BUSY.code());
+            assertThat(busy.err()).contains("permits \"pool\" are busy: held by " + holder);
+            Said count = say(store, "permits", "pool", "--count", "3");
+            assertThat(count.code()).isEqualTo(ExitCode.UNSAFE.code());
+            assertThat(count.err()).contains("keeps no count", "a count of 3");
+            assertThat(say(store, "permits", "pool", "--release", "0", "--holder", holder, "--yes")
+                            .code())
+                    .isZero();
+            assertThat(run.exitCode()).as(run::err).isEqualTo(ExitCode.LEASE_LOST.code());
+        }
+        assertThat(say(store, "permits", "pool").out()).contains("none yet", "held      0");
+        assertThat(say(store, "permits", "pool", "--count", "3", "--yes").code())
+                .isEqualTo(ExitCode.UNSAFE.code());
+    }
+
     private static String script(String file) {
         return "echo \"$LEASEHOLD_HOLDER $LEASEHOLD_FENCING_TOKEN\" > told && mv told " + file
                 + "; until [ -e end ]; do sleep 0.1; done";

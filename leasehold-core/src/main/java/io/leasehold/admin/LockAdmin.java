@@ -104,7 +104,7 @@ public interface LockAdmin {
      * @param version the version that the caller has read; 0 for a name without a count
      * @return whether it was changed; if not, another operator or client was faster
      * @throws IllegalArgumentException if the count is not from 1 to {@link LockName#MAX_PERMITS}
-     * @throws UnsafeStoreException if the store does not keep permits
+     * @throws UnsafeStoreException if the store does not keep permits, or keeps no count of them
      * @throws LockStoreException also if the name has no count, and Redis finds that it is in use as that of a lock
      */
     boolean changePermits(LockName name, int count, long version);

@@ -92,8 +92,8 @@ final class Attempts {
     /** Returns the refusal of a store that keeps no permits. */
     static UnsafeStoreException refused(LockName permits, LockStore store) {
         return new UnsafeStoreException(
-                "permits \"" + permits + "\": " + store.description() + " does not keep permits; use a store that does"
-                        + " (Redis without Redlock, a database), or one exclusive lock for each slot",
+                "permits \"" + permits + "\": " + store.description() + " does not keep permits; use a store that does,"
+                        + " or one exclusive lock for each slot",
                 null);
     }
 

@@ -179,10 +179,9 @@ final class EngineAdmin implements LockAdmin {
 
     @Override
     public List<NodeVote> declareNewNodes() {
-        if (store instanceof MemberSet set) {
-            return context.answer(set.declareNew(DECLARE_NANOS));
-        }
-        throw new UnsafeStoreException(
-                store.description() + " is no set of nodes: only a redlock: store has nodes to declare", null);
+        MemberSet set = store.members()
+                .orElseThrow(() -> new UnsafeStoreException(
+                        store.description() + " is no set of nodes: only a redlock: store has nodes to declare", null));
+        return context.answer(set.declareNew(DECLARE_NANOS));
     }
 }

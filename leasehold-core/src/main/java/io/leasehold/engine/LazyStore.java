@@ -16,6 +16,7 @@ import io.leasehold.spi.ExportRequest;
 import io.leasehold.spi.FailureKind;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.MemberSet;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseReply;
 import io.leasehold.spi.ReleaseRequest;
@@ -172,6 +173,12 @@ public final class LazyStore implements LockStore {
     @Override
     public boolean isOfNodes() {
         return asked(LockStore::isOfNodes, () -> false);
+    }
+
+    /** Before the store was opened, it has no nodes that could be declared new. */
+    @Override
+    public Optional<MemberSet> members() {
+        return asked(LockStore::members, Optional::empty);
     }
 
     /** Until the store is opened, it is unknown whether it keeps permits: then every request of an operator fails. */

@@ -14,10 +14,12 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 /** Finds leaked locks from the answers of any store. Serves one search; not thread-safe. */
@@ -43,10 +45,14 @@ final class LeakSearch {
     List<Leak> find() {
         List<Leak> found = new ArrayList<>(context.answer(store.operations().leaks()));
         List<Candidate> silent = new ArrayList<>();
+        List<Candidate> permits = permits();
+        Set<LockName> slots = slotsOf(permits);
         for (HeldLock held : context.answer(store.admin().list("*", LockAdmin.MAX_LEAK_CANDIDATES))) {
-            classify(new Candidate(held.name(), OptionalInt.empty(), held.holder()), found, silent);
+            if (!slots.contains(held.name())) {
+                classify(new Candidate(held.name(), OptionalInt.empty(), held.holder()), found, silent);
+            }
         }
-        for (Candidate permit : permits()) {
+        for (Candidate permit : permits) {
             classify(permit, found, silent);
         }
         if (!silent.isEmpty()) {
@@ -65,6 +71,17 @@ final class LeakSearch {
         String subject() {
             return slot.isPresent() ? name.text() + ", slot " + slot.getAsInt() : name.text();
         }
+    }
+
+    /** The locks of the store that are slots of these permits: each hold is reported once, as that of a permit. */
+    private Set<LockName> slotsOf(List<Candidate> permits) {
+        Set<LockName> slots = new HashSet<>();
+        for (Candidate permit : permits) {
+            store.permits()
+                    .flatMap(all -> all.lockOf(permit.name(), permit.slot().orElseThrow()))
+                    .ifPresent(slots::add);
+        }
+        return slots;
     }
 
     private List<Candidate> permits() {

@@ -26,6 +26,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -187,6 +188,11 @@ public final class QuorumStore implements LockStore, MemberSet {
     @Override
     public boolean isOfNodes() {
         return true;
+    }
+
+    @Override
+    public Optional<MemberSet> members() {
+        return Optional.of(this);
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.leasehold.spi;
 
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -26,9 +27,15 @@ public interface LockStore extends LockKeeper {
         return false;
     }
 
+    /** The operations on the store's nodes, if it is a set of nodes that an operator can declare new. */
+    default Optional<MemberSet> members() {
+        return Optional.empty();
+    }
+
     /**
      * Requests the locks. If a request does not {@linkplain AcquireRequest#isWaiting() wait} and is refused, it is the
-     * last one of its owner token.
+     * last one of its owner token. A grant may have another owner token than its request; then the store accepts an
+     * undo of either.
      */
     CompletableFuture<AcquireReply> acquire(AcquireRequest request);
 

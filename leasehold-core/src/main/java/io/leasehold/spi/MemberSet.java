@@ -4,7 +4,7 @@ import io.leasehold.NodeVote;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** The further operations of a {@link LockStore} that consists of several nodes. */
+/** The further operations of a {@link LockStore} that consists of several nodes: {@link LockStore#members}. */
 public interface MemberSet {
 
     /**

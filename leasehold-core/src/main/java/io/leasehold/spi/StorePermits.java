@@ -16,12 +16,31 @@ import org.jspecify.annotations.Nullable;
  * another {@linkplain LockName#permitCount() count} than the store keeps fails with
  * {@link io.leasehold.PermitCountException}, permanently. A renewal or a release names no slot.
  *
+ * <p>A store that {@linkplain #keepsCount() keeps no count} has a fence for each slot, and none for the name. The
+ * holders state the count, and a request fails with that exception only if it meets a holder with another count.
+ *
  * <p>Every method returns at once. Futures may complete on any thread, and exceptionally with {@link
  * io.leasehold.LockStoreException}.
  */
 public interface StorePermits {
 
-    /** Reads the permits of this name; empty if the store keeps no count for it. */
+    /**
+     * Whether the store keeps the count of each name, and one fence for all its slots. Then fencing tokens increase
+     * over all permits of a name; otherwise, they increase on each slot.
+     */
+    default boolean keepsCount() {
+        return true;
+    }
+
+    /** The exclusive lock of this store that is the slot; empty (the default) if slots are no locks. */
+    default Optional<LockName> lockOf(LockName name, int slot) {
+        return Optional.empty();
+    }
+
+    /**
+     * Reads the permits of this name; empty if the store keeps no count for it. A store that keeps none returns the
+     * largest count that a holder states, and is empty if no permit is held.
+     */
     CompletableFuture<Optional<PermitsStatus>> describe(LockName name);
 
     /**
@@ -34,7 +53,8 @@ public interface StorePermits {
      * Changes the count if its version is this one; version 0 means a name without a count. A store may forget a name
      * and count it anew, so no version may stand for two counts: that of a client's count is the count itself, and that
      * of an operator's is above {@link LockName#MAX_PERMITS} and increases. Slots from the new count on are renewed and
-     * released until they end, and then not granted.
+     * released until they end, and then not granted. A store that keeps no count fails with {@link
+     * io.leasehold.UnsafeStoreException}.
      *
      * @return whether it was changed
      */

@@ -158,10 +158,14 @@ final class AdminTest {
                 .isInstanceOf(UnsafeStoreException.class)
                 .hasMessageContaining("no set of nodes");
         NodeVote vote = new NodeVote("n", NodeVote.Answer.GRANTED, "");
-        instead.put("declareNew", arguments -> CompletableFuture.completedFuture(List.of(vote)));
-        assertThat(client(LockStore.class, MemberSet.class).admin().declareNewNodes())
-                .containsExactly(vote);
-        assertThat(asked).contains("declareNew[5000000000]");
+        List<Long> limits = new ArrayList<>();
+        MemberSet set = timeoutNanos -> {
+            limits.add(timeoutNanos);
+            return CompletableFuture.completedFuture(List.of(vote));
+        };
+        instead.put("members", arguments -> Optional.of(set));
+        assertThat(admin().declareNewNodes()).containsExactly(vote);
+        assertThat(limits).containsExactly(5_000_000_000L);
     }
 
     // ---- diagnosis

@@ -88,6 +88,14 @@ final class LeakSearchTest {
 
         private static final LockName NAME = LockName.exactly("pool").asPermits(3);
         private final List<PermitsStatus.HeldPermit> held = new ArrayList<>();
+        /** Whether slot 0 is the lock A of the store. */
+        private boolean areLocks;
+
+        @Override
+        public Optional<LockName> lockOf(LockName name, int slot) {
+            assertThat(name).isEqualTo(NAME);
+            return areLocks && slot == 0 ? Optional.of(A) : Optional.empty();
+        }
 
         @Override
         public CompletableFuture<Optional<PermitsStatus>> describe(LockName name) {
@@ -128,6 +136,18 @@ final class LeakSearchTest {
                 .extracting(Leak::kind, Leak::subject)
                 .containsExactly(
                         tuple(Leak.Kind.HOLDER_GONE, "pool, slot 0"), tuple(Leak.Kind.HELD_TOO_LONG, "pool, slot 1"));
+    }
+
+    /** A slot that is a lock of the store is listed twice, and reported once. */
+    @Test
+    void aSlotThatIsALockIsReportedOnce() {
+        Slots slots = new Slots();
+        store.keeps(slots);
+        slots.held.add(new PermitsStatus.HeldPermit(0, holder(OURS, 4)));
+        store.tells(A, holder(OURS, 4));
+        assertThat(leaks()).extracting(Leak::subject).containsExactly("a", "pool, slot 0");
+        slots.areLocks = true;
+        assertThat(leaks()).extracting(Leak::subject).containsExactly("pool, slot 0");
     }
 
     @Test

@@ -5,6 +5,7 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreProvider;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.spi.toolkit.PermitsByLocks;
 import java.util.Set;
 
 /**
@@ -26,18 +27,18 @@ public final class EtcdStoreProvider implements StoreProvider {
 
     @Override
     public LockStore open(StoreUri uri, LockRuntime runtime) {
-        return verified(new EtcdStore(EtcdUri.parse(uri), runtime));
+        return verified(new EtcdStore(EtcdUri.parse(uri), runtime), runtime);
     }
 
     @Override
     public LockStore open(StoreUri uri, CredentialsProvider credentials, LockRuntime runtime) {
-        return verified(new EtcdStore(EtcdUri.parse(uri).withoutLogin(), credentials, runtime));
+        return verified(new EtcdStore(EtcdUri.parse(uri).withoutLogin(), credentials, runtime), runtime);
     }
 
-    private static LockStore verified(EtcdStore store) {
+    private static LockStore verified(EtcdStore store, LockRuntime runtime) {
         try {
             store.verify();
-            return store;
+            return new PermitsByLocks(store, runtime);
         } catch (RuntimeException | Error e) {
             store.close();
             throw e;

@@ -18,6 +18,7 @@ import io.leasehold.redis.topology.Deployment;
 import io.leasehold.redis.topology.LettuceDrivers;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.toolkit.PermitsByLocks;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -57,7 +58,7 @@ final class RedlockOpening {
             QuorumStore quorum = new QuorumStore(members, settings, runtime);
             store = quorum;
             opening.await(quorum.checkNodes(NodeOpening.OPEN_NANOS));
-            return quorum;
+            return new PermitsByLocks(quorum, runtime);
         } catch (RuntimeException | Error e) {
             if (store != null) {
                 store.close();

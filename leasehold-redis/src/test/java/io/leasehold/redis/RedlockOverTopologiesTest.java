@@ -7,9 +7,9 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockOptions;
 import io.leasehold.engine.SystemLockRuntime;
-import io.leasehold.quorum.QuorumStore;
 import io.leasehold.servers.RedisCluster;
 import io.leasehold.servers.RedisServer;
+import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreUri;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
@@ -36,8 +36,11 @@ final class RedlockOverTopologiesTest {
                             .map(node -> "node=" + URLEncoder.encode(node, StandardCharsets.UTF_8))
                             .collect(Collectors.joining("&"));
             SystemLockRuntime runtime = new SystemLockRuntime();
-            QuorumStore store = (QuorumStore) new RedlockStoreProvider().open(StoreUri.parse(uri), runtime);
-            store.declareNew(TimeUnit.SECONDS.toNanos(60)).join();
+            LockStore store = new RedlockStoreProvider().open(StoreUri.parse(uri), runtime);
+            store.members()
+                    .orElseThrow()
+                    .declareNew(TimeUnit.SECONDS.toNanos(60))
+                    .join();
             store.close();
             runtime.close();
             // Without the other server, the quorum needs the Cluster's vote.

@@ -7,10 +7,10 @@ import io.leasehold.Leasehold;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.engine.SystemLockRuntime;
-import io.leasehold.quorum.QuorumStore;
 import io.leasehold.redis.wire.KeyLayout;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.servers.RedisServer;
+import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreUri;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
@@ -39,9 +39,12 @@ final class RedlockRightsTest {
 
     private static void declareNew(String uri) {
         SystemLockRuntime runtime = new SystemLockRuntime();
-        QuorumStore store = (QuorumStore) new RedlockStoreProvider().open(StoreUri.parse(uri), runtime);
+        LockStore store = new RedlockStoreProvider().open(StoreUri.parse(uri), runtime);
         try {
-            store.declareNew(TimeUnit.SECONDS.toNanos(20)).join();
+            store.members()
+                    .orElseThrow()
+                    .declareNew(TimeUnit.SECONDS.toNanos(20))
+                    .join();
         } finally {
             store.close();
             runtime.close();

@@ -1,9 +1,9 @@
 package io.leasehold.redis;
 
 import io.leasehold.engine.SystemLockRuntime;
-import io.leasehold.quorum.QuorumStore;
 import io.leasehold.servers.RedisServer;
 import io.leasehold.simulator.proxy.TcpProxy;
+import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreUri;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
@@ -83,9 +83,12 @@ final class RedlockServers implements AutoCloseable {
     /** Declares the set new, as an operator does before its first use. */
     void declareNew() {
         SystemLockRuntime runtime = new SystemLockRuntime();
-        QuorumStore store = (QuorumStore) new RedlockStoreProvider().open(StoreUri.parse(uri()), runtime);
+        LockStore store = new RedlockStoreProvider().open(StoreUri.parse(uri()), runtime);
         try {
-            store.declareNew(TimeUnit.SECONDS.toNanos(20)).join();
+            store.members()
+                    .orElseThrow()
+                    .declareNew(TimeUnit.SECONDS.toNanos(20))
+                    .join();
         } finally {
             store.close();
             runtime.close();

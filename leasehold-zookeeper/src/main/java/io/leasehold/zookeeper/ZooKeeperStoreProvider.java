@@ -4,6 +4,7 @@ import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
 import io.leasehold.spi.StoreProvider;
 import io.leasehold.spi.StoreUri;
+import io.leasehold.spi.toolkit.PermitsByLocks;
 import java.util.Set;
 
 /**
@@ -31,7 +32,7 @@ public final class ZooKeeperStoreProvider implements StoreProvider {
         try {
             driver.requireFiles();
             store.verify(driver::requireTls);
-            return store;
+            return new PermitsByLocks(store, runtime);
         } catch (RuntimeException | Error e) {
             store.close();
             throw e;

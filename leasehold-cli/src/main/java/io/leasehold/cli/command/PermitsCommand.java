@@ -2,6 +2,7 @@ package io.leasehold.cli.command;
 
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
+import io.leasehold.UnsafeStoreException;
 import io.leasehold.admin.LockAdmin;
 import io.leasehold.admin.PermitsStatus;
 import io.leasehold.admin.PermitsStatus.HeldPermit;
@@ -111,7 +112,12 @@ public final class PermitsCommand implements Callable<Integer> {
     private Result changed(LockClient locks, LockName permits, @Nullable PermitsStatus before, int wanted) {
         permits.asPermits(wanted);
         String from = before == null ? "no count" : "a count of " + before.count();
-        if (before != null && before.count() == wanted) {
+        if (before != null && before.version() == PermitsStatus.NO_COUNT) {
+            throw new UnsafeStoreException(
+                    "permits \"" + permits + "\": " + locks.storeDescription() + " keeps no count, and each client"
+                            + " states it: start all clients with a count of " + wanted,
+                    null);
+        } else if (before != null && before.count() == wanted) {
             return new Result("unchanged", "they have " + from + " already: nothing was changed");
         } else if (!yes) {
             return new Result(
@@ -171,6 +177,10 @@ public final class PermitsCommand implements Callable<Integer> {
         return (result.isDone() ? ExitCode.OK : ExitCode.FOUND).code();
     }
 
+    private static String origin(PermitsStatus status) {
+        return status.version() == PermitsStatus.NO_COUNT ? "stated by holders" : "version " + status.version();
+    }
+
     private void show(LockClient locks, LockName permits, @Nullable PermitsStatus status) {
         int waiters = locks.admin().waiters(permits, 100).size();
         if (json) {
@@ -191,8 +201,7 @@ public final class PermitsCommand implements Callable<Integer> {
         }
         List<String> lines = new ArrayList<>();
         lines.add("permits   " + permits.text());
-        lines.add(
-                "count     " + (status == null ? "none yet" : status.count() + " (version " + status.version() + ")"));
+        lines.add("count     " + (status == null ? "none yet" : status.count() + " (" + origin(status) + ")"));
         lines.add("held      " + (status == null ? 0 : status.held().size()));
         lines.add("waiters   " + (waiters == 0 ? "none in the queue" : waiters));
         if (status != null) {

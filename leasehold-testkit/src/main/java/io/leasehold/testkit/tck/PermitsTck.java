@@ -57,6 +57,22 @@ public interface PermitsTck extends SharesStore {
         }
     }
 
+    /** Whether the store keeps the count, and one fence and one queue for all slots of a name. */
+    private static boolean keepsCount(TckBench bench) {
+        return bench.store()
+                .store()
+                .permits()
+                .filter(permits -> !permits.keepsCount())
+                .isEmpty();
+    }
+
+    private static void needCount(TckBench bench) {
+        needPermits(bench);
+        if (!keepsCount(bench)) {
+            bench.leaveOut("does not keep the count of permits");
+        }
+    }
+
     private static List<Permit> all(Permits permits) throws InterruptedException {
         List<Permit> held = new ArrayList<>();
         for (int i = 0; i < permits.count(); i++) {
@@ -88,7 +104,10 @@ public interface PermitsTck extends SharesStore {
         assertEquals(List.of(), client.admin().listPermits("*", 10));
     }
 
-    /** So many permits are granted, to all clients together; each has its own slot, and tokens increase. */
+    /**
+     * So many permits are granted, to all clients together; each has its own slot, and tokens increase: on each slot,
+     * and over the name if the store keeps its count.
+     */
     @Test
     default void permitsHaveSlotsOfTheirOwn(TckBench bench) throws InterruptedException {
         needPermits(bench);
@@ -99,26 +118,32 @@ public interface PermitsTck extends SharesStore {
         Permit second = other.acquire();
         Permit third = one.acquire();
         assertEquals(Set.of(0, 1, 2), slots(List.of(first, second, third)));
-        assertTrue(first.fencingToken() < second.fencingToken());
-        assertTrue(second.fencingToken() < third.fencingToken());
+        if (keepsCount(bench)) {
+            assertTrue(first.fencingToken() < second.fencingToken());
+            assertTrue(second.fencingToken() < third.fencingToken());
+        }
         assertNull(one.tryAcquire(Duration.ZERO), "none is left");
         assertNull(other.tryAcquire(Duration.ZERO), "none is left");
         assertEquals(ReleaseOutcome.RELEASED, second.release());
         Permit again = one.tryAcquire(TckBench.PATIENCE);
         assertNotNull(again);
         assertEquals(second.slot(), again.slot());
-        assertTrue(again.fencingToken() > third.fencingToken());
+        assertTrue(again.fencingToken() > (keepsCount(bench) ? third : second).fencingToken());
         assertTrue(first.isValid() && third.isValid() && again.isValid());
     }
 
-    /** A thread that asks once gets a free permit although other threads of its process ask at the same time. */
+    /**
+     * A thread that asks once gets a free permit although other threads of its process ask at the same time. Over
+     * nodes, their votes may be split, so that the threads ask again.
+     */
     @Test
     default void callersWithoutPatienceDoNotBlockEachOther(TckBench bench) {
         needPermits(bench);
         Permits permits = bench.client().permits(bench.name("at-once"), 8);
+        Duration patience = bench.store().store().isOfNodes() ? TckBench.PATIENCE : Duration.ZERO;
         List<CompletableFuture<Permit>> asked = new ArrayList<>();
         for (int i = 0; i < 8; i++) {
-            asked.add(permits.attemptAsync(Duration.ZERO).thenApply(attempt -> attempt.orElseThrow()));
+            asked.add(permits.attemptAsync(patience).thenApply(attempt -> attempt.orElseThrow()));
         }
         assertEquals(8, slots(asked.stream().map(TckBench::join).toList()).size());
     }
@@ -131,7 +156,8 @@ public interface PermitsTck extends SharesStore {
         List<Permit> held = all(bench.client().permits(name, 3));
         CompletableFuture<Permit> waiting = bench.client().permits(name, 3).acquireAsync();
         LockClient observer = bench.client();
-        if (observer.guarantees().queueing() == Guarantee.Queueing.FIFO) {
+        boolean keepsCount = keepsCount(bench);
+        if (keepsCount && observer.guarantees().queueing() == Guarantee.Queueing.FIFO) {
             TckBench.until(
                     "the waiter is queued",
                     () -> observer.admin().waiters(name.asPermits(), 10).size() == 1);
@@ -141,7 +167,7 @@ public interface PermitsTck extends SharesStore {
         held.get(1).close();
         Permit got = TckBench.join(waiting);
         assertEquals(held.get(1).slot(), got.slot());
-        assertTrue(got.fencingToken() > held.get(2).fencingToken());
+        assertTrue(got.fencingToken() > held.get(keepsCount ? 2 : 1).fencingToken());
         // The first renewal of a permit that was handed over asks for the whole ttl.
         got.renew();
         assertTrue(got.isValid());
@@ -168,7 +194,7 @@ public interface PermitsTck extends SharesStore {
     /** The count belongs to the permits: a client that states another one gets both numbers, at once. */
     @Test
     default void anotherCountIsRefusedWithBothNumbers(TckBench bench) throws InterruptedException {
-        needPermits(bench);
+        needCount(bench);
         LockName name = bench.name("count");
         LockClient first = bench.client();
         Permit held = first.permits(name, 2).acquire();
@@ -188,10 +214,40 @@ public interface PermitsTck extends SharesStore {
         assertNotNull(bench.client().permits(name, 2).tryAcquire(TckBench.PATIENCE));
     }
 
+    /**
+     * A store that keeps no count: an attempt that meets a holder with another one gets both numbers, and no operator
+     * can change it.
+     */
+    @Test
+    default void aHolderWithAnotherCountIsRefusedWithBothNumbers(TckBench bench) throws InterruptedException {
+        needPermits(bench);
+        LockName name = bench.name("counts");
+        LockClient client = bench.client();
+        if (keepsCount(bench)) {
+            return;
+        }
+        assertTrue(client.admin().permits(name).isEmpty());
+        List<Permit> held = all(client.permits(name, 2));
+        PermitCountException refused = assertThrows(
+                PermitCountException.class,
+                () -> bench.client().permits(name, 1).tryAcquire(TckBench.PATIENCE));
+        assertEquals(1, refused.stated());
+        assertEquals(2, refused.kept());
+        String message = String.valueOf(refused.getMessage());
+        assertTrue(message.contains("a count of 1"), message);
+        assertTrue(message.contains("states 2"), message);
+        held.forEach(permit -> assertTrue(permit.isValid()));
+        PermitsStatus status = client.admin().permits(name).orElseThrow();
+        assertEquals(2, status.count());
+        assertEquals(PermitsStatus.NO_COUNT, status.version());
+        assertThrows(UnsafeStoreException.class, () -> client.admin().changePermits(name, 3, status.version()));
+        assertEquals(2, client.admin().list(bench.prefix() + "counts*", 10).size(), "each slot is a lock");
+    }
+
     /** An operator changes the count: higher slots stay until they end and are not granted again. */
     @Test
     default void anOperatorChangesTheCount(TckBench bench) throws InterruptedException {
-        needPermits(bench);
+        needCount(bench);
         LockName name = bench.name("change");
         LockClient operator = bench.client();
         List<Permit> held = all(bench.client().permits(name, 3));
@@ -273,7 +329,8 @@ public interface PermitsTck extends SharesStore {
         TckBench.sleepUntil(start, Duration.ofSeconds(1));
         Grant next = other.granted(name, other.owner(), LONG_TTL);
         assertEquals(first.slot(), next.slot());
-        assertTrue(next.tokens().first() > repeated.tokens().last());
+        assertTrue(next.tokens().first()
+                > (keepsCount(bench) ? repeated : first).tokens().last());
         assertInstanceOf(RenewReply.NotOurs.class, store.renew(name, dying, LONG_TTL));
         assertInstanceOf(ReleaseReply.NotOurs.class, store.release(name, first));
         other.busy(name);

@@ -3,9 +3,11 @@ package io.leasehold.testkit.virtual;
 import io.leasehold.spi.AcquireReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.MemberSet;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.PassingKeeper;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /** Delegates every operation to another store; a subclass observes or breaks one. Thread-safe if the store is. */
@@ -37,5 +39,10 @@ public abstract class PassingStore extends PassingKeeper implements LockStore {
     @Override
     public boolean isOfNodes() {
         return store.isOfNodes();
+    }
+
+    @Override
+    public Optional<MemberSet> members() {
+        return store.members();
     }
 }

@@ -6,6 +6,7 @@ import io.leasehold.quorum.QuorumSettings;
 import io.leasehold.quorum.QuorumStore;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.LockStore;
+import io.leasehold.spi.toolkit.PermitsByLocks;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -47,7 +48,7 @@ final class QuorumTckTest implements BackendTck {
 
         @Override
         public LockStore open(LockRuntime runtime) {
-            return storeOf(nodes, runtime);
+            return new PermitsByLocks(storeOf(nodes, runtime), runtime);
         }
     };
 

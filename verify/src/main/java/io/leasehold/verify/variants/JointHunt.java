@@ -154,6 +154,8 @@ public final class JointHunt {
                             "io.leasehold.engine.PermitsTest",
                             "io.leasehold.engine.LocalQueuesTest",
                             "io.leasehold.node.SingleNodeClaimTest",
+                            "io.leasehold.spi.toolkit.SlotWalkTest",
+                            "io.leasehold.spi.toolkit.PermitsByLocksTest",
                             "io.leasehold.redis.wire.PermitScriptsTest"))
                     .get();
         }

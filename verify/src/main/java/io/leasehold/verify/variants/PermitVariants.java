@@ -13,6 +13,8 @@ final class PermitVariants {
     private static final String CHANGE = "redis/wire/permits_change.lua";
     private static final String SERVE = "redis/wire/shared/serve_permits.lua";
     private static final String RECORD = "redis/wire/shared/permits.lua";
+    private static final String LOCKS = "spi/toolkit/PermitsByLocks.java";
+    private static final String WALK = "spi/toolkit/SlotWalk.java";
 
     private PermitVariants() {}
 
@@ -87,7 +89,8 @@ final class PermitVariants {
                         ""),
                 new Variant(
                         "permits-one-listens",
-                        "a hand-over is offered to the first caller of a process only, although one with another count waits",
+                        "a hand-over is offered to the first caller of a process only, although one with another count"
+                                + " waits",
                         QUEUES,
                         "        if (name.isPermits()) {\n            return ask(name, List.of()",
                         "        if (name == null) {\n            return ask(name, List.of()"),
@@ -174,6 +177,48 @@ final class PermitVariants {
                         "a hold that has ended keeps its slot",
                         RECORD,
                         "elseif tonumber(ends) > now then",
-                        "elseif tonumber(ends) > 0 then"));
+                        "elseif tonumber(ends) > 0 then"),
+                new Variant(
+                        "permits-locks-place-in-queues",
+                        "an attempt keeps its place at each slot while it asks the next one, and is granted several",
+                        LOCKS,
+                        ".nodeTimeout(request.nodeTimeoutNanos());",
+                        ".nodeTimeout(request.nodeTimeoutNanos()).waiting(request.recheckNanos());"),
+                new Variant(
+                        "permits-locks-unknown-slot",
+                        "an attempt asks for another slot before it has ended the one whose reply was lost",
+                        LOCKS,
+                        "return before == null ? asked.walk(-1) : asked.afterTheEndOf(before);",
+                        "return asked.walk(before == null ? -1 : before.lock().slot());"),
+                new Variant(
+                        "permits-locks-unanswered-end",
+                        "an end that was not answered is forgotten, so its repetition ends nothing",
+                        LOCKS,
+                        "if (!(reply instanceof ReleaseReply.Failed)) {",
+                        "if (reply != null) {"),
+                new Variant(
+                        "permits-locks-ended-token",
+                        "a walk uses the owner tokens of the last one, which the store may still be ending",
+                        LOCKS,
+                        "description(), OwnerToken.draw(runtime), firstSlot)",
+                        "description(), request.owner(), firstSlot)"),
+                new Variant(
+                        "permits-locks-one-token",
+                        "all slots are requested with one owner token",
+                        WALK,
+                        "return new Ask(lock, lock.bound(drawn));",
+                        "return new Ask(lock, new SlotLock(permits, first).bound(drawn));"),
+                new Variant(
+                        "permits-locks-any-count",
+                        "an attempt meets a holder with another count, and asks the next slot",
+                        WALK,
+                        "stated.getAsInt() != permits.permitCount()",
+                        "stated.getAsInt() < 0"),
+                new Variant(
+                        "permits-locks-busy-too-soon",
+                        "the first slot that is busy ends the walk",
+                        WALK,
+                        "return busy < permits.permitCount() ? ask()",
+                        "return busy < 0 ? ask()"));
     }
 }
