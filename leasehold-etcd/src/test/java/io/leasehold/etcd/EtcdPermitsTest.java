@@ -17,7 +17,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
-import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -30,8 +29,6 @@ import org.junit.jupiter.api.Timeout;
 class EtcdPermitsTest {
 
     private static final Duration PATIENCE = Duration.ofSeconds(20);
-    private static final Predicate<Object> PUTS =
-            message -> message instanceof TxnRequest txn && txn.getSuccess(0).hasRequestPut();
 
     private static EtcdServer server;
 
@@ -56,6 +53,10 @@ class EtcdPermitsTest {
                 .connect();
     }
 
+    private static boolean puts(Object message) {
+        return message instanceof TxnRequest txn && txn.getSuccess(0).hasRequestPut();
+    }
+
     private static List<LockName> held(LockClient locks) {
         return locks.admin().list("*", 100).stream().map(HeldLock::name).toList();
     }
@@ -72,7 +73,7 @@ class EtcdPermitsTest {
     void aLostAnswerDoesNotCostASecondSlot() throws InterruptedException {
         try (LockClient locks = client()) {
             Permits permits = locks.permits("lost", 3);
-            faults.next(PUTS, CallFaults.Fault.REPLY_LOST);
+            faults.next(EtcdPermitsTest::puts, CallFaults.Fault.REPLY_LOST);
             Permit permit = permits.tryAcquire(PATIENCE);
             assertThat(faults.happened()).isTrue();
             assertThat(permit).isNotNull();
@@ -87,7 +88,7 @@ class EtcdPermitsTest {
     void aLateRequestDoesNotCostASecondSlot() throws InterruptedException {
         try (LockClient locks = client()) {
             Permits permits = locks.permits("late", 3);
-            faults.next(PUTS, CallFaults.Fault.LATE);
+            faults.next(EtcdPermitsTest::puts, CallFaults.Fault.LATE);
             Permit permit = permits.tryAcquire(PATIENCE);
             assertThat(permit).isNotNull();
             until(faults::isLate);
@@ -104,7 +105,7 @@ class EtcdPermitsTest {
     void anAttemptThatAsksOnceIsUndone() {
         try (LockClient locks = client()) {
             Permits permits = locks.permits("once", 3);
-            faults.next(PUTS, CallFaults.Fault.REPLY_LOST);
+            faults.next(EtcdPermitsTest::puts, CallFaults.Fault.REPLY_LOST);
             CompletableFuture<Permit> asked =
                     permits.attemptAsync(Duration.ZERO).thenApply(attempt -> attempt.orElseThrow());
             until(asked::isDone);
@@ -117,7 +118,7 @@ class EtcdPermitsTest {
     void aWithdrawnAttemptLeavesNothing() {
         try (LockClient locks = client()) {
             Permits permits = locks.permits("withdrawn", 3);
-            faults.next(PUTS, CallFaults.Fault.REPLY_LATE);
+            faults.next(EtcdPermitsTest::puts, CallFaults.Fault.REPLY_LATE);
             CompletableFuture<Permit> asked = permits.acquireAsync();
             until(faults::isLate);
             asked.cancel(false);
