@@ -101,8 +101,8 @@ final class Variants {
                         "claim-not-renewed",
                         "a client that finds its own lock after a hand-over keeps the end of its claim",
                         NAME,
-                        "if (own != null && own.endsAtNanos() - endsAtNanos > 0) {",
-                        "if (own != null) {"),
+                        "own.owner().equals(request.owner()) && own.endsAtNanos() - endsAtNanos > 0) {",
+                        "own.owner().equals(request.owner())) {"),
                 new Variant(
                         "hand-over-lost",
                         "a waiter is not notified that it was handed the lock",

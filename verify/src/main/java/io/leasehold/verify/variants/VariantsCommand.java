@@ -150,7 +150,13 @@ public final class VariantsCommand implements Callable<Integer> {
                 .toList();
     }
 
-    private Path sourceOf(Variant variant) throws IOException {
+    /** The variants of all stores. */
+    static List<Variant> all() {
+        return Suite.all().stream().flatMap(suite -> suite.variants().stream()).toList();
+    }
+
+    /** The file of this project that a variant changes. */
+    static Path sourceOf(Variant variant, Path project) throws IOException {
         try (Stream<Path> modules = Files.list(project.toAbsolutePath())) {
             String folder = variant.isClass() ? "src/main/java/io/leasehold" : "src/main/resources/io/leasehold";
             return modules.map(module -> module.resolve(folder).resolve(variant.source()))
@@ -161,7 +167,7 @@ public final class VariantsCommand implements Callable<Integer> {
     }
 
     private String hunt(Suite suite, Variant variant, Path target) throws Exception {
-        try (URLClassLoader loader = Overlay.of(variant, sourceOf(variant), target)) {
+        try (URLClassLoader loader = Overlay.of(variant, sourceOf(variant, project), target)) {
             @SuppressWarnings("unchecked")
             IntFunction<String> hunt = (IntFunction<String>)
                     loader.loadClass(suite.hunter().getName()).getConstructor().newInstance();
