@@ -24,6 +24,7 @@ public final class FitTogether {
             Map.entry("spring-boot-starter", "io.leasehold.spring.boot.LeaseholdAutoConfiguration"),
             Map.entry("spring-boot-starter-test", "io.leasehold.spring.boot.test.LockFaults"),
             Map.entry("spring-integration", "io.leasehold.spring.integration.LeaseholdLockRegistry"),
+            Map.entry("db-scheduler", "io.leasehold.dbscheduler.LeaseInterceptor"),
             Map.entry("testkit", "io.leasehold.testkit.tck.BackendTck"),
             Map.entry("simulator", "io.leasehold.simulator.Simulator"));
 
