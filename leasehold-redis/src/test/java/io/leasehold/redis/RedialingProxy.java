@@ -12,7 +12,10 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * A proxy that keeps the connections of clients open while its server restarts, and connects them to the next life of
- * the server. What a client sends meanwhile is kept for that life.
+ * the server.
+ *
+ * <p>A connection with an unanswered request ends with the server: if it stayed, each later reply would answer the
+ * request before its own.
  */
 final class RedialingProxy implements AutoCloseable {
 
@@ -54,6 +57,7 @@ final class RedialingProxy implements AutoCloseable {
     private final class Pair {
         private final Socket client;
         private volatile Socket server;
+        private volatile boolean unanswered;
 
         Pair(Socket client) throws IOException {
             this.client = client;
@@ -65,10 +69,11 @@ final class RedialingProxy implements AutoCloseable {
                 byte[] buffer = new byte[65_536];
                 InputStream in = client.getInputStream();
                 for (int n = in.read(buffer); n >= 0; n = in.read(buffer)) {
+                    unanswered = true;
                     try {
                         server.getOutputStream().write(buffer, 0, n);
                     } catch (IOException gone) {
-                        // The request is lost with the server. The connection stays: the other thread dials again.
+                        client.close();
                     }
                 }
             });
@@ -78,7 +83,12 @@ final class RedialingProxy implements AutoCloseable {
                     int n = read(buffer);
                     if (n < 0) {
                         server = dialled();
+                        if (unanswered) {
+                            client.close();
+                            return;
+                        }
                     } else {
+                        unanswered = false;
                         client.getOutputStream().write(buffer, 0, n);
                     }
                 }

@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
@@ -32,7 +33,7 @@ import org.junit.jupiter.api.Timeout;
 @Tag("full")
 final class RedlockLifeTest {
 
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration PATIENCE = Duration.ofSeconds(120);
 
     /** Longer than a slow machine needs, since members that have forgotten renew nothing. */
     private static final Duration TTL = Duration.ofMinutes(5);
@@ -76,10 +77,14 @@ final class RedlockLifeTest {
     /** Retries until the nodes that have forgotten say so. */
     private static void untilTheySayThatTheyForgot(LockClient other) {
         long start = System.nanoTime();
+        AtomicReference<Object> last = new AtomicReference<>();
         assertThatThrownBy(() -> {
                     while (true) {
-                        assertThat(System.nanoTime() - start).isLessThan(PATIENCE.toNanos());
+                        assertThat(System.nanoTime() - start)
+                                .as(() -> "the last answer is " + last.get())
+                                .isLessThan(PATIENCE.toNanos());
                         try {
+                            last.set("busy");
                             assertThat(other.named("held").attempt(Duration.ZERO))
                                     .as("two hold")
                                     .isInstanceOf(Attempt.Busy.class);
@@ -87,6 +92,7 @@ final class RedlockLifeTest {
                             if (e.getMessage().contains("forgotten")) {
                                 throw e;
                             }
+                            last.set(e);
                         }
                         LockSupport.parkNanos(5_000_000);
                     }
