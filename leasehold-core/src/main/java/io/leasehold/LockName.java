@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A name is 1 to {@value #MAX_BYTES} bytes of UTF-8 without control characters and not blank. The template (for
  * example {@code order:{id}}) exists for metrics: the number of templates is bounded, that of names is not. Two names
- * are equal when their texts are equal and both are names of the same kind of lock, whatever their templates and counts:
- * an exclusive lock, or {@link Permits}.
+ * are equal when their texts are equal and both are names of the same kind, whatever their templates and counts: an
+ * exclusive lock, the readers of that lock, or {@link Permits}.
  *
  * <p>Immutable; any thread may use it.
  */
@@ -28,10 +28,11 @@ public final class LockName implements Comparable<LockName> {
 
     private static final int EXCLUSIVE = 0;
     private static final int UNCOUNTED = -1;
+    private static final int READERS = -2;
 
     private final String text;
     private final @Nullable String template;
-    /** The number of permits, or one of the two constants above. */
+    /** The number of permits, or one of the three constants above. */
     private final int permits;
 
     private LockName(String text, @Nullable String template) {
@@ -173,9 +174,27 @@ public final class LockName implements Comparable<LockName> {
         return new LockName(this, count);
     }
 
-    /** Whether this name is that of {@link Permits}, and not of an exclusive lock. */
+    /** Whether this name is that of {@link Permits}, and not of a lock. */
     public boolean isPermits() {
-        return permits != EXCLUSIVE;
+        return permits != EXCLUSIVE && permits != READERS;
+    }
+
+    /**
+     * The readers of the lock of this name, as requests to a store name them: for operators and authors of stores.
+     * Callers that acquire use {@link LockClient#readWrite}.
+     */
+    public LockName asRead() {
+        return new LockName(this, READERS);
+    }
+
+    /** Whether this name is that of the readers of a lock. */
+    public boolean isRead() {
+        return permits == READERS;
+    }
+
+    /** The exclusive lock of this name. */
+    public LockName asExclusive() {
+        return permits == EXCLUSIVE ? this : new LockName(this, EXCLUSIVE);
     }
 
     /** The number of permits that the caller expects; 0 for an exclusive lock, or if no number is given. */
@@ -196,12 +215,17 @@ public final class LockName implements Comparable<LockName> {
     @Override
     public int compareTo(LockName other) {
         int byText = text.compareTo(other.text);
-        return byText != 0 ? byText : Boolean.compare(isPermits(), other.isPermits());
+        return byText != 0 ? byText : Integer.compare(kind(), other.kind());
     }
 
     @Override
     public boolean equals(@Nullable Object o) {
-        return o instanceof LockName other && text.equals(other.text) && isPermits() == other.isPermits();
+        return o instanceof LockName other && text.equals(other.text) && kind() == other.kind();
+    }
+
+    /** The kind alone, in the order of the names of one text. */
+    private int kind() {
+        return isPermits() ? 1 : -permits;
     }
 
     @Override

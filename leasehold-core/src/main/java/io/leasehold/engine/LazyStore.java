@@ -246,6 +246,19 @@ public final class LazyStore implements LockStore {
                 () -> CompletableFuture.completedFuture(notGranted(failure, request.ballotSoFar())));
     }
 
+    /** Until the store is opened, whether it keeps readers is unknown, and a request for one fails. */
+    @Override
+    public boolean keepsReaders() {
+        return asked(LockStore::keepsReaders, () -> true);
+    }
+
+    @Override
+    public CompletableFuture<AcquireReply> downgrade(AcquireRequest request, OwnerToken writer) {
+        return asked(
+                store -> store.downgrade(request, writer),
+                () -> CompletableFuture.completedFuture(notGranted(failure, request.ballotSoFar())));
+    }
+
     @Override
     public StoreAdmin admin() {
         return asked(LockStore::admin, Unopened::new);

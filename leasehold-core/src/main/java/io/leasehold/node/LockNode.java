@@ -15,6 +15,12 @@ import java.util.concurrent.CompletableFuture;
  * Yes}), held ({@code Held}). On a grant the node stores {@code candidate + reserve − 1} as its fence, and the
  * stored fence never goes down; {@code release} raises it too, even if there was nothing to release.
  *
+ * <p><b>Readers.</b> A node that {@linkplain #keepsReaders() keeps readers} has a second, lower floor for ballots whose
+ * name is one of {@linkplain LockName#isRead() readers}: the highest ballot of a writer, or of a reader that has ended. A
+ * reader is granted if its ballot exceeds that floor, no writer holds the lock, and no writer waits before it. It raises
+ * the fence, and not the floor of readers: so readers do not refuse each other, and a later writer exceeds them all. The
+ * end of a reader raises both.
+ *
  * <p>Futures always complete normally, within the request's time limit. Requests are sent at most once: a node never
  * repeats one on its own.
  */
@@ -57,6 +63,14 @@ public interface LockNode extends LockKeeper {
      */
     default CompletableFuture<NodeReply> resume(Ballot ballot, OwnerToken ticket) {
         throw new UnsupportedOperationException(description() + " does not keep locks for tickets");
+    }
+
+    /**
+     * Proposes a ballot for a reader that takes the place of a writer: see {@link LockStore#downgrade}. The ballot must
+     * exceed the fence, as that of a writer. Called only if the node {@linkplain #keepsReaders() keeps readers}.
+     */
+    default CompletableFuture<NodeReply> downgrade(Ballot ballot, OwnerToken writer) {
+        throw new UnsupportedOperationException(description() + " does not grant a lock to several readers");
     }
 
     /**

@@ -53,6 +53,11 @@ public abstract class PassingNode extends PassingKeeper implements LockNode {
     }
 
     @Override
+    public CompletableFuture<NodeReply> downgrade(Ballot ballot, OwnerToken writer) {
+        return node.downgrade(ballot, writer);
+    }
+
+    @Override
     public CompletableFuture<NodeReply> birth(Birth birth) {
         return node.birth(birth);
     }

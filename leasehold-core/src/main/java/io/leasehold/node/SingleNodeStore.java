@@ -90,18 +90,23 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
         return ask(request, ticket);
     }
 
-    private CompletableFuture<AcquireReply> ask(AcquireRequest request, @Nullable OwnerToken ticket) {
+    @Override
+    public CompletableFuture<AcquireReply> downgrade(AcquireRequest request, OwnerToken writer) {
+        return ask(request, writer);
+    }
+
+    private CompletableFuture<AcquireReply> ask(AcquireRequest request, @Nullable OwnerToken former) {
         LockName name = request.names().get(0);
         BallotClock clock = clockOf(name);
         OptionalLong estimate = estimate(clock);
         if (estimate.isPresent()) {
-            return begin(request, ticket, runtime.nanoTime(), estimate.getAsLong());
+            return begin(request, former, runtime.nanoTime(), estimate.getAsLong());
         }
         long startAtNanos = runtime.nanoTime();
         return node.probe(name, request.timeoutNanos()).thenCompose(reply -> {
             if (reply instanceof NodeReply.Answered answered) {
                 learn(clock, answered, startAtNanos);
-                return begin(request, ticket, startAtNanos, estimate(clock).orElse(runtime.nanoTime()));
+                return begin(request, former, startAtNanos, estimate(clock).orElse(runtime.nanoTime()));
             }
             NodeReply.Failed failed = (NodeReply.Failed) reply;
             FailureKind kind = failed.kind() == FailureKind.UNKNOWN ? FailureKind.NO_EFFECT : failed.kind();
@@ -112,20 +117,21 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
     /**
      * One request with the progress of its ballots.
      *
-     * @param ticket the owner token of the ticket to resume; null if the request is to acquire
+     * @param former the owner token whose place the request takes: that of the ticket to resume, or of the writer that
+     *     becomes a reader; null if the request is to acquire
      * @param startAtNanos when the first ballot began
      * @param stale the number of stale ballots
      */
     private record BallotSeries(
-            AcquireRequest request, @Nullable OwnerToken ticket, long startAtNanos, int stale) {
+            AcquireRequest request, @Nullable OwnerToken former, long startAtNanos, int stale) {
 
         BallotSeries next() {
-            return new BallotSeries(request, ticket, startAtNanos, stale + 1);
+            return new BallotSeries(request, former, startAtNanos, stale + 1);
         }
     }
 
     private CompletableFuture<AcquireReply> begin(
-            AcquireRequest request, @Nullable OwnerToken ticket, long startAtNanos, long estimate) {
+            AcquireRequest request, @Nullable OwnerToken former, long startAtNanos, long estimate) {
         long most = Math.max(estimate, floorTold(request)) + MAX_LEAD_MICROS;
         if (request.ballotSoFar() >= most) {
             return CompletableFuture.completedFuture(new AcquireReply.Refused(
@@ -139,7 +145,7 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
         // The seen token is a hint; the node reports a floor that is really above the clock.
         long seen = request.seenToken() < most ? request.seenToken() : 0;
         long candidate = Math.max(Math.max(1, estimate), Math.max(seen, request.ballotSoFar()) + 1);
-        return propose(new BallotSeries(request, ticket, startAtNanos, 0), candidate);
+        return propose(new BallotSeries(request, former, startAtNanos, 0), candidate);
     }
 
     private CompletableFuture<AcquireReply> propose(BallotSeries series, long candidate) {
@@ -151,8 +157,7 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
         BallotClock clock = clockOf(request.names().get(0));
         Sending sending = Sending.now(runtime);
         long sentAtNanos = sending.nanos();
-        OwnerToken ticket = series.ticket();
-        return (ticket == null ? node.acquire(ballot) : node.resume(ballot, ticket))
+        return proposed(ballot, series.former())
                 .exceptionally(error -> broken(ballot, error))
                 .thenCompose(reply -> {
                     if (reply instanceof NodeReply.Answered answered) {
@@ -173,6 +178,13 @@ public final class SingleNodeStore extends PassingKeeper implements LockStore {
                     }
                     return CompletableFuture.completedFuture(answer(ballot, sentAtNanos, reply));
                 });
+    }
+
+    private CompletableFuture<NodeReply> proposed(Ballot ballot, @Nullable OwnerToken former) {
+        if (former == null) {
+            return node.acquire(ballot);
+        }
+        return ballot.request().name().isRead() ? node.downgrade(ballot, former) : node.resume(ballot, former);
     }
 
     private void rememberWaiter(Ballot ballot, Sending sending, NodeReply.Held held) {

@@ -55,6 +55,14 @@ public interface LockKeeper extends AutoCloseable {
         throw new UnsupportedOperationException(description() + " does not keep locks for tickets");
     }
 
+    /**
+     * Whether the store can grant a lock to several readers at once. Requests for readers name the lock as {@link
+     * LockName#asRead()}. If not (the default), the engine refuses the caller and sends no such request.
+     */
+    default boolean keepsReaders() {
+        return false;
+    }
+
     /** The operations that inspect locks and release one by force. */
     StoreAdmin admin();
 

@@ -52,4 +52,19 @@ public interface LockStore extends LockKeeper {
     default CompletableFuture<AcquireReply> resume(AcquireRequest request, OwnerToken ticket) {
         throw new UnsupportedOperationException(description() + " does not keep locks for tickets");
     }
+
+    /**
+     * Makes a reader of the writer, in one step: if the writer's owner token has the lock, the request's owner token holds
+     * it as a reader instead, with a fencing token above the fence. If the request's owner token is a reader already, the
+     * answer is the same, and its hold never ends earlier. In every other case, even if the lock is free, nothing changes
+     * and the answer is {@link AcquireReply.Busy}. The engine calls it only if the store {@linkplain #keepsReaders() keeps
+     * readers}, and repeats it with the same owner token until it is answered.
+     *
+     * @param request one lock {@linkplain io.leasehold.LockName#asRead() as a reader}, with a fresh owner token, which
+     *     does not wait
+     * @param writer the owner token of the writer
+     */
+    default CompletableFuture<AcquireReply> downgrade(AcquireRequest request, OwnerToken writer) {
+        throw new UnsupportedOperationException(description() + " does not grant a lock to several readers");
+    }
 }

@@ -60,6 +60,11 @@ public abstract class PassingKeeper implements LockKeeper {
     }
 
     @Override
+    public boolean keepsReaders() {
+        return keeper.keepsReaders();
+    }
+
+    @Override
     public StoreAdmin admin() {
         return keeper.admin();
     }

@@ -1,5 +1,6 @@
 package io.leasehold.spi;
 
+import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
@@ -27,8 +28,14 @@ public interface StoreAdmin {
         return CompletableFuture.completedFuture(List.of());
     }
 
+    /** The readers that hold the lock, in no order, at most {@code limit}; empty if none does, or the store keeps none. */
+    default CompletableFuture<List<Holder>> readers(LockName name, int limit) {
+        return CompletableFuture.completedFuture(List.of());
+    }
+
     /**
-     * Removes a hold, after raising the fence; if {@code holderId} is not null, only that holder's.
+     * Removes a hold, after raising the fence; if {@code holderId} is not null, only that holder's. Without
+     * a holder, all readers of the lock are removed.
      *
      * @return whether a hold was removed
      */
