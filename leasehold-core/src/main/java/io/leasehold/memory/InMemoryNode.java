@@ -2,6 +2,7 @@ package io.leasehold.memory;
 
 import io.leasehold.Guarantee;
 import io.leasehold.Guarantees;
+import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.admin.LockAdmin.HeldLock;
@@ -16,7 +17,6 @@ import io.leasehold.node.NodeReply;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.ExportReply;
 import io.leasehold.spi.ExportRequest;
-import io.leasehold.spi.HandOver;
 import io.leasehold.spi.Incarnation;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
@@ -27,12 +27,10 @@ import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreAdmin;
 import io.leasehold.spi.StorePermits;
 import io.leasehold.spi.StoreSignals;
-import io.leasehold.spi.TokenRange;
 import io.leasehold.spi.toolkit.Glob;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -66,6 +64,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     private final NodeListeners listeners = new NodeListeners();
     private final Map<LockName, NameState> entries = new TreeMap<>();
     private final InMemoryPermits permits;
+    private final InMemoryReaders readers;
     private final MemberMarker marker;
     private final boolean forgets;
     /** The highest fence of all names that were forgotten; never ahead of the clock. */
@@ -102,6 +101,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         byte[] id = new byte[8];
         runtime.randomBytes(id);
         this.incarnation = new Incarnation(java.util.HexFormat.of().formatHex(id));
+        this.readers = new InMemoryReaders(this::entry, incarnation);
         this.permits = new InMemoryPermits(
                 this, runtime, this::serverMicros, listeners, incarnation, image.permits(), forgets);
     }
@@ -135,9 +135,12 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         NodeReply reply;
         synchronized (this) {
             sweepSometimes();
-            reply = ballot.request().names().get(0).isPermits()
-                    ? permits.decide(ballot, description(), signals)
-                    : decide(ballot, true, signals);
+            LockName first = ballot.request().names().get(0);
+            if (first.isPermits()) {
+                reply = permits.decide(ballot, description(), signals);
+            } else {
+                reply = first.isRead() ? readers.decide(ballot, step(signals)) : decide(ballot, true, signals);
+            }
         }
         listeners.send(signals);
         return CompletableFuture.completedFuture(reply);
@@ -179,10 +182,8 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
             NameState entry = entry(name);
             Held held = current(entry, nowNanos);
             boolean own = held != null && held.owner().equals(request.owner());
-            if (!own && (held != null || (inOrder && !entry.isFirst(request.owner())))) {
-                if (held == null) {
-                    serveFirst(name, entry, nowNanos, signals);
-                }
+            if (!own && (entry.isHeld(nowNanos) || (inOrder && !entry.isFirst(request.owner())))) {
+                step(signals).serve(name, entry);
                 if (!inOrder) {
                     entry.forgetPlaceOf(request.holderId());
                 }
@@ -223,32 +224,6 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         return new NodeReply.Held(entry.holder(nowNanos), request.isWaiting(), incarnation, serverMicros);
     }
 
-    /**
-     * Serves the first waiter of a free lock: hands the lock over, with tokens above the fence, or wakes the waiter, as
-     * its request says. The node does not know dead waiters and does not skip them: each costs its claim time.
-     */
-    private void serveFirst(LockName name, NameState entry, long nowNanos, List<Consumer<StoreSignals>> signals) {
-        entry.dropSilentWaiters(nowNanos);
-        Iterator<Map.Entry<OwnerToken, Place>> line = entry.waiters.entrySet().iterator();
-        if (!line.hasNext()) {
-            return;
-        }
-        Map.Entry<OwnerToken, Place> first = line.next();
-        Place place = first.getValue();
-        if (place.claimNanos() == 0) {
-            signals.add(listener -> listener.wake(name));
-            return;
-        }
-        OwnerToken owner = first.getKey();
-        TokenRange tokens =
-                TokenRange.of(Math.max(Math.max(entry.fence, forgottenFence) + 1, serverMicros()), place.reserve());
-        entry.held = new Held(owner, place.holderId(), tokens.first(), nowNanos + place.claimNanos());
-        entry.fence = tokens.last();
-        line.remove();
-        HandOver handOver = new HandOver(name, owner.attemptId(), tokens, serverMicros());
-        signals.add(listener -> listener.handedOver(handOver));
-    }
-
     @Override
     public boolean keepsTickets() {
         return true;
@@ -278,6 +253,22 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         return CompletableFuture.completedFuture(reply);
     }
 
+    @Override
+    public boolean keepsReaders() {
+        return true;
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> downgrade(Ballot ballot, OwnerToken writer) {
+        List<Consumer<StoreSignals>> signals = new ArrayList<>(0);
+        NodeReply reply;
+        synchronized (this) {
+            reply = readers.downgrade(ballot, writer, step(signals));
+        }
+        listeners.send(signals);
+        return CompletableFuture.completedFuture(reply);
+    }
+
     private static @Nullable Held current(@Nullable NameState entry, long nowNanos) {
         return entry == null ? null : entry.heldAt(nowNanos);
     }
@@ -289,6 +280,14 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         for (RenewBatch.Item item : batch.items()) {
             if (item.name().isPermits()) {
                 answers.add(permits.renew(item, nowNanos));
+                continue;
+            }
+            if (item.name().isRead()) {
+                NameState read = entries.get(item.name().asExclusive());
+                answers.add(
+                        read == null
+                                ? new RenewReply.NotOurs()
+                                : read.readers.renew(item.owner(), item.ttlNanos(), nowNanos));
                 continue;
             }
             NameState entry = entries.get(item.name());
@@ -318,6 +317,12 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
                     released |= permits.release(name, request, signals);
                     continue;
                 }
+                if (name.isRead()) {
+                    LockName exclusive = name.asExclusive();
+                    released |= readers.release(exclusive, request, step(signals));
+                    forgetUnused(exclusive, entry(exclusive));
+                    continue;
+                }
                 NameState entry = entry(name);
                 if (request.kind() != ReleaseRequest.Kind.SUPERSEDED) {
                     entry.waiters.remove(request.owner());
@@ -328,9 +333,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
                     released = true;
                 }
                 entry.raise(request.ballot(), serverMicros());
-                if (entry.held == null) {
-                    serveFirst(name, entry, nowNanos, signals);
-                }
+                step(signals).serve(name, entry);
                 forgetUnused(name, entry);
             }
             awaited = !signals.isEmpty();
@@ -348,9 +351,9 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     @Override
     public synchronized CompletableFuture<Optional<HeldLock>> describe(LockName name) {
         long nowNanos = runtime.nanoTime();
-        Held held = current(entries.get(name), nowNanos);
-        return CompletableFuture.completedFuture(
-                Optional.ofNullable(held).map(h -> new HeldLock(name, h.asHolder(nowNanos))));
+        NameState entry = entries.get(name.asExclusive());
+        Holder holder = entry == null ? null : entry.holder(nowNanos);
+        return CompletableFuture.completedFuture(Optional.ofNullable(holder).map(h -> new HeldLock(name, h)));
     }
 
     @Override
@@ -359,9 +362,9 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         long nowNanos = runtime.nanoTime();
         List<HeldLock> found = new ArrayList<>();
         for (Map.Entry<LockName, NameState> e : entries.entrySet()) {
-            Held held = current(e.getValue(), nowNanos);
-            if (held != null && found.size() < limit && names.matches(e.getKey())) {
-                found.add(new HeldLock(e.getKey(), held.asHolder(nowNanos)));
+            Holder holder = e.getValue().holder(nowNanos);
+            if (holder != null && found.size() < limit && names.matches(e.getKey())) {
+                found.add(new HeldLock(e.getKey(), holder));
             }
         }
         return CompletableFuture.completedFuture(found);
@@ -381,7 +384,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         if (name.isPermits()) {
             return permits.waiters(name, nowNanos).values();
         }
-        NameState entry = entries.get(name);
+        NameState entry = entries.get(name.asExclusive());
         if (entry == null) {
             return List.of();
         }
@@ -390,22 +393,46 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
     }
 
     @Override
+    public synchronized CompletableFuture<List<Holder>> readers(LockName name, int limit) {
+        NameState entry = entries.get(name.asExclusive());
+        if (entry == null || !entry.readers.hold(runtime.nanoTime())) {
+            return CompletableFuture.completedFuture(List.of());
+        }
+        List<Holder> holders = entry.readers.holders(runtime.nanoTime());
+        return CompletableFuture.completedFuture(holders.subList(0, Math.min(limit, holders.size())));
+    }
+
+    @Override
     public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
         List<Consumer<StoreSignals>> signals = new ArrayList<>(2);
+        boolean removed = false;
         synchronized (this) {
-            NameState entry = entries.get(name);
-            Held removed = current(entry, runtime.nanoTime());
-            if (entry == null || removed == null || (holderId != null && !holderId.equals(removed.holderId()))) {
-                return CompletableFuture.completedFuture(false);
+            LockName exclusive = name.asExclusive();
+            NameState entry = entries.get(exclusive);
+            if (entry != null) {
+                removed = (!name.isRead() && forceRelease(exclusive, entry, holderId, step(signals)))
+                        || readers.forceRelease(exclusive, entry, holderId, step(signals));
+                forgetUnused(exclusive, entry);
             }
-            entry.fence = Math.max(entry.fence, serverMicros());
-            entry.held = null;
-            signals.add(listener -> listener.lost(removed.owner(), LossCause.FORCE_RELEASED));
-            serveFirst(name, entry, runtime.nanoTime(), signals);
-            forgetUnused(name, entry);
         }
         listeners.send(signals);
-        return CompletableFuture.completedFuture(true);
+        return CompletableFuture.completedFuture(removed);
+    }
+
+    private boolean forceRelease(LockName name, NameState entry, @Nullable String holderId, Serving step) {
+        Held removed = current(entry, step.nowNanos());
+        if (removed == null || (holderId != null && !holderId.equals(removed.holderId()))) {
+            return false;
+        }
+        entry.fence = Math.max(entry.fence, step.serverMicros());
+        entry.held = null;
+        step.signals().add(listener -> listener.lost(removed.owner(), LossCause.FORCE_RELEASED));
+        step.serve(name, entry);
+        return true;
+    }
+
+    private Serving step(List<Consumer<StoreSignals>> signals) {
+        return new Serving(runtime.nanoTime(), serverMicros(), forgottenFence, signals);
     }
 
     private long serverMicros() {
@@ -420,7 +447,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
 
     /** Whether to remove this entry: it has neither a holder nor waiters, and its fence is not above this floor. */
     private boolean retire(NameState entry, long floor) {
-        if (entry.held != null || !entry.waiters.isEmpty() || entry.fence > floor) {
+        if (entry.held != null || !entry.readers.isEmpty() || !entry.waiters.isEmpty() || entry.fence > floor) {
             return false;
         }
         if (forgets) {
@@ -448,7 +475,7 @@ public final class InMemoryNode implements LockNode, StoreAdmin {
         permits.sweep(nowNanos, floor);
         entries.values().removeIf(entry -> {
             entry.dropSilentWaiters(nowNanos);
-            entry.heldAt(nowNanos);
+            entry.isHeld(nowNanos);
             return retire(entry, floor);
         });
     }

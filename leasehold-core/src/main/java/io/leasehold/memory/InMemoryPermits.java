@@ -171,7 +171,12 @@ final class InMemoryPermits implements StorePermits {
             state.line.keep(
                     request.owner(),
                     new Place(
-                            request.holderId(), ballot.reserve(), ballot.claimNanos(), sinceAtNanos, forgottenAtNanos));
+                            request.holderId(),
+                            false,
+                            ballot.reserve(),
+                            ballot.claimNanos(),
+                            sinceAtNanos,
+                            forgottenAtNanos));
         }
         Held soonest = state.held.values().stream()
                 .min((one, other) -> Long.signum(one.endsAtNanos() - other.endsAtNanos()))

@@ -21,12 +21,18 @@ final class NameState {
     @Nullable
     Held held;
 
+    Readers readers = new Readers();
     long fence;
     /** The waiters in their order. The map that can grow is made for the first: most names never have one. */
     Map<OwnerToken, Place> waiters = Collections.emptyMap();
 
-    /** A place in the queue, with the request of its waiter. */
-    record Place(String holderId, int reserve, long claimNanos, long sinceAtNanos, long forgottenAtNanos) {}
+    /**
+     * A place in the queue, with the request of its waiter.
+     *
+     * @param reads whether the waiter is a reader
+     */
+    record Place(
+            String holderId, boolean reads, int reserve, long claimNanos, long sinceAtNanos, long forgottenAtNanos) {}
 
     /** A hold. */
     record Held(OwnerToken owner, String holderId, long token, long endsAtNanos) {
@@ -39,6 +45,7 @@ final class NameState {
     NameState copy() {
         NameState copy = new NameState();
         copy.held = held;
+        copy.readers = readers.copy();
         copy.fence = fence;
         waiters.forEach(copy::keep);
         return copy;
@@ -51,9 +58,16 @@ final class NameState {
                 nowNanos + 2 * request.recheckNanos() + Duration.ofSeconds(1).toNanos();
         Place before = waiters.get(request.owner());
         long sinceAtNanos = before == null ? nowNanos : before.sinceAtNanos();
+        boolean reads = request.names().get(0).isRead();
         keep(
                 request.owner(),
-                new Place(request.holderId(), ballot.reserve(), ballot.claimNanos(), sinceAtNanos, forgottenAtNanos));
+                new Place(
+                        request.holderId(),
+                        reads,
+                        ballot.reserve(),
+                        ballot.claimNanos(),
+                        sinceAtNanos,
+                        forgottenAtNanos));
     }
 
     void keep(OwnerToken owner, Place place) {
@@ -63,7 +77,7 @@ final class NameState {
         waiters.put(owner, place);
     }
 
-    /** Returns the hold, unless it has ended by this time. */
+    /** Returns the hold of a writer, unless it has ended by this time. */
     @Nullable
     Held heldAt(long nowNanos) {
         if (held != null && nowNanos - held.endsAtNanos() >= 0) {
@@ -72,11 +86,46 @@ final class NameState {
         return held;
     }
 
+    /** Whether a writer or readers hold the lock at this time. */
+    boolean isHeld(long nowNanos) {
+        return heldAt(nowNanos) != null || readers.hold(nowNanos);
+    }
+
     /** Returns the holder at this time, or null if the lock is free. */
     @Nullable
     Holder holder(long nowNanos) {
         Held current = heldAt(nowNanos);
-        return current == null ? null : current.asHolder(nowNanos);
+        if (current != null) {
+            return current.asHolder(nowNanos);
+        }
+        return readers.hold(nowNanos) ? readers.asHolder(nowNanos) : null;
+    }
+
+    /** Writes the hold of this ballot's reader. */
+    void grantReader(Ballot ballot, long nowNanos) {
+        fence = readers.grant(ballot, fence, nowNanos);
+        waiters.remove(ballot.request().owner());
+    }
+
+    /** Makes a reader of the writer; returns whether the ballot's owner token is a reader then. */
+    boolean downgrade(Ballot ballot, OwnerToken writer, long nowNanos) {
+        Held current = heldAt(nowNanos);
+        if (current != null && current.owner().equals(writer)) {
+            held = null;
+            grantReader(ballot, nowNanos);
+            return true;
+        }
+        boolean isDone = readers.hold(nowNanos) && readers.has(ballot.request().owner());
+        if (isDone) {
+            grantReader(ballot, nowNanos);
+        }
+        return isDone;
+    }
+
+    /** Ends a reader, and raises both floors to this ballot, as far as the clock of the node allows. */
+    void endReader(OwnerToken owner, long ballot, long serverMicros) {
+        long most = Math.max(fence, serverMicros) + MAX_LEAD_MICROS;
+        fence = readers.end(owner, Math.min(ballot, most), fence);
     }
 
     /**
@@ -130,6 +179,18 @@ final class NameState {
      */
     boolean isFirst(OwnerToken owner) {
         return waiters.isEmpty() || waiters.keySet().iterator().next().equals(owner);
+    }
+
+    /** Whether a reader need not wait for the waiters before it: readers that come one after another share the lock. */
+    boolean isBehindReadersOnly(OwnerToken owner) {
+        for (Map.Entry<OwnerToken, Place> waiter : waiters.entrySet()) {
+            if (waiter.getKey().equals(owner)) {
+                return true;
+            } else if (!waiter.getValue().reads()) {
+                return false;
+            }
+        }
+        return true;
     }
 
     void dropSilentWaiters(long nowNanos) {

@@ -1,0 +1,66 @@
+package io.leasehold.memory;
+
+import io.leasehold.LockName;
+import io.leasehold.memory.NameState.Held;
+import io.leasehold.memory.NameState.Place;
+import io.leasehold.spi.HandOver;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.StoreSignals;
+import io.leasehold.spi.TokenRange;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+
+/**
+ * One step that serves the line of a name: a writer that is first gets a free lock, and all readers at the head share it.
+ * The node does not know dead waiters and does not skip them: each costs its claim time.
+ *
+ * @param forgottenFence the highest fence of all names that were forgotten
+ * @param signals the signals to send after the step
+ */
+record Serving(long nowNanos, long serverMicros, long forgottenFence, List<Consumer<StoreSignals>> signals) {
+
+    /**
+     * Serves the waiters at the head, as long as the lock can be given to them: hands it over, with tokens above the fence,
+     * or wakes the waiter, as its request says.
+     */
+    void serve(LockName name, NameState entry) {
+        entry.dropSilentWaiters(nowNanos);
+        boolean woken = false;
+        Iterator<Map.Entry<OwnerToken, Place>> line = entry.waiters.entrySet().iterator();
+        while (line.hasNext()) {
+            Map.Entry<OwnerToken, Place> first = line.next();
+            Place place = first.getValue();
+            boolean isFree = place.reads() ? entry.heldAt(nowNanos) == null : !entry.isHeld(nowNanos);
+            if (!isFree || (woken && !place.reads())) {
+                return;
+            }
+            LockName waiting = place.reads() ? name.asRead() : name;
+            if (place.claimNanos() > 0) {
+                line.remove();
+                handOver(waiting, entry, first.getKey(), place);
+            } else if (!woken) {
+                signals.add(listener -> listener.wake(waiting));
+                woken = true;
+            }
+            if (!place.reads()) {
+                return;
+            }
+        }
+    }
+
+    private void handOver(LockName name, NameState entry, OwnerToken owner, Place place) {
+        TokenRange tokens =
+                TokenRange.of(Math.max(Math.max(entry.fence, forgottenFence) + 1, serverMicros), place.reserve());
+        Held hold = new Held(owner, place.holderId(), tokens.first(), nowNanos + place.claimNanos());
+        if (place.reads()) {
+            entry.fence = entry.readers.grant(owner, hold, tokens.last(), entry.fence);
+        } else {
+            entry.held = hold;
+            entry.fence = tokens.last();
+        }
+        HandOver handOver = new HandOver(name, owner.attemptId(), tokens, serverMicros);
+        signals.add(listener -> listener.handedOver(handOver));
+    }
+}
