@@ -167,6 +167,50 @@ final class InMemoryReadersTest {
         assertThat(renew(READ, one)).isFalse();
     }
 
+    /** The late request stays refused after a writer whose ballot was between. */
+    @Test
+    void anUndoneReaderStaysEndedBehindAWriter() {
+        OwnerToken undone = owner();
+        OwnerToken writer = owner();
+        assertYes(propose(READ, owner()));
+        long between = ++ballot;
+        long late = ++ballot;
+        release(READ, undone, late);
+        clock.pass(Duration.ofSeconds(10));
+        assertStale(propose(WRITE, writer, between));
+        assertYes(propose(WRITE, writer));
+        release(WRITE, writer, ballot);
+        assertStale(propose(READ, undone, late));
+    }
+
+    @Test
+    void readersWaitForTheWriterAlthoughAnotherWaiterLeaves() {
+        OwnerToken writer = owner();
+        OwnerToken leaving = owner();
+        OwnerToken reader = owner();
+        assertYes(propose(WRITE, writer));
+        assertHeld(queue(READ, reader, Duration.ofSeconds(2)));
+        assertHeld(queue(WRITE, leaving, Duration.ofSeconds(2)));
+        release(WRITE, leaving, ballot);
+        assertThat(handed).isEmpty();
+        release(WRITE, writer, ballot);
+        assertThat(handed).extracting(HandOver::attemptId).containsExactly(reader.attemptId());
+    }
+
+    /** A reader that was only woken is not passed by the writer behind it. */
+    @Test
+    void aWriterWaitsForTheWokenReaderBeforeIt() {
+        OwnerToken writer = owner();
+        OwnerToken reader = owner();
+        assertYes(propose(WRITE, writer));
+        assertHeld(queue(READ, reader, Duration.ZERO));
+        assertHeld(queue(WRITE, owner(), Duration.ofSeconds(2)));
+        release(WRITE, writer, ballot);
+        assertThat(woken).containsExactly(READ);
+        assertThat(handed).isEmpty();
+        assertYes(propose(READ, reader));
+    }
+
     @Test
     void eachReaderHasItsOwnEnd() {
         OwnerToken one = owner();
