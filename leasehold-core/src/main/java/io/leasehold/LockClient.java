@@ -120,6 +120,31 @@ public interface LockClient extends AutoCloseable {
         return permits(LockName.exactly(name), count);
     }
 
+    /**
+     * The lock with this name, for readers and writers; no I/O. Its {@link SharedLock#write()} is the lock of {@link
+     * #named(LockName)}.
+     *
+     * @throws UnsafeStoreException if the store does not keep readers; a client that has not reached its store yet
+     *     refuses the attempt instead
+     */
+    SharedLock readWrite(LockName name);
+
+    /**
+     * The lock with exactly this name, for readers and writers; no I/O.
+     *
+     * @throws IllegalArgumentException if the text is not a valid {@link LockName}
+     * @throws UnsafeStoreException as {@link #readWrite(LockName)}
+     */
+    default SharedLock readWrite(String name) {
+        return readWrite(LockName.exactly(name));
+    }
+
+    /**
+     * Whether the connected store can grant a lock to several readers. If not, {@link #readWrite} is refused. A client
+     * that has not reached its store yet reports true.
+     */
+    boolean keepsReaders();
+
     /** Administrative operations. */
     LockAdmin admin();
 

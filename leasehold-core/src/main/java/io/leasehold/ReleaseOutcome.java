@@ -10,6 +10,8 @@ public enum ReleaseOutcome {
     KEPT,
     /** It was {@linkplain Lease#export exported}: the store keeps the lock for the ticket. */
     EXPORTED,
+    /** It was {@linkplain WriteLease#downgrade downgraded}: a read lease has taken its place. */
+    DOWNGRADED,
     /**
      * No answer proved any of these outcomes. The client repeats the request in the background until it is answered or
      * the ttl has passed, so that the lock is free by then at the latest.

@@ -82,9 +82,12 @@ public record ClientRecord(
         return holds.stream().filter(hold -> hold.lock().equals(listed)).findFirst();
     }
 
-    /** Returns the text under which a record lists a hold of this lock; that of permits differs from that of a lock. */
+    /**
+     * Returns the text under which a record lists a hold of this lock; those of permits and readers differ from that of a
+     * lock.
+     */
     public static String listed(LockName name) {
-        return name.isPermits() ? "permits " + name.text() : name.text();
+        return name.isPermits() ? "permits " + name.text() : name.isRead() ? "readers " + name.text() : name.text();
     }
 
     /** The encoding at stores: fields separated by tabs, one line for the client and one for each hold. */

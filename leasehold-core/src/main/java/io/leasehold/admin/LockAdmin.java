@@ -36,6 +36,23 @@ public interface LockAdmin {
     }
 
     /**
+     * The readers that hold the lock, in no order, at most {@code limit} of them. A process whose readers share a hold is
+     * listed once. Empty if no reader holds it, or the store does not keep readers.
+     *
+     * @param name the lock; {@link LockName#asRead()} means the same
+     */
+    List<Holder> readers(LockName name, int limit);
+
+    /**
+     * As {@link #readers(LockName, int)}, for the lock with exactly this name.
+     *
+     * @throws IllegalArgumentException if the text is not a valid {@link LockName}
+     */
+    default List<Holder> readers(String name, int limit) {
+        return readers(LockName.exactly(name), limit);
+    }
+
+    /**
      * The locks that are held now and whose names match the glob ({@code *} and {@code ?}), at most {@code limit} of
      * them, in the order of their names. Not a snapshot: locks may be acquired and released meanwhile.
      */
@@ -62,7 +79,8 @@ public interface LockAdmin {
 
     /**
      * Releases the lock by force. The store raises the fence first, so that a resource that checks tokens refuses the
-     * old holder once a new holder has used it.
+     * old holder once a new holder has used it. If {@linkplain #readers readers} hold the lock, all of them are released,
+     * or the holds of the given holder.
      *
      * @param holderId releases the lock only if this is still the {@linkplain Holder#id() holder}; null for any holder
      * @return whether a hold was removed

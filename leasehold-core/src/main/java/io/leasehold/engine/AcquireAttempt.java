@@ -4,7 +4,6 @@ import io.leasehold.AmbiguousAcquireException;
 import io.leasehold.Attempt;
 import io.leasehold.Holder;
 import io.leasehold.Lease;
-import io.leasehold.LockListener;
 import io.leasehold.LockListener.AttemptOutcome;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
@@ -18,10 +17,10 @@ import io.leasehold.spi.HandOver;
 import io.leasehold.spi.LockRuntime;
 import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseRequest;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,7 +36,10 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
     private final long maxWaitNanos;
     private final LocalQueues queues;
     private final AcquireMachine machine;
-    private final FlightEvents.@Nullable Wait recording;
+    /** Receives the outcome before the caller does, once. */
+    private final Consumer<AttemptOutcome> news;
+    /** Called after each answer of the store has been processed. */
+    private final Runnable afterAnswer;
     private OwnerToken owner;
     /** Whether the owner token has ended; the next request then draws a new one. */
     private boolean ownerEnded;
@@ -50,8 +52,6 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
     private int slot;
     /** Whether the attempt has left the queue. Only the thread that delivers the outcome uses this field. */
     private boolean outOfQueue;
-    /** Whether the listeners were notified of the end. Only the thread that delivers the outcome uses this field. */
-    private boolean endTold;
     /** The undos that are in progress. */
     private CompletableFuture<?> undone = CompletableFuture.completedFuture(null);
     /** Completes when nothing of this attempt is in flight and all undos are answered. */
@@ -64,6 +64,24 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
             EngineContext context,
             LocalQueues queues,
             @Nullable Throwable asked) {
+        this(name, settings, maxWaitNanos, context, queues, asked, null, () -> {});
+    }
+
+    /**
+     * Creates the attempt of readers that share its grant.
+     *
+     * @param news receives the outcome before the result is available; null if the listeners do
+     * @param afterAnswer called after each answer of the store has been processed
+     */
+    AcquireAttempt(
+            LockName name,
+            WaitSettings settings,
+            long maxWaitNanos,
+            EngineContext context,
+            LocalQueues queues,
+            @Nullable Throwable asked,
+            @Nullable Consumer<AttemptOutcome> news,
+            Runnable afterAnswer) {
         super(settings, context, asked);
         this.name = name;
         this.maxWaitNanos = maxWaitNanos;
@@ -73,8 +91,8 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
         boolean ofNodes = context.store().isOfNodes();
         this.machine =
                 new AcquireMachine(what, settings.timings(), settings.policy(), maxWaitNanos, ofNodes, startAtNanos);
-        this.recording = FlightEvents.begun(FlightEvents.Wait::new);
-        context.events().tell(l -> l.attemptBegan(new LockListener.AttemptBegan(name)));
+        this.afterAnswer = afterAnswer;
+        this.news = news == null ? new AttemptNews(name, context, startAtNanos)::ended : news;
     }
 
     @Override
@@ -94,7 +112,7 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
 
     @Override
     public boolean startsAtOnce() {
-        return maxWaitNanos == 0 && name.isPermits();
+        return maxWaitNanos == 0 && LocalQueues.isShared(name);
     }
 
     @Override
@@ -255,6 +273,17 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
             AcquireReply unknown = failed(FailureKind.UNKNOWN, e, answer.ballot());
             on(new AcquireMachine.Replied(unknown, context.random()));
         }
+        afterAnswer.run();
+    }
+
+    /** Whether the attempt waits for its turn in this process, and has sent nothing. */
+    synchronized boolean isLocal() {
+        return machine.isLocal();
+    }
+
+    /** Returns the outcome that the attempt would have if its patience ended now. */
+    synchronized AcquireMachine.Outcome outcomeSoFar() {
+        return machine.atDeadline();
     }
 
     private AcquireRequest request(OwnerToken sender, long ballotSoFar) {
@@ -343,13 +372,13 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
 
     private void deliver(AttemptOutcome news, Attempt<Lease> attempt) {
         leaveQueueIfOver();
-        tell(news);
+        this.news.accept(news);
         result.complete(attempt);
     }
 
     private void fail(AttemptOutcome news, Throwable error) {
         leaveQueueIfOver();
-        tell(news);
+        this.news.accept(news);
         result.completeExceptionally(error);
     }
 
@@ -374,20 +403,5 @@ final class AcquireAttempt extends PendingAttempt<Lease> implements LocalQueues.
                 outOfQueue = true;
             });
         }
-    }
-
-    /** Notifies the listeners of the end, once. */
-    private void tell(AttemptOutcome outcome) {
-        if (endTold) {
-            return;
-        }
-        endTold = true;
-        Futures.guarded("the news of an attempt", () -> {
-            Duration waited = waited();
-            if (recording != null) {
-                recording.ended(name, outcome, context.store().description());
-            }
-            context.events().tell(l -> l.attemptEnded(new LockListener.AttemptEnded(name, outcome, waited)));
-        });
     }
 }

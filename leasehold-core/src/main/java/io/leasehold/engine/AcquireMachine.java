@@ -158,6 +158,16 @@ final class AcquireMachine {
         this.deadlineAtNanos = unlimited ? 0 : nowNanos + maxWaitNanos;
     }
 
+    /** Whether the attempt has not contended yet. */
+    boolean isLocal() {
+        return phase == Phase.LOCAL;
+    }
+
+    /** Returns the outcome if the patience ended now. */
+    Outcome atDeadline() {
+        return atDeadline;
+    }
+
     /** Whether the outcome was delivered and nothing of this attempt is in flight. */
     boolean isOver() {
         return phase == Phase.DONE;

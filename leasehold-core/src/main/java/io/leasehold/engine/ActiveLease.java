@@ -19,15 +19,17 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One lease of a grant: its token, its listeners and its end. The caller uses a {@link LeaseHandle}, so that a dropped
  * handle can be detected.
  *
- * <p>{@code this} guards the fields that change. User code runs on callback threads.
+ * <p>{@code this} guards the fields that change. User code runs on callback threads. The lease of a grant that several
+ * readers share is a {@link SharedLease}, which no caller has.
  */
-final class ActiveLease implements LeakWatch.Watched {
+class ActiveLease implements LeakWatch.Watched {
 
     private final LeaseOwner owner;
     private final long token;
@@ -100,6 +102,9 @@ final class ActiveLease implements LeakWatch.Watched {
     synchronized void openedBy(Thread thread) {
         opener = thread;
     }
+
+    /** Called before each automatic renewal. */
+    void renewalDue() {}
 
     /** Returns the lease for the client's record, with the name of the thread that waited for it, or an empty name. */
     ClientRecord.ClientHold asClientHold(long renewals) {
@@ -403,11 +408,20 @@ final class ActiveLease implements LeakWatch.Watched {
 
     /** Ends the lease by its export. The future completes with the ticket, on any thread. */
     CompletableFuture<LeaseTicket> export(Duration claim) {
-        LeaseExport export;
+        return convert("export", () -> new LeaseExport(name(), claim, keeping(), owner.settings(), owner.context()));
+    }
+
+    /**
+     * Ends the lease by its export or downgrade. The future completes with the result, on any thread.
+     *
+     * @param make creates the conversion, or refuses it before anything has changed
+     */
+    <T> CompletableFuture<T> convert(String verb, Supplier<Conversion<T>> make) {
+        Conversion<T> export;
         CompletableFuture<ReleaseOutcome> released;
         try {
-            refuseIfReleased("export");
-            export = new LeaseExport(name(), claim, keeping(), owner.settings(), owner.context());
+            refuseIfReleased(verb);
+            export = make.get();
         } catch (RuntimeException e) {
             return CompletableFuture.failedFuture(e);
         }
@@ -416,41 +430,42 @@ final class ActiveLease implements LeakWatch.Watched {
             HoldEnd.Lost lost = loss();
             if (releaseCalled || lost != null) {
                 return CompletableFuture.failedFuture(
-                        lost == null ? LeaseMessages.released("export", name()) : reported(lost));
+                        lost == null ? LeaseMessages.released(verb, name()) : reported(lost));
             }
             releaseCalled = true;
             LeaseNews all = news();
             all.interruption = null;
             released = all.released();
         }
-        released.thenAccept(outcome -> exported(export, outcome));
+        released.thenAccept(outcome -> converted(export, outcome));
         try {
             owner.on(new GrantMachine.ExportCalled(export, keeping()));
         } catch (RuntimeException | Error e) {
             // Nothing was sent. Otherwise, the lease would be renewed until the client closes.
-            Futures.guarded("the news of an export", () -> export.failUnsent(e));
+            Futures.guarded("the news of a conversion", () -> export.failUnsent(e));
             Futures.guarded("the news of an end", () -> released(ReleaseOutcome.UNCONFIRMED, List.of()));
-            Futures.guarded("the release of a lease that could not be exported", () -> owner.giveBack(this));
+            Futures.guarded("the release of a lease that could not be converted", () -> owner.giveBack(this));
         }
         return export.result();
     }
 
-    /** Fails the export of a lease that has ended without a ticket, unless it has failed before. */
-    private void exported(LeaseExport export, ReleaseOutcome outcome) {
+    /** Fails the conversion of a lease that has ended without its result, unless it has failed before. */
+    private void converted(Conversion<?> export, ReleaseOutcome outcome) {
         if (outcome == ReleaseOutcome.ALREADY_LOST) {
             LossCause known = cause();
             export.fail(LeaseMessages.lost(name(), known == null ? LossCause.NOT_OURS : known, List.of(), store()));
-        } else if (outcome != ReleaseOutcome.EXPORTED) {
+        } else if (outcome != ReleaseOutcome.EXPORTED && outcome != ReleaseOutcome.DOWNGRADED) {
             export.failUnsent(null);
         }
     }
 
+    /** Returns the future of the release. */
+    final synchronized CompletableFuture<ReleaseOutcome> released() {
+        return news().released();
+    }
+
     void released(ReleaseOutcome outcome, List<NodeVote> said) {
-        CompletableFuture<ReleaseOutcome> released;
-        synchronized (this) {
-            released = news().released();
-        }
-        if (released.complete(outcome) && tellEnd(new HoldEnd.Released(outcome, said), outcome.name())) {
+        if (released().complete(outcome) && tellEnd(new HoldEnd.Released(outcome, said), outcome.name())) {
             owner.context()
                     .events()
                     .tell(l -> l.released(new LockListener.Released(name(), token, outcome, heldFor(), said)));

@@ -1,11 +1,14 @@
 package io.leasehold.engine;
 
+import io.leasehold.Hold;
 import io.leasehold.Lease;
 import io.leasehold.LeaseTicket;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.MultiLease;
+import io.leasehold.Permit;
 import io.leasehold.UnsafeStoreException;
+import io.leasehold.WriteLease;
 import io.leasehold.spi.Grant;
 import io.leasehold.spi.LockStore;
 import java.time.Duration;
@@ -14,6 +17,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -35,6 +39,7 @@ final class Attempts {
     /** The attempts to resume a lease that have not settled: a request of a withdrawn one may be in flight. */
     private final Set<ResumeAttempt> resumes = ConcurrentHashMap.newKeySet();
 
+    private final SharedReads reads;
     private final UnansweredResumes unansweredResumes = new UnansweredResumes();
     /**
      * The number of calls that have checked whether the client is closed, and whose attempt may not be in a queue yet.
@@ -47,6 +52,7 @@ final class Attempts {
         this.context = context;
         this.queues = queues;
         this.workers = workers;
+        this.reads = new SharedReads(context, queues);
     }
 
     EngineContext context() {
@@ -112,15 +118,41 @@ final class Attempts {
      *
      * @throws UnsafeStoreException if the store does not keep permits
      */
-    PermitAttempt enterPermits(LockName name, WaitSettings settings, long maxWaitNanos) {
+    PendingAttempt<Permit> enterPermits(LockName name, WaitSettings settings, long maxWaitNanos) {
         accepted(settings.options(), context.store());
         if (context.store().permits().isEmpty()) {
             throw refused(name, context.store());
         }
+        return formed(name, settings, maxWaitNanos, (lease, attempt) -> new PermitHandle(lease, attempt.slot()));
+    }
+
+    /** Enters an attempt on an exclusive lock, whose lease can become that of a reader. */
+    PendingAttempt<WriteLease> enterWrite(LockName name, WaitSettings settings, long maxWaitNanos) {
+        accepted(settings.options(), context.store());
+        return formed(name, settings, maxWaitNanos, (lease, attempt) -> new WriteHandle(lease, this));
+    }
+
+    /** Enters an attempt whose caller receives the lease in another form. */
+    private <H extends Hold> PendingAttempt<H> formed(
+            LockName name, WaitSettings settings, long maxWaitNanos, BiFunction<LeaseHandle, AcquireAttempt, H> form) {
         Throwable asked = context.leaks().captureStack();
         return begun(
-                () -> new PermitAttempt(new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked)),
+                () -> new FormedAttempt<>(
+                        new AcquireAttempt(name, settings, maxWaitNanos, context, queues, asked), form),
                 attempt -> queues.enter(attempt.contender()));
+    }
+
+    /**
+     * Enters an attempt on a read lease.
+     *
+     * @param readers the name of the readers
+     * @throws UnsafeStoreException if the store does not keep readers
+     */
+    PendingAttempt<Lease> enterRead(LockName readers, WaitSettings settings, long maxWaitNanos) {
+        accepted(settings.options(), context.store());
+        LeaseDowngrade.requireReaders(readers, context.store());
+        Throwable asked = context.leaks().captureStack();
+        return begun(() -> new ReadAttempt(readers, settings, maxWaitNanos, context, asked), reads::enter);
     }
 
     PendingAttempt<MultiLease> enterAll(List<LockName> names, WaitSettings settings, long maxWaitNanos) {
@@ -185,16 +217,75 @@ final class Attempts {
     }
 
     /**
+     * Holds the grant of a reader that was a writer.
+     *
+     * @param highestBallot the highest ballot proposed under the owner token of the reader
+     */
+    LeaseHandle keepReader(
+            LockName readers,
+            Grant grant,
+            long highestBallot,
+            WaitSettings settings,
+            long mark,
+            @Nullable Throwable asked) {
+        LeaseHandle hold =
+                new HeldGrant(readers, grant, 0, highestBallot, settings, context, queues).begin(mark, null);
+        return reads.only(hold, asked);
+    }
+
+    /** Reports to the readers of a lock that an operator may have taken it. */
+    void readersTakenAway(LockName readers) {
+        reads.holds(readers).forEach(hold -> hold.owner().on(new GrantMachine.SuspectedForce()));
+    }
+
+    /** Ends the write lease, and begins a read lease in its place. Completes on any thread. */
+    CompletableFuture<LeaseHandle> downgrade(LeaseHandle writer) {
+        ActiveLease state = writer.state();
+        Throwable asked = context.leaks().captureStack();
+        return state.convert(
+                "downgrade",
+                () -> new LeaseDowngrade(state.name(), state.keeping(), state.owner().settings(), this, asked));
+    }
+
+    /**
      * Refuses a wait without limit for a renewed lease that the thread itself opened. Such a wait would never end,
      * unless another thread releases the lease. Once another thread has used the lease, that is assumed to be possible.
      */
     void refuseSelfWait(LockName name) {
-        LocalQueues.Passable held = queues.held(name);
-        if (held != null && held.blocksForever(Thread.currentThread())) {
-            throw new IllegalStateException("thread \"" + Thread.currentThread().getName() + "\" opened a lease on \""
-                    + name + "\" and waits for it without limit: it would wait for itself. Release the lease first, use"
+        if (isWriter(name)) {
+            throw new IllegalStateException(thread() + " opened a lease on \"" + name
+                    + "\" and waits for it without limit: it would wait for itself. Release the lease first, use"
                     + " asReentrantLock(), or, if another thread is going to release it, wait with attempt(maxWait)");
         }
+        if (reads.blocksForever(name.asRead(), Thread.currentThread())) {
+            throw new IllegalStateException(thread() + " holds a read lease of \"" + name
+                    + "\" and waits for the exclusive lock without limit: it would wait for itself, and two readers"
+                    + " that want to write would wait for each other. Release the read lease first, or acquire"
+                    + " write() and then downgrade()");
+        }
+    }
+
+    /** Does the same for a wait for a read lease. */
+    void refuseSelfWaitOfReader(LockName lock) {
+        if (isWriter(lock)) {
+            throw new IllegalStateException(thread() + " holds the exclusive lock \"" + lock
+                    + "\" and waits for a read lease of it without limit: it would wait for itself. Use downgrade() of"
+                    + " the write lease, or asReadWriteLock()");
+        }
+        if (reads.blocksForever(lock.asRead(), Thread.currentThread())) {
+            throw new IllegalStateException(thread() + " holds a read lease of \"" + lock
+                    + "\" and waits for another one without limit: it would wait for itself if a writer waits in"
+                    + " between. Use the lease that it has, asReadWriteLock(), or wait with attempt(maxWait)");
+        }
+    }
+
+    private boolean isWriter(LockName name) {
+        LocalQueues.Passable held = queues.held(name);
+        return held != null && held.blocksForever(Thread.currentThread());
+    }
+
+    private static String thread() {
+        return "thread \"" + Thread.currentThread().getName() + "\"";
     }
 
     /** Throws if the client is closed. */

@@ -54,14 +54,27 @@ final class EngineAdmin implements LockAdmin {
     }
 
     @Override
+    public List<Holder> readers(LockName name, int limit) {
+        boolean isRead = Objects.requireNonNull(name, "name").isRead();
+        return context.answer(
+                store.admin().readers(exclusive(isRead ? name.asExclusive() : name), atLeastOne(limit)));
+    }
+
+    @Override
     public List<QueuedWaiter> waiters(LockName name, int limit) {
         if (Objects.requireNonNull(name, "name").isPermits()) {
             keeping(name);
+        } else {
+            exclusive(name);
         }
         return context.answer(store.admin().waiters(name, atLeastOne(limit)));
     }
 
     private static LockName exclusive(LockName name) {
+        if (Objects.requireNonNull(name, "name").isRead()) {
+            throw new IllegalArgumentException("\"" + name + "\" is the name of the readers of a lock: use"
+                    + " readers(name), and the other methods with name.asExclusive()");
+        }
         if (Objects.requireNonNull(name, "name").isPermits()) {
             throw new IllegalArgumentException("\"" + name + "\" is a name of permits: use permits(name) and"
                     + " forceReleasePermit(name, slot, holderId)");

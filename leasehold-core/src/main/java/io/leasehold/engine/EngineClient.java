@@ -12,6 +12,7 @@ import io.leasehold.LockOptions;
 import io.leasehold.LossCause;
 import io.leasehold.MultiLock;
 import io.leasehold.Permits;
+import io.leasehold.SharedLock;
 import io.leasehold.admin.LockAdmin;
 import io.leasehold.spi.Claim;
 import io.leasehold.spi.DoubtedHold;
@@ -109,6 +110,8 @@ public final class EngineClient implements LockClient {
                 context.holds().all().stream()
                         .filter(permit -> permit.name().equals(name))
                         .forEach(permit -> permit.on(new GrantMachine.SuspectedForce()));
+            } else {
+                attempts.readersTakenAway(name.asRead());
             }
         }
 
@@ -165,8 +168,13 @@ public final class EngineClient implements LockClient {
         return new NamedLocks(Arrays.asList(names), defaults, attempts);
     }
 
-    /** Returns the name, and refuses that of permits: they are no exclusive lock. */
+    /** Returns the name, and refuses that of permits or readers: they are no exclusive lock. */
     private static LockName exclusive(LockName name) {
+        if (Objects.requireNonNull(name, "name").isRead()) {
+            throw new IllegalArgumentException("\"" + name + "\" is the name of the readers of a lock, and not of an"
+                    + " exclusive lock; use readWrite(name.asExclusive()).read(), or LockName.exactly for a lock of"
+                    + " this text");
+        }
         if (Objects.requireNonNull(name, "name").isPermits()) {
             throw new IllegalArgumentException("\"" + name + "\" is a name of permits, and not of an exclusive lock;"
                     + " use permits(name, count), or LockName.exactly for a lock of this text");
@@ -182,7 +190,22 @@ public final class EngineClient implements LockClient {
 
     @Override
     public Permits permits(LockName name, int count) {
-        return new NamedPermits(Objects.requireNonNull(name, "name").asPermits(count), defaults, attempts);
+        if (Objects.requireNonNull(name, "name").isRead()) {
+            throw new IllegalArgumentException("\"" + name + "\" is the name of the readers of a lock, and not of"
+                    + " permits; use readWrite(name.asExclusive()).read()");
+        }
+        return new NamedPermits(name.asPermits(count), defaults, attempts);
+    }
+
+    @Override
+    public SharedLock readWrite(LockName name) {
+        LeaseDowngrade.requireReaders(exclusive(name), context.store());
+        return new NamedSharedLock(name, defaults, attempts);
+    }
+
+    @Override
+    public boolean keepsReaders() {
+        return context.store().keepsReaders();
     }
 
     @Override

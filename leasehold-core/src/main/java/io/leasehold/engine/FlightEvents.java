@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The flight recorder events of locks: {@code io.leasehold.Wait}, {@code .Hold}, {@code .Renewal} and {@code .Loss}.
- * Names and fields are a contract. The field {@code lock} of permits is {@code permits} and their name.
+ * Names and fields are a contract. The field {@code lock} of permits is {@code permits} and their name; that of
+ * readers is {@code readers} and the name of their lock.
  *
  * <p>While nothing is recorded, no event is created: {@link #begun} returns null. The settings of the recording define
  * the thresholds, for example {@code io.leasehold.Wait#threshold=1 s}.

@@ -82,6 +82,7 @@ final class GrantRenewals implements RenewalBatcher.Renewable {
         if (thread != null && !thread.isAlive()) {
             grant.on(new GrantMachine.Abandoned(LossCause.THREAD_DIED));
         }
+        grant.currentLease().renewalDue();
         grant.on(new GrantMachine.RenewDue(false));
     }
 

@@ -83,7 +83,10 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
         this.tokens = GrantTokens.of(grant.tokens(), highestBallot, settings, grantedAtNanos);
         this.renewals = new GrantRenewals(this, claimNanos > 0);
         this.suspensionsSeen = context.suspensions().suspensions();
-        this.current = new ActiveLease(this, tokens == null ? grant.tokens().first() : tokens.draw(), grantedAtNanos);
+        long token = tokens == null ? grant.tokens().first() : tokens.draw();
+        this.current = name.isRead()
+                ? new SharedLease(this, token, grantedAtNanos)
+                : new ActiveLease(this, token, grantedAtNanos);
     }
 
     long now() {
@@ -453,11 +456,11 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
         finish(ReleaseOutcome.ALREADY_LOST, List.of());
     }
 
-    /** Sends the release or export before the table of holds removes the grant: a client that closes waits for both. */
+    /** Sends the release or the conversion before the table of holds removes the grant: a client that closes waits for both. */
     private void sendEndOfHeld(GrantMachine.End end) {
         try {
             if (end instanceof GrantMachine.SendExport exported) {
-                ((LeaseExport) exported.export())
+                ((Conversion<?>) exported.export())
                         .send(owner, tokens, currentLease().token(), exported.validUntilAtNanos())
                         .thenAccept(outcome -> finish(outcome, List.of()));
             } else {

@@ -194,9 +194,13 @@ public final class LazyStore implements LockStore {
                 () -> CompletableFuture.completedFuture(notGranted(failure, request.ballotSoFar())));
     }
 
-    /** Requests a lock; an attempt on permits may have begun before it was known whether the store keeps them. */
+    /** Requests a lock; an attempt on permits or readers may have begun before it was known whether the store keeps them. */
     private static CompletableFuture<AcquireReply> acquire(LockStore store, AcquireRequest request) {
         LockName first = request.names().get(0);
+        if (first.isRead() && !store.keepsReaders()) {
+            return CompletableFuture.completedFuture(
+                    notGranted(LeaseDowngrade.refused(first, store), request.ballotSoFar()));
+        }
         return first.isPermits() && store.permits().isEmpty()
                 ? CompletableFuture.completedFuture(notGranted(Attempts.refused(first, store), request.ballotSoFar()))
                 : store.acquire(request);

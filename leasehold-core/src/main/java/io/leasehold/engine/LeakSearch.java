@@ -30,6 +30,8 @@ final class LeakSearch {
      * arrived.
      */
     private static final long RECHECK_NANOS = 4_000_000_000L;
+    /** The holder id that stands for all readers of a lock. */
+    private static final String READERS = "readers";
 
     private final EngineContext context;
     private final LockStore store;
@@ -49,7 +51,7 @@ final class LeakSearch {
         Set<LockName> slots = slotsOf(permits);
         for (HeldLock held : context.answer(store.admin().list("*", LockAdmin.MAX_LEAK_CANDIDATES))) {
             if (!slots.contains(held.name())) {
-                classify(new Candidate(held.name(), OptionalInt.empty(), held.holder()), found, silent);
+                holds(held).forEach(hold -> classify(hold, found, silent));
             }
         }
         for (Candidate permit : permits) {
@@ -65,12 +67,31 @@ final class LeakSearch {
     /**
      * A hold that may be a leak.
      *
+     * @param name the lock, its readers, or permits
      * @param slot the slot of a permit; empty for a lock
      */
     private record Candidate(LockName name, OptionalInt slot, Holder holder) {
         String subject() {
+            if (name.isRead()) {
+                return name.text() + ", a reader";
+            }
             return slot.isPresent() ? name.text() + ", slot " + slot.getAsInt() : name.text();
         }
+    }
+
+    /** Returns the holds of a lock: that of its holder, or those of its readers. */
+    private List<Candidate> holds(HeldLock held) {
+        List<Holder> readers = held.holder().id().equals(READERS) ? readers(held.name()) : List.of();
+        if (readers.isEmpty()) {
+            return List.of(new Candidate(held.name(), OptionalInt.empty(), held.holder()));
+        }
+        return readers.stream()
+                .map(reader -> new Candidate(held.name().asRead(), OptionalInt.empty(), reader))
+                .toList();
+    }
+
+    private List<Holder> readers(LockName lock) {
+        return context.answer(store.admin().readers(lock.asExclusive(), LockAdmin.MAX_LEAK_CANDIDATES));
     }
 
     /** The locks of the store that are slots of these permits: each hold is reported once, as that of a permit. */
@@ -162,6 +183,11 @@ final class LeakSearch {
     }
 
     private Optional<Holder> holderNow(Candidate before) {
+        if (before.name().isRead()) {
+            return readers(before.name()).stream()
+                    .filter(now -> isSameHold(before.holder(), now))
+                    .findFirst();
+        }
         if (before.slot().isEmpty()) {
             return context.answer(store.admin().describe(before.name())).map(HeldLock::holder);
         }

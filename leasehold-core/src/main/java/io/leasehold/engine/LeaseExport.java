@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The store is asked, and futures complete, outside of every guard.
  */
-final class LeaseExport implements GrantMachine.Export {
+final class LeaseExport implements Conversion<LeaseTicket> {
 
     private static final long FIRST_PAUSE_NANOS = 10_000_000L;
     private static final long MAX_PAUSE_NANOS = 500_000_000L;
@@ -47,16 +47,17 @@ final class LeaseExport implements GrantMachine.Export {
      *
      * @param claim how long the store keeps the lock for the ticket
      * @param keeping how long the lock must stay taken: the claim is never shorter
-     * @throws UnsafeStoreException if the lease is a permit, or the store cannot keep a lock for a ticket
+     * @throws UnsafeStoreException if the lease is a permit or that of a reader, or the store cannot keep a lock for a ticket
      * @throws IllegalArgumentException if the claim is below one millisecond or above the largest ttl of the store
      */
     LeaseExport(
             LockName name, Duration claim, GrantMachine.Keeping keeping, WaitSettings settings, EngineContext context) {
         LockStore store = context.store();
-        if (name.isPermits()) {
+        if (name.isPermits() || name.isRead()) {
+            String what = name.isRead() ? "read lease" : "permit";
             throw new UnsafeStoreException(
-                    "cannot export a permit of \"" + name + "\" at " + store.description()
-                            + ": a store keeps only a lock for a ticket. The permit is still held.",
+                    "cannot export a " + what + " of \"" + name + "\" at " + store.description()
+                            + ": a store keeps only an exclusive lock for a ticket. The " + what + " is still held.",
                     null);
         }
         requireTickets(store, "export the lease on \"" + name + "\"");
@@ -92,8 +93,8 @@ final class LeaseExport implements GrantMachine.Export {
         }
     }
 
-    /** Completes, on any thread, with the ticket; exceptionally if there is none. */
-    CompletableFuture<LeaseTicket> result() {
+    @Override
+    public CompletableFuture<LeaseTicket> result() {
         return result;
     }
 
@@ -106,11 +107,8 @@ final class LeaseExport implements GrantMachine.Export {
      */
     private record Ended(OwnerToken owner, long highestBallot, long token, long validUntilAtNanos) {}
 
-    /**
-     * Sends the export of a grant that has ended in this client. Completes, on any thread, with the outcome; never
-     * exceptionally.
-     */
-    CompletableFuture<ReleaseOutcome> send(
+    @Override
+    public CompletableFuture<ReleaseOutcome> send(
             OwnerToken owner, @Nullable GrantTokens tokens, long token, long validUntilAtNanos) {
         Ended grant = new Ended(owner, GrantTokens.highestBallot(tokens, token), token, validUntilAtNanos);
         Sending sending = new Sending(grant);
@@ -326,12 +324,13 @@ final class LeaseExport implements GrantMachine.Export {
                         error));
     }
 
-    void fail(RuntimeException why) {
+    @Override
+    public void fail(RuntimeException why) {
         result.completeExceptionally(why);
     }
 
-    /** Fails an export that could not be sent, unless it has failed before. */
-    void failUnsent(@Nullable Throwable why) {
+    @Override
+    public void failUnsent(@Nullable Throwable why) {
         fail(unconfirmed(Duration.ofNanos(settings.timings().undoNanos() + keptNanos()), why));
     }
 

@@ -34,7 +34,7 @@ final class LeaseHandle implements Lease, UnseenHold {
 
     /** Returns the handle behind a lease of this engine. */
     static LeaseHandle of(Lease lease) {
-        return (LeaseHandle) lease;
+        return lease instanceof PassingLease passing ? passing.lease : (LeaseHandle) lease;
     }
 
     ActiveLease state() {

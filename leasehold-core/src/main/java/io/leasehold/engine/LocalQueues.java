@@ -170,6 +170,11 @@ final class LocalQueues {
         }
     }
 
+    /** Whether several attempts of a process may hold a lock of this kind at the same time. */
+    static boolean isShared(LockName name) {
+        return name.isPermits() || name.isRead();
+    }
+
     /** Whether the attempt on permits states another count than the first in its queue: the store must refuse one of them. */
     private boolean expectsAnotherCount(Contender attempt) {
         LockName name = attempt.name();
@@ -198,10 +203,10 @@ final class LocalQueues {
 
     /**
      * Records that this process holds the lock. If the lock was granted atomically with others, no attempt is in its
-     * queue. A permit is not recorded: it prevents no other attempt from contending, and is not passed on.
+     * queue. A permit or a read lease is not recorded: it prevents no other attempt from contending, and is not passed on.
      */
     void granted(LockName name, Passable grant, long lastToken) {
-        if (name.isPermits()) {
+        if (isShared(name)) {
             return;
         }
         fill(name, queue -> {
@@ -303,7 +308,7 @@ final class LocalQueues {
 
     /** Returns how many tokens the next request for this name reserves. */
     int reserve(LockName name) {
-        return name.isPermits() ? 1 : ask(name, 1, LocalQueue::reserve);
+        return isShared(name) ? 1 : ask(name, 1, LocalQueue::reserve);
     }
 
     long seenToken(LockName name) {

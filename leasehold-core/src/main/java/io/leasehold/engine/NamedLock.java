@@ -44,7 +44,7 @@ final class NamedLock extends AbstractLock<Lease> implements DistributedLock {
 
     @Override
     public ReentrantLockView asReentrantLock() {
-        return new ReentrantView(this, attempts.reentrantHolds());
+        return new ReadWritePair(name, attempts).writer(this);
     }
 
     @Override

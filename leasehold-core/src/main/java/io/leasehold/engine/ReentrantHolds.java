@@ -23,7 +23,8 @@ final class ReentrantHolds {
 
     /** A lease and the lock count of its thread; only that thread changes it. */
     static final class Counted {
-        final LeaseHandle lease;
+        /** Replaced if the lease of a writer becomes that of a reader. */
+        volatile LeaseHandle lease;
         final int limit;
         int count = 1;
         /** Whether its thread was notified of the end; that thread may have left its section without an unlock(). */

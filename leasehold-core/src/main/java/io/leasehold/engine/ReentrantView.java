@@ -15,41 +15,63 @@ import java.util.concurrent.locks.Condition;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The reentrant view of a lock: counts the holds of each thread, in this process. */
+/** The reentrant view of a lock, or of its readers: counts the holds of each thread, in this process. */
 final class ReentrantView implements ReentrantLockView {
 
-    private final NamedLock lock;
-    private final LockName name;
-    private final ReentrantHolds holds;
+    /** What a hold of the other lock of a pair changes: a lock of writers, and one of their readers. */
+    interface Pair {
 
-    ReentrantView(NamedLock lock, ReentrantHolds holds) {
+        /** Enters without an acquisition, if the other hold of this thread allows that; throws if it forbids to enter. */
+        boolean enteredBeside();
+
+        /** Ends the outermost hold. */
+        ReleaseOutcome end(ReentrantHolds.Counted held);
+
+        /** Drops a hold whose thread has been told of its end. */
+        void drop(ReentrantHolds.Counted held);
+    }
+
+    private final AbstractLock<? extends Lease> lock;
+    private final LockName name;
+    private final String label;
+    private final ReentrantHolds holds;
+    private final Pair pair;
+
+    /**
+     * Creates a view.
+     *
+     * @param name that of the exclusive lock, or of its readers
+     */
+    ReentrantView(AbstractLock<? extends Lease> lock, LockName name, ReentrantHolds holds, Pair pair) {
         this.lock = lock;
-        this.name = lock.name();
+        this.name = name;
+        this.label = (name.isRead() ? "read lock \"" : "lock \"") + name + "\"";
         this.holds = holds;
+        this.pair = pair;
     }
 
     @Override
     public void lock() {
-        if (!reentered()) {
+        if (!entered()) {
             begun(lock.acquireUninterruptibly());
         }
     }
 
     @Override
     public void lockInterruptibly() throws InterruptedException {
-        if (!reenteredUnlessInterrupted()) {
+        if (!enteredUnlessInterrupted()) {
             begun(lock.acquire());
         }
     }
 
     @Override
     public boolean tryLock() {
-        return reentered() || begun(lock.tryAcquireUninterruptibly());
+        return entered() || begun(lock.tryAcquireUninterruptibly());
     }
 
     @Override
     public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-        return reenteredUnlessInterrupted()
+        return enteredUnlessInterrupted()
                 || begun(lock.tryAcquire(Duration.ofNanos(Math.max(0, unit.toNanos(time)))));
     }
 
@@ -60,11 +82,16 @@ final class ReentrantView implements ReentrantLockView {
         return lease != null;
     }
 
-    private boolean reenteredUnlessInterrupted() throws InterruptedException {
+    private boolean enteredUnlessInterrupted() throws InterruptedException {
         if (Thread.interrupted()) {
-            throw new InterruptedException("interrupted before lock \"" + name + "\" was requested");
+            throw new InterruptedException("interrupted before " + label + " was requested");
         }
-        return reentered();
+        return entered();
+    }
+
+    /** Whether this thread has entered without an acquisition. */
+    private boolean entered() {
+        return reentered() || pair.enteredBeside();
     }
 
     private boolean reentered() {
@@ -75,13 +102,13 @@ final class ReentrantView implements ReentrantLockView {
         if (held.endReported) {
             // This thread was notified, and may have left its section without an unlock(): this is a new hold.
             holds.end(name);
-            held.lease.release();
+            pair.drop(held);
             return false;
         }
         // If the hold was lost, the outer section is no longer protected.
         reportingLoss(held, ReentrantView::checkConfirmed);
         if (held.count == held.limit) {
-            throw new IllegalStateException("lock \"" + name + "\" is held " + held.count
+            throw new IllegalStateException(label + " is held " + held.count
                     + " times by this thread; that is the limit (LockOptions.reentryLimit)");
         }
         held.count++;
@@ -92,7 +119,7 @@ final class ReentrantView implements ReentrantLockView {
      * Throws unless the hold is valid. After a suspension, the validity is unconfirmed, so the store is asked. A thread
      * that receives a negative answer leaves its section, and must not leave behind a hold that proves valid later.
      */
-    private static void checkConfirmed(Lease lease) {
+    static void checkConfirmed(Lease lease) {
         try {
             lease.ensureValidFor(Duration.ZERO);
         } catch (LeaseAtRiskException unconfirmed) {
@@ -130,15 +157,15 @@ final class ReentrantView implements ReentrantLockView {
             return null;
         }
         holds.end(name);
-        return held.lease.release();
+        return pair.end(held);
     }
 
     private ReentrantHolds.Counted currentHold() {
         ReentrantHolds.Counted held = holds.ofCurrentThread(name);
         if (held == null) {
             throw new IllegalMonitorStateException(
-                    "thread \"" + Thread.currentThread().getName() + "\" does not hold lock \"" + name
-                            + "\"; only the thread that locked it may use or unlock it");
+                    "thread \"" + Thread.currentThread().getName() + "\" does not hold " + label
+                            + "; only the thread that locked it may use or unlock it");
         }
         return held;
     }
@@ -164,7 +191,7 @@ final class ReentrantView implements ReentrantLockView {
     }
 
     /** Records that this thread was notified of the end of its hold. */
-    private static void reportingLoss(ReentrantHolds.Counted held, Consumer<Lease> use) {
+    static void reportingLoss(ReentrantHolds.Counted held, Consumer<Lease> use) {
         try {
             use.accept(held.lease);
             held.endReported = false;

@@ -259,6 +259,28 @@ final class SilentStore implements LockStore, StoreAdmin {
         return answer;
     }
 
+    /** Whether the store keeps readers. */
+    boolean shared = true;
+
+    private final List<Asked<AcquireRequest, AcquireReply>> downgrades = new ArrayList<>();
+
+    synchronized List<Asked<AcquireRequest, AcquireReply>> downgrades() {
+        return List.copyOf(downgrades);
+    }
+
+    @Override
+    public boolean keepsReaders() {
+        return shared;
+    }
+
+    @Override
+    public synchronized CompletableFuture<AcquireReply> downgrade(AcquireRequest request, OwnerToken writer) {
+        failIfTold();
+        CompletableFuture<AcquireReply> answer = new CompletableFuture<>();
+        downgrades.add(new Asked<>(request, answer));
+        return answer;
+    }
+
     @Override
     public StoreAdmin admin() {
         return this;

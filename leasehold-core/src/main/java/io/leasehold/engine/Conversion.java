@@ -1,0 +1,31 @@
+package io.leasehold.engine;
+
+import io.leasehold.ReleaseOutcome;
+import io.leasehold.spi.OwnerToken;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What takes the place of a lease that ends without a release: the ticket of an export, or the read lease of a downgrade.
+ *
+ * @param <T> the result for the caller
+ */
+interface Conversion<T> extends GrantMachine.Export {
+
+    /** Completes, on any thread, with the result; exceptionally if there is none. */
+    CompletableFuture<T> result();
+
+    /**
+     * Sends the request of a grant that has ended in this client. Completes, on any thread, with the outcome; never
+     * exceptionally.
+     *
+     * @param validUntilAtNanos the end of the validity that the grant had
+     */
+    CompletableFuture<ReleaseOutcome> send(
+            OwnerToken owner, @Nullable GrantTokens tokens, long token, long validUntilAtNanos);
+
+    void fail(RuntimeException why);
+
+    /** Fails a conversion that could not be sent, unless it has failed before. */
+    void failUnsent(@Nullable Throwable why);
+}
