@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
  */
 public record Holder(String id, @Nullable Duration remainingTtl, OptionalLong fencingToken, Ends ends) {
 
+    /** The id that stands for all readers of a lock; {@link io.leasehold.admin.LockAdmin#readers} lists them. */
+    public static final String READERS = "readers";
+
     private static final String TICKET_OF = "ticket of ";
 
     /** The event that ends a hold that is not released. The list may grow. */
@@ -43,6 +46,14 @@ public record Holder(String id, @Nullable Duration remainingTtl, OptionalLong fe
     /** Whether the lock is kept for a ticket: its lease was {@linkplain Lease#export exported} and not resumed yet. */
     public boolean isTicket() {
         return id.startsWith(TICKET_OF);
+    }
+
+    /**
+     * Whether readers hold the lock. Then the time that is left is that of the last of them, and the token is the largest of
+     * theirs.
+     */
+    public boolean isReaders() {
+        return id.equals(READERS);
     }
 
     /** A hold that ends by its ttl, or never if there is none. */

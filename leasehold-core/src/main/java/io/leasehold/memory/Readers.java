@@ -24,9 +24,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Readers {
 
-    /** The holder id that stands for all readers of a name. */
-    static final String HOLDER_ID = "readers";
-
     private Map<OwnerToken, Held> held = Collections.emptyMap();
     /** The highest ballot of a writer, or of a reader that has ended, if {@code fenceSeen} is the fence. */
     private long floor;
@@ -133,7 +130,7 @@ final class Readers {
 
     /** Removes the readers with this holder id, or all if it is null or stands for all; returns them. */
     List<Held> remove(@Nullable String holderId) {
-        Predicate<Held> meant = holderId == null || holderId.equals(HOLDER_ID)
+        Predicate<Held> meant = holderId == null || holderId.equals(Holder.READERS)
                 ? reader -> true
                 : reader -> reader.holderId().equals(holderId);
         List<Held> removed = held.values().stream().filter(meant).toList();
@@ -156,6 +153,6 @@ final class Readers {
             longest = Math.max(longest, reader.endsAtNanos() - nowNanos);
             token = Math.max(token, reader.token());
         }
-        return new Holder(HOLDER_ID, Duration.ofNanos(longest), OptionalLong.of(token));
+        return new Holder(Holder.READERS, Duration.ofNanos(longest), OptionalLong.of(token));
     }
 }

@@ -19,16 +19,20 @@ import org.jspecify.annotations.Nullable;
 /**
  * The display of one lock with the data from its store.
  *
+ * @param readers the readers that hold the lock, one more than is shown, if there are more
  * @param client the holder's own record, if there is one
  * @param waiters one more than is shown, if there are more; null if the store keeps no queue
  */
 record LockView(
         LockName lock,
         @Nullable Holder holder,
+        List<Holder> readers,
         @Nullable ClientView client,
         @Nullable List<QueuedWaiter> waiters) {
 
     private static final int MAX_WAITERS = 100;
+
+    private static final int MAX_READERS = 100;
 
     /** A report that is older is overdue. */
     private static final Duration LATE = ClientRecord.INTERVAL.plusSeconds(1);
@@ -40,12 +44,16 @@ record LockView(
         LockAdmin admin = locks.admin();
         Holder holder = admin.inspect(lock).orElse(null);
         boolean line = locks.guarantees().covers(Guarantee.Queueing.FIFO);
+        List<Holder> readers =
+                holder != null && holder.isReaders() ? admin.readers(lock, MAX_READERS + 1) : List.of();
         return new LockView(
-                lock, holder, ClientView.of(admin, lock, holder), line ? admin.waiters(lock, MAX_WAITERS + 1) : null);
+                lock, holder, readers, ClientView.of(admin, lock, holder), line ? admin.waiters(lock, MAX_WAITERS + 1) : null);
     }
 
-    /** Adds the client and the waiters to a report, in this order. */
+    /** Adds the readers, the client and the waiters to a report, in this order. */
     void addTo(Map<String, @Nullable Object> report) {
+        report.put(
+                "readers", readers.stream().limit(MAX_READERS).map(HolderView::json).toList());
         report.put("client", ClientView.json(client));
         report.put(
                 "waiters",
@@ -64,6 +72,7 @@ record LockView(
             lines.add("holder    " + holder.id());
             lines.add("token     " + HolderView.token(holder));
             lines.add("left      " + HolderView.remaining(holder));
+            lines.addAll(readerLines());
             RunLabel label = RunLabel.in(holder.id());
             if (label != null) {
                 lines.add("command   " + label.command());
@@ -74,6 +83,28 @@ record LockView(
             }
         }
         lines.addAll(line());
+        return lines;
+    }
+
+    /** The id of the holder, or those of the readers. */
+    List<String> holderIds() {
+        if (holder == null) {
+            return List.of();
+        }
+        return readers.isEmpty()
+                ? List.of(holder.id())
+                : readers.stream().map(Holder::id).toList();
+    }
+
+    private List<String> readerLines() {
+        List<String> lines = new ArrayList<>();
+        for (Holder reader : readers.subList(0, Math.min(readers.size(), MAX_READERS))) {
+            lines.add((lines.isEmpty() ? "readers   " : "          ") + reader.id() + " (" + HolderView.remaining(reader)
+                    + " left)");
+        }
+        if (readers.size() > MAX_READERS) {
+            lines.add("          and more");
+        }
         return lines;
     }
 
@@ -97,6 +128,13 @@ record LockView(
     /** The health of the holder, and possible actions. */
     List<String> advice(Holder of) {
         String name = quoted(lock.text());
+        if (of.isReaders()) {
+            return List.of(
+                    "health    read by others; if none renews, the lock is free in " + HolderView.remaining(of),
+                    "next      leasehold wait " + name + "    (until it is free)",
+                    "          leasehold release " + name + " --holder ID"
+                            + "    (ends one reader; --holder readers ends all)");
+        }
         return List.of(
                 "health    " + health(of),
                 "next      leasehold wait " + name + "    (until it is free)",
@@ -107,7 +145,8 @@ record LockView(
     /** Whether the client of the holder reports in time. */
     boolean reportsInTime() {
         Duration age = client == null ? null : client.age(Instant.now());
-        return client != null && (age == null || age.compareTo(LATE) < 0);
+        boolean inTime = client != null && (age == null || age.compareTo(LATE) < 0);
+        return inTime || (holder != null && holder.isReaders());
     }
 
     private String health(Holder of) {

@@ -38,6 +38,9 @@ public final class ReleaseCommand implements Callable<Integer> {
         CHANGED_HANDS
     }
 
+    /** More readers than one looks at. */
+    private static final int MAX_READERS = 10_000;
+
     private final Invocation invocation;
     private final StoreOption store;
 
@@ -78,7 +81,7 @@ public final class ReleaseCommand implements Callable<Integer> {
         }
         LockName lock = LockName.exactly(name);
         try (LockClient locks = StoreAccess.open(invocation, store)) {
-            Holder before = locks.admin().inspect(lock).orElse(null);
+            Holder before = holder(locks.admin(), lock);
             Outcome outcome = release(locks.admin(), lock, before);
             if (outcome == Outcome.RELEASED && before != null) {
                 new AuditLog(invocation).write("release", lock.text(), before.id(), locks.storeDescription());
@@ -86,6 +89,18 @@ public final class ReleaseCommand implements Callable<Integer> {
             tell(lock, before, outcome, before == null ? PermitLines.hint(locks.admin(), lock) : null);
             return (outcome == Outcome.RELEASED || outcome == Outcome.DRY_RUN ? ExitCode.OK : ExitCode.FOUND).code();
         }
+    }
+
+    /** The present holder; if it is the readers and one of them is to be released, that one. */
+    private @Nullable Holder holder(LockAdmin admin, LockName lock) {
+        Holder held = admin.inspect(lock).orElse(null);
+        if (held == null || !held.isReaders() || holder == null || holder.equals(held.id())) {
+            return held;
+        }
+        return admin.readers(lock, MAX_READERS).stream()
+                .filter(reader -> reader.id().equals(holder))
+                .findFirst()
+                .orElse(held);
     }
 
     private Outcome release(LockAdmin admin, LockName lock, @Nullable Holder before) {

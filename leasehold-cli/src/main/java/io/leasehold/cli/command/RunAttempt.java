@@ -13,8 +13,14 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** The request of a {@code run} for its lock, for one of the permits of that name, or for the lock of its ticket. */
+/**
+ * The request of a {@code run} for its lock, as a writer or a reader, for one of the permits of that name, or for the lock
+ * of its ticket.
+ */
 final class RunAttempt {
+
+    /** More readers than one looks at. */
+    private static final int MAX_READERS = 10_000;
 
     private RunAttempt() {}
 
@@ -24,6 +30,9 @@ final class RunAttempt {
         CompletableFuture<Attempt<Lease>> resumed = tickets.resume(locks, maxWait);
         if (resumed != null) {
             return resumed;
+        }
+        if (name.isRead()) {
+            return begun(locks.readWrite(name.asExclusive()).read(), maxWait);
         }
         return name.isPermits()
                 ? begun(locks.permits(name, name.permitCount()), maxWait).thenApply(RunAttempt::asLease)
@@ -42,12 +51,16 @@ final class RunAttempt {
         return new Attempt.Acquired<>(attempt.orElseThrow());
     }
 
-    /** Whether the lock is held by one of these holders, or every permit of the name is. */
+    /**
+     * Whether one of these holders keeps the lock from this request: it holds the lock, is a reader of it and the request is
+     * for a writer, or they have every permit of the name.
+     */
     static boolean isKeptBy(List<String> holders, LockAdmin admin, LockName name) {
         if (!name.isPermits()) {
-            return admin.inspect(name)
-                    .filter(holder -> holders.contains(holder.id()))
-                    .isPresent();
+            Holder holder = admin.inspect(name.asExclusive()).orElse(null);
+            return holder != null
+                    && (holders.contains(holder.id())
+                            || (holder.isReaders() && !name.isRead() && isReadBy(holders, admin, name)));
         }
         return admin.permits(name)
                 .filter(status -> status.held().size() >= status.count()
@@ -57,10 +70,14 @@ final class RunAttempt {
                 .isPresent();
     }
 
+    private static boolean isReadBy(List<String> holders, LockAdmin admin, LockName name) {
+        return admin.readers(name, MAX_READERS).stream().anyMatch(reader -> holders.contains(reader.id()));
+    }
+
     /** The text about the present holder, or holders, for a line that shows what a run waits for. */
     static String holders(LockAdmin admin, LockName name) {
         if (!name.isPermits()) {
-            return admin.inspect(name).map(RunAttempt::heldBy).orElse("");
+            return admin.inspect(name.asExclusive()).map(RunAttempt::heldBy).orElse("");
         }
         List<PermitsStatus.HeldPermit> held =
                 admin.permits(name).map(PermitsStatus::held).orElse(List.of());
@@ -75,6 +92,9 @@ final class RunAttempt {
 
     /** The lock or the permits, for messages. */
     static String what(LockName name) {
-        return (name.isPermits() ? "permits \"" : "lock \"") + name + "\"";
+        if (name.isPermits()) {
+            return "permits \"" + name + "\"";
+        }
+        return "lock \"" + name + (name.isRead() ? "\" for reading" : "\"");
     }
 }

@@ -142,6 +142,9 @@ public final class RunCommand implements Callable<Integer> {
     @Nullable
     Integer permit;
 
+    @Option(names = "--read", description = "Shares the lock with other readers; a run without it waits for all.")
+    boolean read;
+
     @Option(names = "--metrics", paramLabel = "PORT", description = "Serves metrics at 127.0.0.1:PORT/metrics.")
     @Nullable
     Integer metricsPort;
@@ -278,6 +281,10 @@ public final class RunCommand implements Callable<Integer> {
         if (TicketFile.STANDARD_INPUT.equals(export)) {
             throw usage("--export needs a file: standard output belongs to the command");
         }
+        if (read && (permit != null || export != null || resume != null)) {
+            throw usage("--read excludes --permit, --export and --resume: only a lock has readers, and a ticket is for its"
+                    + " writer");
+        }
         if (permit != null && (export != null || resume != null)) {
             throw usage("--permit excludes --export and --resume: a ticket is for a lock");
         }
@@ -340,6 +347,9 @@ public final class RunCommand implements Callable<Integer> {
     private LockName lockName(String name) {
         try {
             LockName exact = LockName.exactly(name);
+            if (read) {
+                return exact.asRead();
+            }
             return permit == null ? exact : exact.asPermits(permit);
         } catch (IllegalArgumentException e) {
             throw usage(e.getMessage());

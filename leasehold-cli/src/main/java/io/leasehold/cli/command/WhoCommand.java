@@ -61,7 +61,7 @@ public final class WhoCommand implements Callable<Integer> {
         if (json) {
             invocation.terminal().printJson(holder == null ? null : report(holder, view));
         } else if (holder != null && id) {
-            invocation.terminal().print(holder.id());
+            invocation.terminal().print(view.holderIds());
         } else if (holder != null) {
             invocation.terminal().print(view.lines());
             List<String> advice = view.advice(holder);
