@@ -183,7 +183,9 @@ public final class PermitsByLocks extends PassingKeeper implements LockStore {
                             leftNanos())
                     .nodeTimeout(request.nodeTimeoutNanos());
             try {
-                return store.acquire(slot).exceptionally(this::broken);
+                // Otherwise the votes on one slot could take the time for all, until a silent node answers.
+                return store.acquire(request.isPatient() ? slot.patient() : slot)
+                        .exceptionally(this::broken);
             } catch (RuntimeException | Error e) {
                 return CompletableFuture.completedFuture(broken(e));
             }
