@@ -200,6 +200,8 @@ final class ResumeAttempt extends PendingAttempt<Lease> implements UnansweredRes
             granted |= reply instanceof AcquireReply.Granted;
             decision = machine.on(reply, nowNanos);
             granted &= !(decision instanceof ResumeMachine.Refuse);
+            // The lease of an attempt that has a caller belongs to that caller.
+            granted &= withdrawn || !(decision instanceof ResumeMachine.Hold);
             if (!withdrawn && decision instanceof ResumeMachine.Again again) {
                 // Before any other step: the next copy depends on it alone.
                 context.timeline().schedule(again.afterNanos(), this::ask);
@@ -265,7 +267,7 @@ final class ResumeAttempt extends PendingAttempt<Lease> implements UnansweredRes
         } catch (RuntimeException | Error e) {
             fail(AttemptOutcome.ERROR, e);
         } finally {
-            settle(decision instanceof ResumeMachine.Hold ? null : rest());
+            settle(rest());
         }
     }
 
