@@ -73,9 +73,7 @@ final class ResumeAttempt extends PendingAttempt<Lease> implements UnansweredRes
     }
 
     private long forgottenAtNanos(long answeredAtNanos) {
-        return answeredAtNanos
-                + ticket.claim().toNanos()
-                + settings.timings().undoNanos();
+        return answeredAtNanos + ticket.claim().toNanos() + settings.timings().undoNanos();
     }
 
     private String what() {

@@ -31,7 +31,11 @@ final class SlotsOverNodesTest {
             AcquireRequest rival = AcquireRequest.exclusive(
                     List.of(LockName.exactly("db#" + slot)), set.owner(), "permit of 9: host/2/rival", TTL, SECOND);
             long candidate = set.clock.wallMillis() * 1_000 + 1_000;
-            assertThat(set.nodes.get(0).memory.acquire(new Ballot(rival, candidate, 1)).join())
+            assertThat(set.nodes
+                            .get(0)
+                            .memory
+                            .acquire(new Ballot(rival, candidate, 1))
+                            .join())
                     .isInstanceOf(NodeReply.Yes.class);
         }
         set.nodes.get(2).answers("acquire", ScriptedNode.SILENCE);

@@ -328,8 +328,7 @@ class LeaseInterceptorTest {
                 .toList();
         assertThat(spread).allMatch(one -> !one.isNegative() && one.compareTo(Duration.ofSeconds(2)) <= 0);
         for (int i = 1; i < spread.size(); i++) {
-            assertThat(spread.get(i).minus(spread.get(i - 1)))
-                    .isBetween(Duration.ofMillis(20), Duration.ofMillis(300));
+            assertThat(spread.get(i).minus(spread.get(i - 1))).isBetween(Duration.ofMillis(20), Duration.ofMillis(300));
         }
         assertThat(LeaseInterceptor.spread("export 1", retry))
                 .as("always the same")

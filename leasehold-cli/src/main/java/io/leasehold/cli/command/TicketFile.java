@@ -47,8 +47,8 @@ final class TicketFile {
     static TicketFile prepare(String target) throws IOException {
         Path path = Path.of(target).toAbsolutePath();
         Path directory = path.getParent();
-        boolean isOther = Files.exists(path, LinkOption.NOFOLLOW_LINKS)
-                && !Files.isRegularFile(path, LinkOption.NOFOLLOW_LINKS);
+        boolean isOther =
+                Files.exists(path, LinkOption.NOFOLLOW_LINKS) && !Files.isRegularFile(path, LinkOption.NOFOLLOW_LINKS);
         if (directory == null || isOther) {
             throw new FileSystemException(
                     target, null, "it is not a regular file; name a file that this run may create or replace");

@@ -96,7 +96,8 @@ class LockedRunTest {
                 LockOptions.defaults().ttl(ttl),
                 null,
                 new GuardedCommand.Settings(
-                        TypedWords.ofTexts(List.of("touch", directory.resolve("ran").toString())),
+                        TypedWords.ofTexts(
+                                List.of("touch", directory.resolve("ran").toString())),
                         OnLost.TERM,
                         Duration.ofMillis(100),
                         ttl,

@@ -59,9 +59,12 @@ final class SlotAdmin implements StoreAdmin {
      * @param holderId the id of the client, or null for any
      */
     static CompletableFuture<Optional<String>> storedId(LockStore store, LockName lock, @Nullable String holderId) {
-        return store.admin().describe(lock).thenApply(found -> found.map(HeldLock::holder)
-                .filter(one -> SlotLock.countOf(one).isPresent())
-                .filter(one -> holderId == null || SlotLock.unmarked(one).id().equals(holderId))
-                .map(Holder::id));
+        return store.admin()
+                .describe(lock)
+                .thenApply(found -> found.map(HeldLock::holder)
+                        .filter(one -> SlotLock.countOf(one).isPresent())
+                        .filter(one ->
+                                holderId == null || SlotLock.unmarked(one).id().equals(holderId))
+                        .map(Holder::id));
     }
 }

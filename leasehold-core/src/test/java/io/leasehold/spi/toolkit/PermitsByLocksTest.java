@@ -316,8 +316,10 @@ final class PermitsByLocksTest {
             assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN);
             script.answersItself();
             clock.answer(store.acquire(request(DB, owner)));
-            assertThat(script.ended).singleElement().satisfies(sent -> assertThat(sent.owner())
-                    .isEqualTo(script.asked.get(0).owner()));
+            assertThat(script.ended)
+                    .singleElement()
+                    .satisfies(sent -> assertThat(sent.owner())
+                            .isEqualTo(script.asked.get(0).owner()));
         }
     }
 

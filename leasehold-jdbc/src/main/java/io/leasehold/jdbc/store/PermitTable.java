@@ -237,8 +237,8 @@ final class PermitTable {
                 String row = rows.getString(1);
                 int end = row.lastIndexOf(SEPARATOR);
                 if (row.startsWith(PREFIX) && end >= PREFIX.length()) {
-                    found.add(
-                            LockName.exactly(row.substring(PREFIX.length(), end)).asPermits());
+                    found.add(LockName.exactly(row.substring(PREFIX.length(), end))
+                            .asPermits());
                 }
             }
         }
