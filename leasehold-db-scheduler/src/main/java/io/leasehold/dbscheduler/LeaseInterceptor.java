@@ -194,6 +194,7 @@ public final class LeaseInterceptor implements ExecutionInterceptor {
     static Duration spread(String instance, Duration retryAfter) {
         // The golden ratio: its multiples modulo 1 are spread evenly.
         long part = Integer.toUnsignedLong(instance.hashCode() * 0x9E3779B9);
-        return Duration.ofMillis((long) (retryAfter.toMillis() / 5 * (part / (double) (1L << 32))));
+        long mostMillis = retryAfter.toMillis() / 5;
+        return Duration.ofMillis((long) (mostMillis * (part / 0x1p32)));
     }
 }

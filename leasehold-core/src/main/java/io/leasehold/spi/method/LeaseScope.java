@@ -116,9 +116,10 @@ public final class LeaseScope {
      * @param <E> what it declares to throw
      */
     @FunctionalInterface
-    public interface Body<T extends @Nullable Object, E extends Throwable> {
+    public interface Body<T, E extends Throwable> {
 
         /** Runs it, on the calling thread. */
+        @Nullable
         T run() throws E;
     }
 
@@ -127,7 +128,7 @@ public final class LeaseScope {
      *
      * @param interrupts whether a loss of the hold interrupts the body
      */
-    public <T extends @Nullable Object, E extends Throwable> T run(boolean interrupts, Body<T, E> body) throws E {
+    public <T, E extends Throwable> @Nullable T run(boolean interrupts, Body<T, E> body) throws E {
         LossInterrupt interrupt = interrupts ? LossInterrupt.armed(hold) : null;
         LeaseScope before = enter();
         try {
