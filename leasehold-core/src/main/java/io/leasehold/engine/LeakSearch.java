@@ -49,7 +49,7 @@ final class LeakSearch {
         Set<LockName> slots = slotsOf(permits);
         for (HeldLock held : context.answer(store.admin().list("*", LockAdmin.MAX_LEAK_CANDIDATES))) {
             if (!slots.contains(held.name())) {
-                classify(new Candidate(held.name(), OptionalInt.empty(), held.holder()), found, silent);
+                classify(new Candidate(held.name(), OptionalInt.empty(), held.holder(), 0, 1), found, silent);
             }
         }
         for (Candidate permit : permits) {
@@ -66,8 +66,10 @@ final class LeakSearch {
      * A hold that may be a leak.
      *
      * @param slot the slot of a permit; empty for a lock
+     * @param earlier the number of holds of the name that the holder began before this one
+     * @param all the number of all holds of the name that the holder has
      */
-    private record Candidate(LockName name, OptionalInt slot, Holder holder) {
+    private record Candidate(LockName name, OptionalInt slot, Holder holder, int earlier, int all) {
         String subject() {
             return slot.isPresent() ? name.text() + ", slot " + slot.getAsInt() : name.text();
         }
@@ -89,12 +91,24 @@ final class LeakSearch {
         StorePermits permits = store.permits().orElse(null);
         if (permits != null) {
             for (PermitsStatus status : context.answer(permits.list("*", LockAdmin.MAX_LEAK_CANDIDATES))) {
-                status.held()
-                        .forEach(one ->
-                                held.add(new Candidate(status.name(), OptionalInt.of(one.slot()), one.holder())));
+                for (PermitsStatus.HeldPermit one : status.held()) {
+                    List<Holder> ofClient = status.held().stream()
+                            .map(PermitsStatus.HeldPermit::holder)
+                            .filter(holder -> holder.id().equals(one.holder().id()))
+                            .toList();
+                    int earlier = (int) ofClient.stream()
+                            .filter(other -> token(other) < token(one.holder()))
+                            .count();
+                    held.add(new Candidate(
+                            status.name(), OptionalInt.of(one.slot()), one.holder(), earlier, ofClient.size()));
+                }
             }
         }
         return held;
+    }
+
+    private static long token(Holder holder) {
+        return holder.fencingToken().orElse(Long.MAX_VALUE);
     }
 
     private void classify(Candidate held, List<Leak> found, List<Candidate> silent) {
@@ -114,8 +128,23 @@ final class LeakSearch {
         if (client.isEmpty()) {
             silent.add(held);
         } else {
-            client.get().holdOf(held.name()).ifPresent(hold -> checkAge(held, hold, found));
+            holdOf(client.get(), held).ifPresent(hold -> checkAge(held, hold, found));
         }
+    }
+
+    /**
+     * The hold in the client's record: its permits of a name are in the order of their tokens. A record that lists more
+     * holds than the client has now is older than some release. It does not tell of which, so each permit has the
+     * youngest hold that it may have.
+     */
+    private static Optional<ClientRecord.ClientHold> holdOf(ClientRecord client, Candidate held) {
+        String listed = ClientRecord.listed(held.name());
+        List<ClientRecord.ClientHold> holds = client.holds().stream()
+                .filter(hold -> hold.lock().equals(listed))
+                .sorted(Comparator.comparing(ClientRecord.ClientHold::since))
+                .toList();
+        int index = held.earlier() + Math.max(0, holds.size() - held.all());
+        return index < holds.size() ? Optional.of(holds.get(index)) : Optional.empty();
     }
 
     /** Whether the id has the form host, pid, client; other holders keep no record. */
