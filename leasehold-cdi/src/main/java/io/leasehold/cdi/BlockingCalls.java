@@ -4,15 +4,10 @@ import io.leasehold.Attempt;
 import io.leasehold.Hold;
 import io.leasehold.LeaseLostException;
 import io.leasehold.spi.method.LeaseScope;
-import io.leasehold.spi.method.LossInterrupt;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Runs locked bodies that have ended when they return, on the calling thread. */
 final class BlockingCalls {
-
-    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
     private BlockingCalls() {}
 
@@ -63,7 +58,8 @@ final class BlockingCalls {
         Object result = null;
         Throwable thrown = null;
         try {
-            result = inside(call, scope);
+            boolean interrupts = call.locks().method().onLoss() == OnLoss.INTERRUPT;
+            result = scope.run(interrupts, () -> call.body(scope.hold()));
         } catch (Throwable e) {
             thrown = e;
         }
@@ -71,7 +67,7 @@ final class BlockingCalls {
         if (kept != null) {
             kept.leave();
         } else {
-            LeaseLostException found = released(scope);
+            LeaseLostException found = scope.release();
             lost = lost != null ? lost : found;
         }
         Throwable end = LeaseScope.outcome(lost, thrown);
@@ -79,28 +75,5 @@ final class BlockingCalls {
             throw end;
         }
         return result;
-    }
-
-    private static @Nullable Object inside(LockCall call, LeaseScope scope) throws Exception {
-        LossInterrupt interrupt =
-                call.locks().method().onLoss() == OnLoss.INTERRUPT ? LossInterrupt.armed(scope.hold()) : null;
-        LeaseScope before = scope.enter();
-        try {
-            return call.body(scope.hold());
-        } finally {
-            LeaseScope.backTo(before);
-            if (interrupt != null) {
-                interrupt.callOff();
-            }
-        }
-    }
-
-    private static @Nullable LeaseLostException released(LeaseScope scope) {
-        try {
-            return scope.foundBy(scope.hold().release());
-        } catch (RuntimeException e) {
-            LOG.atWarn().setCause(e).log("releasing {} failed; it ends with its ttl", scope.hold());
-            return null;
-        }
     }
 }

@@ -103,10 +103,6 @@ final class MethodLocks {
             throw new IllegalArgumentException(LockedUsageException.shown(locked.method()) + ": the key has "
                     + names.size() + " values, and the method takes the lease of one lock; take a MultiLease");
         }
-        if (!one) {
-            return locks.all(names);
-        }
-        LockName name = names.get(0);
-        return name.isPermits() ? locks.permits(name) : locks.one(name);
+        return one ? locks.of(names.get(0)) : locks.all(names);
     }
 }

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.Connection;
@@ -193,6 +194,26 @@ class RunTicketTest {
                 "rm -rf " + ticket.getParent());
         assertThat(run.exitCode()).isEqualTo(70);
         assertThat(run.err()).contains("\"release\":\"RELEASED\"");
+    }
+
+    @Test
+    void onlyARegularFileIsReplaced() throws IOException {
+        Path file = Files.writeString(directory.resolve("file"), "of another program");
+        Path link = Files.createSymbolicLink(directory.resolve("link"), file);
+        Path broken = Files.createSymbolicLink(directory.resolve("broken"), directory.resolve("nowhere"));
+        StartedCli.shell("mkfifo " + directory.resolve("fifo"));
+        for (Path target : List.of(link, broken, directory.resolve("fifo"))) {
+            StartedCli run = cli.run("run", "--export", target.toString(), "job", "--", "touch", "ran");
+            assertThat(run.exitCode()).as(run.err()).isEqualTo(64);
+            assertThat(run.errLines())
+                    .singleElement()
+                    .asString()
+                    .contains(target.toString(), "not a regular file", "name a file");
+            assertThat(Files.exists(target, LinkOption.NOFOLLOW_LINKS)).isTrue();
+        }
+        assertThat(Files.isSymbolicLink(link)).isTrue();
+        assertThat(Files.readString(file)).isEqualTo("of another program");
+        assertThat(Files.exists(directory.resolve("ran"))).isFalse();
     }
 
     /** A file that its owner cannot delete: a directory in its place, which appears after the check. */

@@ -30,8 +30,6 @@ final class LeakSearch {
      * arrived.
      */
     private static final long RECHECK_NANOS = 4_000_000_000L;
-    /** The holder id that stands for all readers of a lock. */
-    private static final String READERS = "readers";
 
     private final EngineContext context;
     private final LockStore store;
@@ -69,8 +67,23 @@ final class LeakSearch {
      *
      * @param name the lock, its readers, or permits
      * @param slot the slot of a permit; empty for a lock
+     * @param earlier the number of holds of the name that the holder began before this one
+     * @param all the number of all holds of the name that the holder has
      */
-    private record Candidate(LockName name, OptionalInt slot, Holder holder) {
+    private record Candidate(LockName name, OptionalInt slot, Holder holder, int earlier, int all) {
+        /** One of these holds of the name: finds those of its holder, in the order of their tokens. */
+        static Candidate of(LockName name, OptionalInt slot, Holder one, List<Holder> all) {
+            List<Holder> ofClient =
+                    all.stream().filter(holder -> holder.id().equals(one.id())).toList();
+            int earlier = (int)
+                    ofClient.stream().filter(other -> token(other) < token(one)).count();
+            return new Candidate(name, slot, one, earlier, ofClient.size());
+        }
+
+        private static long token(Holder holder) {
+            return holder.fencingToken().orElse(Long.MAX_VALUE);
+        }
+
         String subject() {
             if (name.isRead()) {
                 return name.text() + ", a reader";
@@ -81,12 +94,13 @@ final class LeakSearch {
 
     /** Returns the holds of a lock: that of its holder, or those of its readers. */
     private List<Candidate> holds(HeldLock held) {
-        List<Holder> readers = held.holder().id().equals(READERS) ? readers(held.name()) : List.of();
+        List<Holder> readers = held.holder().isReaders() ? readers(held.name()) : List.of();
         if (readers.isEmpty()) {
-            return List.of(new Candidate(held.name(), OptionalInt.empty(), held.holder()));
+            return List.of(new Candidate(held.name(), OptionalInt.empty(), held.holder(), 0, 1));
         }
+        LockName read = held.name().asRead();
         return readers.stream()
-                .map(reader -> new Candidate(held.name().asRead(), OptionalInt.empty(), reader))
+                .map(reader -> Candidate.of(read, OptionalInt.empty(), reader, readers))
                 .toList();
     }
 
@@ -110,9 +124,12 @@ final class LeakSearch {
         StorePermits permits = store.permits().orElse(null);
         if (permits != null) {
             for (PermitsStatus status : context.answer(permits.list("*", LockAdmin.MAX_LEAK_CANDIDATES))) {
-                status.held()
-                        .forEach(one ->
-                                held.add(new Candidate(status.name(), OptionalInt.of(one.slot()), one.holder())));
+                List<Holder> holders = status.held().stream()
+                        .map(PermitsStatus.HeldPermit::holder)
+                        .toList();
+                for (PermitsStatus.HeldPermit one : status.held()) {
+                    held.add(Candidate.of(status.name(), OptionalInt.of(one.slot()), one.holder(), holders));
+                }
             }
         }
         return held;
@@ -135,8 +152,23 @@ final class LeakSearch {
         if (client.isEmpty()) {
             silent.add(held);
         } else {
-            client.get().holdOf(held.name()).ifPresent(hold -> checkAge(held, hold, found));
+            holdOf(client.get(), held).ifPresent(hold -> checkAge(held, hold, found));
         }
+    }
+
+    /**
+     * The hold in the client's record: its permits of a name are in the order of their tokens. A record that lists more
+     * holds than the client has now is older than some release. It does not tell of which, so each permit has the
+     * youngest hold that it may have. So it is with the holds of a reader.
+     */
+    private static Optional<ClientRecord.ClientHold> holdOf(ClientRecord client, Candidate held) {
+        String listed = ClientRecord.listed(held.name());
+        List<ClientRecord.ClientHold> holds = client.holds().stream()
+                .filter(hold -> hold.lock().equals(listed))
+                .sorted(Comparator.comparing(ClientRecord.ClientHold::since))
+                .toList();
+        int index = held.earlier() + Math.max(0, holds.size() - held.all());
+        return index < holds.size() ? Optional.of(holds.get(index)) : Optional.empty();
     }
 
     /** Whether the id has the form host, pid, client; other holders keep no record. */

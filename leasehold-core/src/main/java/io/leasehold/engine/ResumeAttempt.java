@@ -42,8 +42,10 @@ final class ResumeAttempt extends PendingAttempt<Lease> implements UnansweredRes
     /** The mark of the {@link SuspendWatch}, taken before the last request was sent. */
     private long mark;
 
-    /** The time of the last answer: the store keeps a lock for the owner token no longer than from then on. */
-    private long answeredAtNanos;
+    /** When the store has forgotten the owner token, whatever it has done with the requests so far. Never sooner. */
+    private long forgottenAtNanos;
+    /** Whether the store has answered that the owner token has the lock, and has not denied it since. */
+    private boolean granted;
 
     private boolean hasTurn;
     private boolean asking;
@@ -64,10 +66,14 @@ final class ResumeAttempt extends PendingAttempt<Lease> implements UnansweredRes
         this.attempts = attempts;
         this.ticketOwner = OwnerToken.fromHex(ticket.secret());
         this.owner = OwnerToken.draw(context.runtime());
-        this.answeredAtNanos = startAtNanos;
+        this.forgottenAtNanos = forgottenAtNanos(startAtNanos);
         this.machine = new ResumeMachine(
                 what(), settings.timings(), maxWaitNanos, ticket.claim().toNanos(), startAtNanos);
         context.events().tell(l -> l.attemptBegan(new LockListener.AttemptBegan(ticket.lockName())));
+    }
+
+    private long forgottenAtNanos(long answeredAtNanos) {
+        return answeredAtNanos + ticket.claim().toNanos() + settings.timings().undoNanos();
     }
 
     private String what() {
@@ -99,6 +105,8 @@ final class ResumeAttempt extends PendingAttempt<Lease> implements UnansweredRes
             late = TimerQueue.cancelled(late);
             if (before != null) {
                 owner = before.owner();
+                granted = before.release() != null;
+                forgottenAtNanos = later(forgottenAtNanos, before.untilAtNanos());
                 machine.continues(before.ballot());
             }
         }
@@ -185,8 +193,13 @@ final class ResumeAttempt extends PendingAttempt<Lease> implements UnansweredRes
         synchronized (this) {
             asking = false;
             withdrawn = over;
-            answeredAtNanos = context.runtime().nanoTime();
-            decision = machine.on(reply, answeredAtNanos);
+            long nowNanos = context.runtime().nanoTime();
+            forgottenAtNanos = later(forgottenAtNanos, forgottenAtNanos(nowNanos));
+            granted |= reply instanceof AcquireReply.Granted;
+            decision = machine.on(reply, nowNanos);
+            granted &= !(decision instanceof ResumeMachine.Refuse);
+            // The lease of an attempt that has a caller belongs to that caller.
+            granted &= withdrawn || !(decision instanceof ResumeMachine.Hold);
             if (!withdrawn && decision instanceof ResumeMachine.Again again) {
                 // Before any other step: the next copy depends on it alone.
                 context.timeline().schedule(again.afterNanos(), this::ask);
@@ -197,7 +210,7 @@ final class ResumeAttempt extends PendingAttempt<Lease> implements UnansweredRes
         if (withdrawn) {
             // The caller has gone. If the store has answered that it has the lock, the next attempt with this ticket
             // continues it. No attempt follows in a client that closes: that releases the lock.
-            settle(unknown(reply instanceof AcquireReply.Granted granted ? granted.grant() : null));
+            settle(rest());
         } else {
             finish(decision);
         }
@@ -210,32 +223,31 @@ final class ResumeAttempt extends PendingAttempt<Lease> implements UnansweredRes
             withdrawn = over;
             over = true;
         }
-        settle(unknown(null));
+        settle(rest());
         if (!withdrawn) {
             fail(AttemptOutcome.ERROR, why);
         }
     }
 
-    private void release(OwnerToken granted) {
+    private void release() {
+        OwnerToken ended;
         long ballot;
         synchronized (this) {
+            ended = owner;
             ballot = machine.ballot();
         }
-        context.retrier()
-                .end(List.of(ticket.lockName()), granted, ballot, ReleaseRequest.Kind.UNDO, settings.timings());
+        context.retrier().end(List.of(ticket.lockName()), ended, ballot, ReleaseRequest.Kind.UNDO, settings.timings());
     }
 
     /** Returns what the next attempt with this ticket continues; null if the owner token does not have the lock. */
-    private synchronized @Nullable Unanswered unknown(@Nullable Grant granted) {
-        if (granted == null && !machine.isUnknown()) {
-            return null;
-        }
-        long keptNanos = ticket.claim().toNanos() + settings.timings().undoNanos();
-        return new Unanswered(
-                owner,
-                machine.ballot(),
-                answeredAtNanos + keptNanos,
-                granted == null ? null : () -> release(granted.owner()));
+    private synchronized @Nullable Unanswered rest() {
+        return granted || machine.isUnknown()
+                ? new Unanswered(owner, machine.ballot(), forgottenAtNanos, granted ? this::release : null)
+                : null;
+    }
+
+    private static long later(long oneAtNanos, long otherAtNanos) {
+        return oneAtNanos - otherAtNanos > 0 ? oneAtNanos : otherAtNanos;
     }
 
     private void finish(ResumeMachine.Decision decision) {
@@ -253,7 +265,7 @@ final class ResumeAttempt extends PendingAttempt<Lease> implements UnansweredRes
         } catch (RuntimeException | Error e) {
             fail(AttemptOutcome.ERROR, e);
         } finally {
-            settle(unknown(null));
+            settle(rest());
         }
     }
 
@@ -267,7 +279,7 @@ final class ResumeAttempt extends PendingAttempt<Lease> implements UnansweredRes
             lease = attempts.keep(ticket.lockName(), grant, settings, sentMark, asked);
         } catch (RuntimeException | Error e) {
             // The store has answered: no request is left that this could overtake.
-            release(grant.owner());
+            release();
             throw e;
         }
         tell(AttemptOutcome.ACQUIRED);
@@ -336,7 +348,7 @@ final class ResumeAttempt extends PendingAttempt<Lease> implements UnansweredRes
             inFlight = asking;
         }
         if (!inFlight) {
-            settle(unknown(null));
+            settle(rest());
         }
         fail(AttemptOutcome.INTERRUPTED, withdrawn("\"" + ticket.lockName() + "\"", byClose));
     }

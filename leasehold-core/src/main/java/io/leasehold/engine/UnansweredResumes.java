@@ -54,8 +54,10 @@ final class UnansweredResumes {
 
         private @Nullable Unanswered last;
 
+        /** Whether only what the store has forgotten is left. An attempt that waits still gets its turn. */
         private boolean isForgotten(long nowNanos) {
-            return !taken && last != null && last.untilAtNanos() - nowNanos <= 0;
+            boolean isIdle = !taken && !giving && waiting.isEmpty();
+            return isIdle && last != null && last.untilAtNanos() - nowNanos <= 0;
         }
     }
 

@@ -139,7 +139,7 @@ final class QuorumAttempt {
     long nodeTimeoutNanos(long nowNanos) {
         AcquireRequest wanted = request();
         long leftNanos = Math.max(1, answerByNanos - nowNanos);
-        boolean asksOnce = wanted.nodeTimeoutNanos() == 0 && !wanted.isWaiting();
+        boolean asksOnce = wanted.nodeTimeoutNanos() == 0 && !wanted.isPatient();
         return asksOnce
                 ? leftNanos
                 : Math.min(leftNanos, settings.nodeTimeoutNanos(wanted.ttlNanos(), wanted.nodeTimeoutNanos()));
@@ -151,7 +151,7 @@ final class QuorumAttempt {
      */
     OptionalLong silentAfterNanos() {
         AcquireRequest wanted = request();
-        return wanted.isWaiting()
+        return wanted.isPatient()
                 ? OptionalLong.of(settings.nodeTimeoutNanos(wanted.ttlNanos(), wanted.nodeTimeoutNanos()))
                 : OptionalLong.empty();
     }

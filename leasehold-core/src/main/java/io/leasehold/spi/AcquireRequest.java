@@ -19,23 +19,31 @@ public final class AcquireRequest {
     private final String holderId;
     private final long ttlNanos;
     private final long timeoutNanos;
+    private final boolean patient;
     private final Rest rest;
 
     /** The values of the withers; times in nanoseconds. */
     private record Rest(long nodeTimeout, int reserve, long seen, long recheck, long claim, long ballot, long proven) {}
 
     private AcquireRequest(
-            List<LockName> names, OwnerToken owner, String holderId, long ttlNanos, long timeoutNanos, Rest rest) {
+            List<LockName> names,
+            OwnerToken owner,
+            String holderId,
+            long ttlNanos,
+            long timeoutNanos,
+            boolean patient,
+            Rest rest) {
         this.names = names;
         this.owner = owner;
         this.holderId = holderId;
         this.ttlNanos = ttlNanos;
         this.timeoutNanos = timeoutNanos;
+        this.patient = patient;
         this.rest = rest;
     }
 
     private AcquireRequest with(Rest other) {
-        return new AcquireRequest(names, owner, holderId, ttlNanos, timeoutNanos, other);
+        return new AcquireRequest(names, owner, holderId, ttlNanos, timeoutNanos, patient, other);
     }
 
     /**
@@ -58,6 +66,7 @@ public final class AcquireRequest {
                 Objects.requireNonNull(holderId, "holderId"),
                 ttlNanos,
                 timeoutNanos,
+                false,
                 new Rest(0, 1, 0, 0, 0, 0, 0));
     }
 
@@ -91,6 +100,15 @@ public final class AcquireRequest {
     public AcquireRequest waiting(long recheckNanos) {
         return with(new Rest(
                 rest.nodeTimeout, rest.reserve, rest.seen, recheckNanos, rest.claim, rest.ballot, rest.proven));
+    }
+
+    /**
+     * Declares that the caller asks again if the lock is busy, with another owner token and without a place in a queue.
+     * So a store of several nodes waits for each of them only as long as for a waiter: with one silent node, this
+     * request need not last until its time limit.
+     */
+    public AcquireRequest patient() {
+        return new AcquireRequest(names, owner, holderId, ttlNanos, timeoutNanos, true, rest);
     }
 
     /**
@@ -174,6 +192,11 @@ public final class AcquireRequest {
     /** Whether the caller waits if the lock is busy. */
     public boolean isWaiting() {
         return rest.recheck > 0;
+    }
+
+    /** Whether the caller asks again if the lock is busy: it waits, or is {@link #patient}. */
+    public boolean isPatient() {
+        return patient || isWaiting();
     }
 
     /** The longest time after which a waiting caller asks again; zero if it does not wait. */

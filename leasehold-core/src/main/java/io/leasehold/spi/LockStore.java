@@ -42,9 +42,10 @@ public interface LockStore extends LockKeeper {
     /**
      * Continues an exported lease: if the ticket's owner token has the lock, the request's owner token replaces it, with
      * a fencing token above the fence. The request's ttl replaces the rest of the claim, even if that is longer. If the
-     * request's owner token has the lock already, the answer is the same, and the hold never ends earlier. In every other case, even if the lock is free, nothing changes and the answer is {@link
-     * AcquireReply.Busy}. The engine calls it only if the store {@linkplain #keepsTickets() keeps tickets}, repeats it
-     * with the same owner token until it is answered, and never undoes it.
+     * request's owner token has the lock already, the answer is the same, and the hold never ends earlier. In every
+     * other case, even if the lock is free, nothing changes and the answer is {@link AcquireReply.Busy}. The engine
+     * calls it only if the store {@linkplain #keepsTickets() keeps tickets}, repeats it with the same owner token until
+     * it is answered, and never undoes it.
      *
      * @param request one lock, with a fresh owner token, which does not wait
      * @param ticket the owner token of the ticket

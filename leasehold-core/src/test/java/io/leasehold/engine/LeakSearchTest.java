@@ -138,6 +138,40 @@ final class LeakSearchTest {
                         tuple(Leak.Kind.HOLDER_GONE, "pool, slot 0"), tuple(Leak.Kind.HELD_TOO_LONG, "pool, slot 1"));
     }
 
+    private static ClientHold held(String thread, Instant since) {
+        return new ClientHold(ClientRecord.listed(Slots.NAME), thread, since, 3);
+    }
+
+    private List<String> leaksOfOneClient(List<ClientHold> holds, long... tokens) {
+        Slots slots = new Slots();
+        store.keeps(slots);
+        clients.put(OURS, new ClientRecord(OURS, "host", 7, "", Instant.EPOCH, holds));
+        for (int slot = 0; slot < tokens.length; slot++) {
+            slots.held.add(new PermitsStatus.HeldPermit(slot, holder(OURS, tokens[slot])));
+        }
+        return leaks().stream()
+                .map(leak -> leak.subject() + ": " + leak.detail().replaceAll(".*thread \"|\" for.*", ""))
+                .toList();
+    }
+
+    /** A record names no slots, and lists the longest hold first. */
+    @Test
+    void thePermitsOfAClientAreItsHoldsInTheOrderOfTheirTokens() {
+        Instant now = Instant.ofEpochMilli(runtime.wallMillis());
+        ClientHold oldest = held("oldest", now.minus(HOUR.multipliedBy(3)));
+        ClientHold older = held("older", now.minus(HOUR.multipliedBy(2)));
+        ClientHold young = held("young", now);
+        assertThat(leaksOfOneClient(List.of(oldest, young), 9, 4)).containsExactly("pool, slot 1: oldest");
+        assertThat(leaksOfOneClient(List.of(oldest, older), 9, 4))
+                .containsExactly("pool, slot 0: older", "pool, slot 1: oldest");
+        assertThat(leaksOfOneClient(List.of(oldest), 9, 4, 11))
+                .as("those that the record does not list yet are young")
+                .containsExactly("pool, slot 1: oldest");
+        assertThat(leaksOfOneClient(List.of(oldest, young), 9))
+                .as("one of them was released after the report")
+                .isEmpty();
+    }
+
     /** A slot that is a lock of the store is listed twice, and reported once. */
     @Test
     void aSlotThatIsALockIsReportedOnce() {

@@ -249,6 +249,30 @@ final class ResumeTest {
         assertThat(second).isCompletedExceptionally();
     }
 
+    /** The second attempt began to wait long before the first one was answered, and breaks off. */
+    @Test
+    void anAttemptIsRememberedForAsLongAsTheOneThatItContinued() {
+        CompletableFuture<Lease> first = client.resumeAsync(ticket("a"), PATIENCE);
+        CompletableFuture<Lease> second = client.resumeAsync(ticket("a"), Duration.ofMinutes(10));
+        runtime.pass(Duration.ofMinutes(1));
+        asked(0).answer().complete(failed(FailureKind.UNKNOWN, 70));
+        assertThat(first).isCompletedExceptionally();
+        AtomicInteger reads = new AtomicInteger();
+        runtime.beforeAClockIsRead(() -> {
+            // The answer, and the failure to process it.
+            if (reads.incrementAndGet() <= 2) {
+                throw new InternalError("made by the test");
+            }
+        });
+        asked(1).answer().complete(failed(FailureKind.UNKNOWN, 71));
+        runtime.beforeAClockIsRead(() -> {});
+        assertThat(failure(second)).isInstanceOf(InternalError.class);
+        runtime.pass(Duration.ofMinutes(2));
+        client.resumeAsync(ticket("b"), Duration.ZERO);
+        client.resumeAsync(ticket("a"), Duration.ZERO);
+        assertThat(asked(3).request().owner()).isEqualTo(asked(0).request().owner());
+    }
+
     @Test
     void aCancelledAttemptShowsNoLeaseAndTheNextOneContinuesIt() {
         CompletableFuture<Lease> resumed = client.resumeAsync(ticket("a"), PATIENCE);
@@ -320,6 +344,54 @@ final class ResumeTest {
                 .as("what is not answered is not undone")
                 .extracting(ReleaseRequest::owner)
                 .containsExactly(asked(0).request().owner());
+    }
+
+    @Test
+    void aCloseReleasesAGrantWhoseContinuationHasNoAnswer() {
+        client.resumeAsync(ticket("a"), PATIENCE).cancel(false);
+        asked(0).answer().complete(granted(0, 77));
+        for (int i = 1; i <= 2; i++) {
+            CompletableFuture<Lease> again = client.resumeAsync(ticket("a"), Duration.ZERO);
+            asked(i).answer().complete(failed(i == 1 ? FailureKind.UNKNOWN : FailureKind.NO_EFFECT, 77 + i));
+            assertThat(failure(again)).isInstanceOf(AmbiguousAcquireException.class);
+        }
+        runtime.passesInWaits();
+        client.close(Duration.ofSeconds(10));
+        assertThat(store.releases()).singleElement().satisfies(release -> {
+            assertThat(release.owner()).isEqualTo(asked(0).request().owner());
+            assertThat(release.ballot()).isEqualTo(79);
+        });
+    }
+
+    @Test
+    void aCloseReleasesAGrantThatWasTooLateThoughTheLastCopyHasNoAnswer() {
+        CompletableFuture<Lease> resumed = client.resumeAsync(ticket("a"), Duration.ofMinutes(1));
+        AcquireReply late = granted(0, 77);
+        runtime.pass(Duration.ofSeconds(40));
+        asked(0).answer().complete(late);
+        runtime.pass(Duration.ofSeconds(30));
+        asked(1).answer().complete(failed(FailureKind.UNKNOWN, 78));
+        assertThat(failure(resumed)).isInstanceOf(AmbiguousAcquireException.class);
+        assertThat(store.releases()).isEmpty();
+        runtime.passesInWaits();
+        client.close(Duration.ofSeconds(10));
+        assertThat(store.releases())
+                .extracting(ReleaseRequest::owner)
+                .containsExactly(asked(0).request().owner());
+    }
+
+    @Test
+    void aGrantThatTheStoreDeniesLaterIsNeitherReleasedNorContinued() {
+        client.resumeAsync(ticket("a"), PATIENCE).cancel(false);
+        asked(0).answer().complete(granted(0, 77));
+        CompletableFuture<Lease> again = client.resumeAsync(ticket("a"), Duration.ZERO);
+        asked(1).answer().complete(new AcquireReply.Busy(null, 3, List.of()));
+        assertThat(failure(again)).isInstanceOf(TicketRefusedException.class);
+        client.resumeAsync(ticket("a"), Duration.ZERO).cancel(false);
+        assertThat(asked(2).request().owner()).isNotEqualTo(asked(0).request().owner());
+        runtime.passesInWaits();
+        client.close(Duration.ofSeconds(10));
+        assertThat(store.releases()).isEmpty();
     }
 
     @Test

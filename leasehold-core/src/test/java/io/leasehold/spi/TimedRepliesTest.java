@@ -135,9 +135,24 @@ final class TimedRepliesTest {
         AcquireReply queued = new AcquireReply.Queued(null, 7, List.of());
         assertThat(replies.acquire(acquire(), () -> CompletableFuture.completedFuture(queued), () -> ended.add("no")))
                 .isCompletedWithValue(queued);
-        assertThat(replies.acquire(acquire(), TimedRepliesTest::broken, () -> ended.add("no")))
+        assertThat(replies.acquire(acquire().waiting(LIMIT), TimedRepliesTest::broken, () -> ended.add("no")))
+                .as("a waiter may ask again")
                 .isDone();
         assertThat(ended).hasSize(1);
+    }
+
+    /** No request of it follows, and the engine has nothing to undo. */
+    @Test
+    void anAttemptThatDoesNotWaitAndFailsForCertainIsEnded() {
+        List<String> ended = new ArrayList<>();
+        assertThat(replies.acquire(acquire(), TimedRepliesTest::broken, () -> ended.add("failed")))
+                .isDone();
+        assertThat(ended).containsExactly("failed");
+        CompletableFuture<AcquireReply> late =
+                replies.acquire(acquire(), CompletableFuture::new, () -> ended.add("unknown"));
+        clock.pass(Duration.ofNanos(LIMIT));
+        assertThat(late).isDone();
+        assertThat(ended).as("an unknown outcome is undone by the engine").hasSize(1);
     }
 
     @Test

@@ -14,15 +14,12 @@ import io.leasehold.Lease;
 import io.leasehold.LeaseLostException;
 import io.leasehold.spi.method.AskedLocks;
 import io.leasehold.spi.method.LeaseScope;
-import io.leasehold.spi.method.LossInterrupt;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -146,49 +143,31 @@ public final class LeaseInterceptor implements ExecutionInterceptor {
         }
     }
 
-    private interface Body {
-        CompletionHandler<?> run();
-    }
-
-    private static CompletionHandler<?> under(Lease lease, Body body) {
+    private static CompletionHandler<?> under(
+            Lease lease, LeaseScope.Body<CompletionHandler<?>, RuntimeException> body) {
         AskedLocks only = new AskedLocks("", List.of(lease.lockName()), false);
         LeaseScope scope = new LeaseScope(only, lease, Duration.ZERO, LeaseScope.current());
         CompletionHandler<?> result = null;
         Throwable thrown = null;
         try {
-            result = inside(scope, body);
-        } catch (RuntimeException | Error e) {
+            result = scope.run(true, body);
+        } catch (Throwable e) {
+            // A checked exception, too: a task in another language than Java need not declare it.
             thrown = e;
         }
         LeaseLostException lost = scope.loss();
-        LeaseLostException found = released(scope);
+        LeaseLostException found = scope.release();
         Throwable end = LeaseScope.outcome(lost != null ? lost : found, thrown);
-        if (end instanceof Error error) {
-            throw error;
-        } else if (end instanceof RuntimeException failure) {
-            throw failure;
+        if (end != null) {
+            LeaseInterceptor.<RuntimeException>rethrow(end);
         }
         return Objects.requireNonNull(result, "a task returned no completion handler");
     }
 
-    private static CompletionHandler<?> inside(LeaseScope scope, Body body) {
-        LossInterrupt interrupt = LossInterrupt.armed(scope.hold());
-        LeaseScope before = scope.enter();
-        try {
-            return body.run();
-        } finally {
-            LeaseScope.backTo(before);
-            interrupt.callOff();
-        }
-    }
-
-    private static @Nullable LeaseLostException released(LeaseScope scope) {
-        try {
-            return scope.foundBy(scope.hold().release());
-        } catch (RuntimeException e) {
-            LOG.atWarn().setCause(e).log("releasing {} failed; it ends with its ttl", scope.hold());
-            return null;
-        }
+    /** Throws an exception as it is, even one that is not declared. */
+    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
+    private static <E extends Throwable> void rethrow(Throwable end) throws E {
+        throw (E) end;
     }
 
     /**
@@ -198,7 +177,7 @@ public final class LeaseInterceptor implements ExecutionInterceptor {
      */
     private <T> void reschedule(ExecutionComplete complete, ExecutionOperations<T> operations) {
         Execution execution = complete.getExecution();
-        Instant next = complete.getTimeDone().plus(retryAfter).plus(spread());
+        Instant next = complete.getTimeDone().plus(retryAfter).plus(spread(execution.getId(), retryAfter));
         execution.consecutiveFailures--;
         try {
             operations.reschedule(
@@ -208,8 +187,14 @@ public final class LeaseInterceptor implements ExecutionInterceptor {
         }
     }
 
-    /** Up to a fifth more, so that tasks that were busy together do not return together. */
-    private Duration spread() {
-        return Duration.ofMillis(ThreadLocalRandom.current().nextLong(retryAfter.toMillis() / 5 + 1));
+    /**
+     * Up to a fifth more, so that tasks that were busy together do not return together. An instance always has the same
+     * part of it, and those of instances with similar ids are far apart.
+     */
+    static Duration spread(String instance, Duration retryAfter) {
+        // The golden ratio: its multiples modulo 1 are spread evenly.
+        long part = Integer.toUnsignedLong(instance.hashCode() * 0x9E3779B9);
+        long mostMillis = retryAfter.toMillis() / 5;
+        return Duration.ofMillis((long) (mostMillis * (part / 0x1p32)));
     }
 }

@@ -19,6 +19,7 @@ import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.Permit;
 import io.leasehold.Permits;
+import java.io.IOException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -36,6 +37,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -293,6 +295,45 @@ class LeaseInterceptorTest {
                         .map(status -> status.held().size())
                         .orElse(0))
                 .isZero();
+    }
+
+    /** Thrown as code of other languages does. */
+    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
+    private static <E extends Throwable> void throwUndeclared(Exception checked) throws E {
+        throw (E) checked;
+    }
+
+    @Test
+    void aCheckedExceptionThatIsNotDeclaredReleasesTheLeaseToo() throws Exception {
+        IOException own = new IOException("of the task");
+        OneTimeTask<Void> export =
+                failing((task, context) -> LeaseInterceptorTest.<RuntimeException>throwUndeclared(own));
+        Scheduler scheduler = scheduler(export, LeaseInterceptor.of(exports, "export"));
+        run(scheduler, export, "a");
+        awaitDone(scheduler, "a");
+        assertThat(failures).containsExactly(own);
+        assertThat(locks.admin()
+                        .permits(exports.name())
+                        .map(status -> status.held().size())
+                        .orElse(0))
+                .isZero();
+    }
+
+    @Test
+    void instancesThatWereBusyTogetherReturnOneAfterAnother() {
+        Duration retry = Duration.ofSeconds(10);
+        List<Duration> spread = IntStream.range(0, 20)
+                .mapToObj(i -> LeaseInterceptor.spread("export " + (10 + i), retry))
+                .sorted()
+                .toList();
+        assertThat(spread).allMatch(one -> !one.isNegative() && one.compareTo(Duration.ofSeconds(2)) <= 0);
+        for (int i = 1; i < spread.size(); i++) {
+            assertThat(spread.get(i).minus(spread.get(i - 1))).isBetween(Duration.ofMillis(20), Duration.ofMillis(300));
+        }
+        assertThat(LeaseInterceptor.spread("export 1", retry))
+                .as("always the same")
+                .isEqualTo(LeaseInterceptor.spread("export 1", retry));
+        assertThat(LeaseInterceptor.spread("export 1", Duration.ofNanos(1))).isZero();
     }
 
     @Test

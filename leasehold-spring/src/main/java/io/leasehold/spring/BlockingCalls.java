@@ -4,15 +4,10 @@ import io.leasehold.Attempt;
 import io.leasehold.Hold;
 import io.leasehold.LeaseLostException;
 import io.leasehold.spi.method.LeaseScope;
-import io.leasehold.spi.method.LossInterrupt;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Runs locked bodies that have ended when they return, on the calling thread. */
 final class BlockingCalls {
-
-    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
     private BlockingCalls() {}
 
@@ -45,7 +40,7 @@ final class BlockingCalls {
         Object result = null;
         Throwable thrown = null;
         try {
-            result = inside(call, scope);
+            result = scope.run(call.onLoss() == OnLoss.INTERRUPT, () -> InheritedScope.run(scope, call.body()));
         } catch (Throwable e) {
             thrown = e;
         }
@@ -65,31 +60,13 @@ final class BlockingCalls {
         }
     }
 
-    private static @Nullable Object inside(LockCall call, LeaseScope scope) throws Throwable {
-        LossInterrupt interrupt = call.onLoss() == OnLoss.INTERRUPT ? LossInterrupt.armed(scope.hold()) : null;
-        LeaseScope before = scope.enter();
-        try {
-            return InheritedScope.run(scope, call.body());
-        } finally {
-            LeaseScope.backTo(before);
-            if (interrupt != null) {
-                interrupt.callOff();
-            }
-        }
-    }
-
     /** Returns the loss that is found at the end, and releases the lease if no transaction keeps it. */
     private static @Nullable LeaseLostException loss(LeaseScope scope, boolean kept) {
         LeaseLostException lost = scope.loss();
         if (kept) {
             return lost;
         }
-        try {
-            LeaseLostException found = scope.foundBy(scope.hold().release());
-            return lost != null ? lost : found;
-        } catch (RuntimeException e) {
-            LOG.atWarn().setCause(e).log("releasing {} failed; it ends with its ttl", scope.hold());
-            return lost;
-        }
+        LeaseLostException found = scope.release();
+        return lost != null ? lost : found;
     }
 }

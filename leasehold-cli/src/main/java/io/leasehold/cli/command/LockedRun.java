@@ -77,6 +77,8 @@ final class LockedRun {
         }
     }
 
+    private static final String NOTHING_HELD = "nothing is held";
+
     private final Request request;
     private final Invocation invocation;
     private final RunReport report;
@@ -200,7 +202,7 @@ final class LockedRun {
         report.held(locks.holderId(), lease.fencingToken());
         lease.onLost(cause -> command.check());
         ReleaseOutcome ended = null;
-        if (begin(tickets) && runCommand(locks, lease, command)) {
+        if (runCommand(locks, lease, tickets, command)) {
             keep(lease, heldAtNanos);
             ended = tickets.export(locks, lease, request.options().ttl(), report, signals, notes);
         }
@@ -239,7 +241,7 @@ final class LockedRun {
         // Signals are kept until the request can be withdrawn: the end of this process would leave the lock held.
         signals.handTo(null);
         if (signals.first() != null) {
-            signalled();
+            signalled(NOTHING_HELD);
             return null;
         }
         CompletableFuture<Attempt<Lease>> attempt = RunAttempt.begin(locks, tickets, request.lock(), request.maxWait());
@@ -248,7 +250,11 @@ final class LockedRun {
         try (WaitingLine line = new WaitingLine(locks.admin(), request.lock(), invocation.terminal())) {
             result = request.informs() ? line.await(attempt) : attempt.get();
         } catch (CancellationException withdrawn) {
-            signalled(tickets.isResuming());
+            // A resume that a signal has ended has an unknown outcome.
+            signalled(
+                    tickets.isResuming()
+                            ? RunTickets.afterAnUnknownResume(request.options().ttl())
+                            : NOTHING_HELD);
             return null;
         } catch (ExecutionException e) {
             Throwable problem = e.getCause() == null ? e : e.getCause();
@@ -261,21 +267,11 @@ final class LockedRun {
             reportBusy(busy);
             return null;
         }
-        Lease lease = result.orElseThrow();
-        if (signals.first() != null) {
-            lease.release();
-            signalled();
-            return null;
-        }
-        return lease;
+        return result.orElseThrow();
     }
 
-    private void signalled() {
-        signalled(false);
-    }
-
-    /** Reports a signal; it may have ended a resume whose outcome is unknown. */
-    private void signalled(boolean resuming) {
+    /** Reports a signal, with what is held after it. */
+    private void signalled(String end) {
         ForwardedSignal signal = signals.first();
         if (signal == null) {
             report.ended(
@@ -284,8 +280,6 @@ final class LockedRun {
                     "internal error: the attempt was withdrawn without a signal");
             return;
         }
-        String end =
-                resuming ? RunTickets.afterAnUnknownResume(request.options().ttl()) : "nothing is held";
         report.signalled(request.lock(), signal, end);
     }
 
@@ -302,10 +296,11 @@ final class LockedRun {
     }
 
     /** Runs the command; returns whether it ran. */
-    private boolean runCommand(LockClient locks, Lease lease, GuardedCommand command) throws InterruptedException {
+    private boolean runCommand(LockClient locks, Lease lease, RunTickets tickets, GuardedCommand command)
+            throws InterruptedException {
         command.awaitReady();
         if (signals.first() != null) {
-            signalled();
+            signalled(lease.release() == ReleaseOutcome.UNCONFIRMED ? unconfirmed() : NOTHING_HELD);
             return false;
         }
         if (!lease.isValid()) {
@@ -314,6 +309,9 @@ final class LockedRun {
                             Outcome.LOST,
                             ExitCode.LEASE_LOST.code(),
                             lostSentence(lease) + " before the command was started");
+            return false;
+        }
+        if (!begin(tickets)) {
             return false;
         }
         GuardedCommand.Ended ended;
@@ -412,9 +410,13 @@ final class LockedRun {
         if (report.reason() == null && outcome == ReleaseOutcome.ALREADY_LOST) {
             report.remark(lock + " was lost after the command had ended");
         } else if (report.reason() == null && outcome == ReleaseOutcome.UNCONFIRMED) {
-            report.remark(lock + ": the store did not confirm the release; it is free within "
-                    + Durations.text(request.options().ttl()));
+            report.remark(lock + ": " + unconfirmed());
         }
+    }
+
+    private String unconfirmed() {
+        return "the store did not confirm the release; it is free within "
+                + Durations.text(request.options().ttl());
     }
 
     private static long millisSince(long atNanos) {

@@ -12,6 +12,7 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -39,12 +40,18 @@ final class TicketFile {
         this.directory = directory;
     }
 
-    /** Checks that the target can be written. Nothing is created yet: a signal may still end the process. */
+    /**
+     * Checks that the target can be written. Nothing is created yet: a signal may still end the process. Only a regular
+     * file is ever replaced: of a link, it would be the link and not its file, and of {@code /dev/stdout} the device.
+     */
     static TicketFile prepare(String target) throws IOException {
         Path path = Path.of(target).toAbsolutePath();
         Path directory = path.getParent();
-        if (directory == null || Files.isDirectory(path)) {
-            throw new FileSystemException(target, null, "it is a directory");
+        boolean isOther =
+                Files.exists(path, LinkOption.NOFOLLOW_LINKS) && !Files.isRegularFile(path, LinkOption.NOFOLLOW_LINKS);
+        if (directory == null || isOther) {
+            throw new FileSystemException(
+                    target, null, "it is not a regular file; name a file that this run may create or replace");
         }
         if (!Files.isDirectory(directory)) {
             throw new NoSuchFileException(directory.toString());

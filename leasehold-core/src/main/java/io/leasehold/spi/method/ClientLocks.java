@@ -1,6 +1,8 @@
 package io.leasehold.spi.method;
 
+import io.leasehold.Acquirable;
 import io.leasehold.DistributedLock;
+import io.leasehold.Lease;
 import io.leasehold.LockClient;
 import io.leasehold.LockName;
 import io.leasehold.LockOptions;
@@ -85,14 +87,17 @@ public final class ClientLocks {
         return commitGuard;
     }
 
-    /** One lock. */
-    public DistributedLock one(LockName name) {
+    /** The lock of this name, or the permits of a name that says how many there are. */
+    public Acquirable<? extends Lease> of(LockName name) {
+        return name.isPermits() ? permits(name) : one(name);
+    }
+
+    DistributedLock one(LockName name) {
         DistributedLock lock = client.named(name);
         return changed ? lock.with(standard -> options) : lock;
     }
 
-    /** The permits of a name that says how many there are. */
-    public Permits permits(LockName name) {
+    private Permits permits(LockName name) {
         Permits permits = client.permits(name, name.permitCount());
         return changed ? permits.with(standard -> options) : permits;
     }

@@ -14,6 +14,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A method body that runs under a hold, and the bodies around it.
@@ -21,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Immutable. Each thread knows its own current scope.
  */
 public final class LeaseScope {
+
+    private static final Logger LOG = LoggerFactory.getLogger("io.leasehold");
 
     /** The number of checks of a commit while renewals of one hold use up the validity of another. */
     private static final int COMMIT_LOOKS = 3;
@@ -102,6 +106,53 @@ public final class LeaseScope {
                 scope.guardian.accept(this);
                 return;
             }
+        }
+    }
+
+    /**
+     * A body to run.
+     *
+     * @param <T> its result
+     * @param <E> what it declares to throw
+     */
+    @FunctionalInterface
+    public interface Body<T, E extends Throwable> {
+
+        /** Runs it, on the calling thread. */
+        @Nullable
+        T run() throws E;
+    }
+
+    /**
+     * Runs a body in this scope, on the calling thread. The hold is as it was before: {@link #release} ends it.
+     *
+     * @param interrupts whether a loss of the hold interrupts the body
+     */
+    public <T, E extends Throwable> @Nullable T run(boolean interrupts, Body<T, E> body) throws E {
+        LossInterrupt interrupt = interrupts ? LossInterrupt.armed(hold) : null;
+        LeaseScope before = enter();
+        try {
+            return body.run();
+        } finally {
+            backTo(before);
+            if (interrupt != null) {
+                interrupt.callOff();
+            }
+        }
+    }
+
+    /**
+     * Releases the hold after its body, and waits for the answer. A release that fails is logged: the hold ends with its
+     * ttl.
+     *
+     * @return the loss that the release has detected, or null
+     */
+    public @Nullable LeaseLostException release() {
+        try {
+            return foundBy(hold.release());
+        } catch (RuntimeException e) {
+            LOG.atWarn().setCause(e).log("releasing {} failed; it ends with its ttl", hold);
+            return null;
         }
     }
 

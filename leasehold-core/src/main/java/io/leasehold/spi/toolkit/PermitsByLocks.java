@@ -155,21 +155,30 @@ public final class PermitsByLocks extends PassingKeeper implements LockStore {
                 }
                 CompletableFuture<AcquireReply> asked = ask(ask);
                 if (!asked.isDone()) {
-                    asked.thenAccept(answer -> follow(walk, walk.answered(answer)))
+                    asked.thenAccept(answer -> follow(walk, decided(walk, ask, answer)))
                             .whenComplete((done, error) -> failed(error));
                     return;
                 }
-                next = walk.answered(asked.join());
+                next = decided(walk, ask, asked.join());
             }
             SlotWalk.Answer last = (SlotWalk.Answer) next;
             remember(last.open());
             reply.complete(last.reply());
         }
 
+        /** The outcome of an answer that cannot be processed is unknown: the slot is ended before another is asked. */
+        private SlotWalk.Next decided(SlotWalk walk, SlotWalk.Ask asked, @Nullable AcquireReply answer) {
+            try {
+                return walk.answered(Objects.requireNonNull(answer, "answer"));
+            } catch (RuntimeException | Error e) {
+                return new SlotWalk.Answer(broken(e, answer == null ? 0 : answer.ballot()), asked);
+            }
+        }
+
         /** Answers after a step that has failed: the engine waits for an answer. */
         private void failed(@Nullable Throwable error) {
             if (error != null) {
-                reply.complete(broken(error));
+                reply.complete(broken(error, 0));
             }
         }
 
@@ -183,15 +192,17 @@ public final class PermitsByLocks extends PassingKeeper implements LockStore {
                             leftNanos())
                     .nodeTimeout(request.nodeTimeoutNanos());
             try {
-                return store.acquire(slot).exceptionally(this::broken);
+                // Otherwise the votes on one slot could take the time for all, until a silent node answers.
+                return store.acquire(request.isPatient() ? slot.patient() : slot)
+                        .exceptionally(error -> broken(error, 0));
             } catch (RuntimeException | Error e) {
-                return CompletableFuture.completedFuture(broken(e));
+                return CompletableFuture.completedFuture(broken(e, 0));
             }
         }
 
-        private AcquireReply broken(Throwable error) {
+        private AcquireReply broken(Throwable error, long ballot) {
             String message = "acquiring " + request.names() + " at " + description() + " failed: " + error;
-            return new AcquireReply.Failed(FailureKind.UNKNOWN, new StoreUnavailableException(message, error), 0);
+            return new AcquireReply.Failed(FailureKind.UNKNOWN, new StoreUnavailableException(message, error), ballot);
         }
 
         private void remember(SlotWalk.@Nullable Ask kept) {

@@ -1,5 +1,6 @@
 package io.leasehold.spi.toolkit;
 
+import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
@@ -47,12 +48,23 @@ final class SlotAdmin implements StoreAdmin {
         if (holderId == null || SlotLock.read(name).isEmpty()) {
             return store.admin().forceRelease(name, holderId);
         }
-        return store.admin().describe(name).thenCompose(found -> {
-            String id = found.map(held -> held.holder().id()).orElse(holderId);
-            boolean isWanted = found.filter(
-                            held -> SlotLock.unmarked(held.holder()).id().equals(holderId))
-                    .isPresent();
-            return store.admin().forceRelease(name, isWanted ? id : holderId);
-        });
+        return storedId(store, name, holderId)
+                .thenCompose(stored -> store.admin().forceRelease(name, stored.orElse(holderId)));
+    }
+
+    /**
+     * The id under which the store keeps the holder of a permit, with the count that it states; empty if the slot is free,
+     * or held by another client or as a lock.
+     *
+     * @param holderId the id of the client, or null for any
+     */
+    static CompletableFuture<Optional<String>> storedId(LockStore store, LockName lock, @Nullable String holderId) {
+        return store.admin()
+                .describe(lock)
+                .thenApply(found -> found.map(HeldLock::holder)
+                        .filter(one -> SlotLock.countOf(one).isPresent())
+                        .filter(one ->
+                                holderId == null || SlotLock.unmarked(one).id().equals(holderId))
+                        .map(Holder::id));
     }
 }

@@ -98,15 +98,9 @@ final class SlotPermits implements StorePermits {
             return CompletableFuture.completedFuture(false);
         }
         LockName lock = new SlotLock(name, slot).name();
-        return store.admin().describe(lock).thenCompose(found -> {
-            Optional<String> holder = found.map(HeldLock::holder)
-                    .filter(one -> SlotLock.countOf(one).isPresent())
-                    .filter(one ->
-                            holderId == null || SlotLock.unmarked(one).id().equals(holderId))
-                    .map(one -> one.id());
-            return holder.isEmpty()
-                    ? CompletableFuture.completedFuture(false)
-                    : store.admin().forceRelease(lock, holder.get());
-        });
+        return SlotAdmin.storedId(store, lock, holderId)
+                .thenCompose(stored -> stored.isEmpty()
+                        ? CompletableFuture.completedFuture(false)
+                        : store.admin().forceRelease(lock, stored.get()));
     }
 }

@@ -12,6 +12,7 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Creates the replies of a {@link LockStore} to requests for one lock: in time, and with errors as values, as its
@@ -59,18 +60,22 @@ public final class TimedReplies {
     }
 
     /**
-     * As the other {@code acquire}, for a store that remembers attempts. An attempt that receives busy has already left
-     * the queue, and the engine does not end it.
+     * As the other {@code acquire}, for a store that remembers attempts. The engine does not end an attempt that receives
+     * busy, since it has already left the queue, nor one that does not wait and has failed without an effect.
      *
-     * @param end ends an attempt that received busy
+     * @param end ends such an attempt, which is not remembered
      */
     public CompletableFuture<AcquireReply> acquire(
             AcquireRequest request, Supplier<CompletableFuture<AcquireReply>> work, Runnable end) {
         return acquire(request, work).whenComplete((reply, error) -> {
-            if (reply instanceof AcquireReply.Busy) {
+            if (reply instanceof AcquireReply.Busy || (!request.isWaiting() && hasFailedForCertain(reply))) {
                 end.run();
             }
         });
+    }
+
+    private static boolean hasFailedForCertain(@Nullable AcquireReply reply) {
+        return reply instanceof AcquireReply.Failed failed && failed.kind() != FailureKind.UNKNOWN;
     }
 
     /** The reply of the work for one item of a batch, within the time limit of the batch. */

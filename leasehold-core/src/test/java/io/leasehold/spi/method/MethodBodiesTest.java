@@ -9,6 +9,7 @@ import io.leasehold.LeaseLostException;
 import io.leasehold.LockName;
 import io.leasehold.LossCause;
 import io.leasehold.ReleaseOutcome;
+import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -26,12 +27,20 @@ class MethodBodiesTest {
     private static final Duration GUARD = Duration.ofSeconds(1);
 
     private @Nullable RuntimeException end;
+    /** The outcome of a release, which fails without one. */
+    private @Nullable ReleaseOutcome released;
 
     /** Valid until {@link #end} sets the reason why it is not. */
     private final Hold hold = (Hold) Proxy.newProxyInstance(
             Hold.class.getClassLoader(), new Class<?>[] {Hold.class}, (proxy, method, arguments) -> {
                 if (method.getName().equals("ensureValidFor") && end != null) {
                     throw end;
+                }
+                if (method.getName().equals("release")) {
+                    if (released == null) {
+                        throw new IllegalStateException("made by the test");
+                    }
+                    return released;
                 }
                 if (method.getName().equals("ensureValidForAsync")) {
                     return end == null ? CompletableFuture.completedStage(null) : CompletableFuture.failedStage(end);
@@ -45,6 +54,35 @@ class MethodBodiesTest {
 
     private LeaseScope scope(String... names) {
         return new LeaseScope(locks(names), hold, GUARD, null);
+    }
+
+    @Test
+    void aBodyRunsInItsScopeAndTheOneAroundItReturnsWhateverHappens() {
+        LeaseScope outer = scope("a");
+        LeaseScope inner = scope("b");
+        IOException failure = new IOException("of the body");
+        String result = outer.run(false, () -> {
+            assertThat(LeaseScope.current()).isSameAs(outer);
+            assertThatThrownBy(() -> inner.run(true, () -> {
+                        assertThat(LeaseScope.current()).isSameAs(inner);
+                        throw failure;
+                    }))
+                    .isSameAs(failure);
+            assertThat(LeaseScope.current()).isSameAs(outer);
+            return "done";
+        });
+        assertThat(result).isEqualTo("done");
+        assertThat(LeaseScope.current()).isNull();
+    }
+
+    @Test
+    void aReleaseReportsALossThatItFindsAndLogsItsFailure() {
+        for (ReleaseOutcome outcome : ReleaseOutcome.values()) {
+            released = outcome;
+            assertThat(scope("a").release() != null).isEqualTo(outcome == ReleaseOutcome.ALREADY_LOST);
+        }
+        released = null;
+        assertThat(scope("a").release()).isNull();
     }
 
     /** From the innermost body outwards, the first body with a guardian is notified of the transaction. */

@@ -301,15 +301,26 @@ final class PermitsByLocksTest {
         assertThat(store.remembered()).isZero();
     }
 
-    /** The answer arrives on another thread, which cannot draw what the next step needs: the engine is told. */
+    /** The store may have granted the slot: its owner token is ended. */
     @Test
-    void aStepThatFailsLaterIsAnswered() {
-        CompletableFuture<AcquireReply> first = new CompletableFuture<>();
-        script.answer = request -> first;
-        CompletableFuture<AcquireReply> reply = store.acquire(request(DB, owner()));
-        first.complete(null);
-        AcquireReply.Failed failed = (AcquireReply.Failed) clock.answer(reply);
-        assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN);
+    void anAnswerThatCannotBeProcessedLeavesAnUnknownSlot() {
+        for (boolean isLater : new boolean[] {false, true}) {
+            CompletableFuture<AcquireReply> first = new CompletableFuture<>();
+            script.answer = request -> isLater ? first : CompletableFuture.completedFuture(null);
+            script.ended.clear();
+            script.asked.clear();
+            OwnerToken owner = owner();
+            CompletableFuture<AcquireReply> reply = store.acquire(request(DB, owner));
+            first.complete(null);
+            AcquireReply.Failed failed = (AcquireReply.Failed) clock.answer(reply);
+            assertThat(failed.kind()).isEqualTo(FailureKind.UNKNOWN);
+            script.answersItself();
+            clock.answer(store.acquire(request(DB, owner)));
+            assertThat(script.ended)
+                    .singleElement()
+                    .satisfies(sent -> assertThat(sent.owner())
+                            .isEqualTo(script.asked.get(0).owner()));
+        }
     }
 
     /** The store spends an owner token that it can no longer grant; the engine ends it and draws another. */

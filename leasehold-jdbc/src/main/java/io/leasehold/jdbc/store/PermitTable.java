@@ -13,8 +13,10 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -229,20 +231,17 @@ final class PermitTable {
 
     /** The names of all permits of which a slot is held or was left to expire, in the database's order. */
     static List<LockName> names(LeaseTable table, Dialect dialect) throws SQLException {
-        List<LockName> found = new ArrayList<>();
+        Set<LockName> found = new LinkedHashSet<>();
         try (ResultSet rows = table.prepared(dialect.leases().held()).executeQuery()) {
             while (rows.next()) {
                 String row = rows.getString(1);
                 int end = row.lastIndexOf(SEPARATOR);
                 if (row.startsWith(PREFIX) && end >= PREFIX.length()) {
-                    LockName permits = LockName.exactly(row.substring(PREFIX.length(), end))
-                            .asPermits();
-                    if (!found.contains(permits)) {
-                        found.add(permits);
-                    }
+                    found.add(LockName.exactly(row.substring(PREFIX.length(), end))
+                            .asPermits());
                 }
             }
         }
-        return found;
+        return List.copyOf(found);
     }
 }

@@ -101,6 +101,25 @@ class PermitVerbsTest {
         assertThat(end()).isEqualTo(bench.nowNanos + TTL);
     }
 
+    private long token(OwnerToken owner) throws SQLException {
+        long token = ((AcquireReply.Granted) acquire(owner)).grant().tokens().first();
+        release(POOL, owner, token);
+        return token;
+    }
+
+    /** After a loss of power, the header may lack the last grants; their tokens are below the floor of the store. */
+    @Test
+    void aHeaderOfAnEarlierBootHasTheLargerOneOfItsFenceAndTheFloor() throws SQLException {
+        long first = token(ANN);
+        long floor = first + Duration.ofHours(1).toNanos() / 1_000;
+        bench.execute("UPDATE leasehold_store SET fence_floor = " + floor);
+        bench.execute("UPDATE leasehold_lock SET origin = 'an earlier boot' WHERE owner IS NULL");
+        assertThat(token(BOB)).isEqualTo(floor + 1);
+        bench.execute("UPDATE leasehold_store SET fence_floor = " + first);
+        bench.execute("UPDATE leasehold_lock SET origin = 'an earlier boot' WHERE owner IS NULL");
+        assertThat(token(ANN)).as("the header is ahead of the floor").isEqualTo(floor + 2);
+    }
+
     @Test
     void aLockedHeaderIsReportedAfterAPartOfTheTimeLimit() throws SQLException {
         acquire(ANN);

@@ -35,6 +35,8 @@ local queued = redis.call('MGET', QUEUED)[1]
 
 -- shared: permits
 
+-- shared: end_owner
+
 -- shared: serve_permits
 
 -- shared: behind
@@ -42,18 +44,9 @@ local queued = redis.call('MGET', QUEUED)[1]
 if not read_permits() then
   return not_permits()
 end
-local own = slot_of(owner)
-if own then
-  redis.call('HDEL', PERMITS, digits(own))
-  held[own] = nil
-end
-local raised = math.min(ballot, math.max(fence, now) + BOUND)
--- A ballot that does not exceed TIME - RETENTION is refused even without a fence.
-if raised > math.max(fence, now - RETENTION) then
-  fence = raised
-  if not write_permits('fence', digits(fence)) and not own then
-    return refusal
-  end
+local own, is_fenced = end_owner(owner, ballot)
+if not own and not is_fenced then
+  return refusal
 end
 if read_queue() then
   forget(owner)

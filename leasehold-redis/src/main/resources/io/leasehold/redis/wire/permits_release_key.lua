@@ -21,19 +21,12 @@ local now = time[1] * 1000000 + time[2]
 
 -- shared: permits
 
+-- shared: end_owner
+
 if not read_permits() then
   return not_permits()
 end
-local own = slot_of(owner)
-if own then
-  redis.call('HDEL', PERMITS, digits(own))
-  held[own] = nil
-end
-local raised = math.min(ballot, math.max(fence, now) + BOUND)
-if raised > math.max(fence, now - RETENTION) then
-  fence = raised
-  write_permits('fence', digits(fence))
-end
+local own = end_owner(owner, ballot)
 if refusal and not own then
   return refusal
 end

@@ -1,7 +1,8 @@
 -- resume.lua, Leasehold wire format 2
 -- Continues an exported lease: swaps the ticket's value for that of the caller, with a ballot above the floor, and does
--- nothing else. The ttl replaces the claim; a hold that is the caller's already never ends earlier. A free lock is never granted: the ticket was used before, or its claim is over. Repeating the script with the
--- same owner token and a higher ballot is harmless, and finds the lock of the caller.
+-- nothing else. The ttl replaces the claim; a hold that is the caller's already never ends earlier. A free lock is never
+-- granted: the ticket was used before, or its claim is over. Repeating the script with the same owner token and a higher
+-- ballot is harmless, and finds the lock of the caller.
 --
 -- KEYS (both in one slot)
 --   1  lock

@@ -62,6 +62,17 @@ final class PermitBench {
         return eval(LuaScript.PERMITS_FORCE_RELEASE, keys(), slot, holder);
     }
 
+    /** Whether the owner token waits behind the front of the queue. */
+    boolean isBehind(String letter) {
+        boolean hasPlace = server.redis().zscore(keys()[2], "q" + owner(letter)) != null;
+        boolean isAlive = server.redis().zscore(keys()[2], "a" + owner(letter)) != null;
+        boolean isWanted = server.redis().hexists(keys()[3], owner(letter));
+        if (hasPlace != isAlive || hasPlace != isWanted) {
+            throw new AssertionError(letter + " has left behind a part of its place");
+        }
+        return hasPlace;
+    }
+
     private String[] keys() {
         return KeyLayout.standard().keysOfPermits(name);
     }

@@ -100,6 +100,21 @@ class PermitScriptsTest {
         listener.close();
     }
 
+    /** The front of the queue is full, so the last waiters stand behind it. */
+    @Test
+    void aWaiterBehindTheFrontLeavesItsPlace() {
+        acquire(1, "a");
+        for (String letter : "0123456789bcdef".split("")) {
+            assertThat(queue(1, letter, HEARD)).startsWith("queued");
+        }
+        assertThat(permits.isBehind("0")).isFalse();
+        assertThat(permits.isBehind("d")).isTrue();
+        assertThat(permits.isBehind("e")).isTrue();
+        assertThat(release("d")).containsExactly("not-ours");
+        assertThat(permits.isBehind("d")).isFalse();
+        assertThat(permits.isBehind("e")).isTrue();
+    }
+
     @Test
     void aSlotThatNoWaiterTakesIsFree() {
         acquire(1, "a");

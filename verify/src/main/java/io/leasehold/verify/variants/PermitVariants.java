@@ -12,6 +12,7 @@ final class PermitVariants {
     private static final String RENEW = "redis/wire/permits_renew.lua";
     private static final String CHANGE = "redis/wire/permits_change.lua";
     private static final String SERVE = "redis/wire/shared/serve_permits.lua";
+    private static final String END = "redis/wire/shared/end_owner.lua";
     private static final String RECORD = "redis/wire/shared/permits.lua";
     private static final String LOCKS = "spi/toolkit/PermitsByLocks.java";
     private static final String WALK = "spi/toolkit/SlotWalk.java";
@@ -145,7 +146,7 @@ final class PermitVariants {
                 new Variant(
                         "permits-script-end-raises-nothing",
                         "the script leaves the fence as it was at the end of an owner token",
-                        RELEASE,
+                        END,
                         "if raised > math.max(fence, now - RETENTION) then",
                         "if raised < 0 then"),
                 new Variant(

@@ -170,7 +170,7 @@ final class TicketVariants {
                         "resume-undone",
                         "an attempt with an unknown outcome is forgotten, and the next one finds the ticket used",
                         "engine/ResumeAttempt.java",
-                        "        } finally {\n            settle(unknown(null));",
+                        "        } finally {\n            settle(rest());",
                         "        } finally {\n            settle(null);"),
                 new Variant(
                         "resume-twice-at-a-time",
