@@ -1,6 +1,7 @@
 package io.leasehold.cdi;
 
 import io.leasehold.LockName;
+import io.leasehold.spi.method.LockKind;
 import java.lang.reflect.Array;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -38,8 +39,7 @@ final class LockNaming {
     private final Method method;
     private final String template;
     private final int placeholders;
-    /** The number of permits, or 0 for the exclusive lock. */
-    private final int permits;
+    private final LockKind kind;
 
     private final List<KeyPath> keys;
     /** The names, if they do not depend on the call. */
@@ -49,12 +49,12 @@ final class LockNaming {
      * Creates the naming of a method.
      *
      * @param name the template, empty for the default
-     * @param permits the number of permits of each name, or 0 for the exclusive lock
+     * @param kind what a call takes of each name
      * @throws LockedUsageException if a key has no place in the name, or the name has a placeholder without a key
      */
-    LockNaming(Method method, String name, int permits, List<KeyPath> keys) {
+    LockNaming(Method method, String name, LockKind kind, List<KeyPath> keys) {
         this.method = method;
-        this.permits = permits;
+        this.kind = kind;
         this.template = !name.isEmpty()
                 ? name
                 : method.getDeclaringClass().getName() + "." + method.getName() + (keys.isEmpty() ? "" : ":{key}");
@@ -65,7 +65,7 @@ final class LockNaming {
     }
 
     private LockName ofKind(LockName name) {
-        return permits == 0 ? name : name.asPermits(permits);
+        return kind.of(name);
     }
 
     private void refuseMisfit() {
@@ -97,9 +97,9 @@ final class LockNaming {
         }
     }
 
-    /** The number of permits of each name, or 0 for the exclusive lock. */
-    int permits() {
-        return permits;
+    /** What a call takes of each name. */
+    LockKind kind() {
+        return kind;
     }
 
     /** The names of the locks of every call, or null if they depend on the call. */

@@ -87,6 +87,13 @@ public @interface Locked {
     @Nonbinding
     String permits() default "";
 
+    /**
+     * How the method takes the lock: alone, or as one of its {@linkplain io.leasehold.SharedLock readers}. Not together
+     * with {@link #permits}.
+     */
+    @Nonbinding
+    LockMode mode() default LockMode.WRITE;
+
     /** The behaviour if the lock stays busy. */
     @Nonbinding
     OnBusy onBusy() default OnBusy.THROW;

@@ -6,6 +6,7 @@ import io.leasehold.LockName;
 import io.leasehold.MultiLease;
 import io.leasehold.Permit;
 import io.leasehold.spi.method.LeaseSlots;
+import io.leasehold.spi.method.LockKind;
 import io.leasehold.spi.method.OptionChanges;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
@@ -65,7 +66,7 @@ final class LockedMethodReader {
         if (locked.fairness().length > 1) {
             throw refusal("names several kinds of fairness", "Name one");
         }
-        LockNaming naming = new LockNaming(method, resolved(locked.name()), permits(), keys());
+        LockNaming naming = new LockNaming(method, resolved(locked.name()), kind(), keys());
         return new LockedMethod(
                 method,
                 isStage,
@@ -174,10 +175,14 @@ final class LockedMethodReader {
                 .toList();
     }
 
-    private int permits() {
+    private LockKind kind() {
         String text = resolved(locked.permits()).strip();
+        boolean reads = locked.mode() == LockMode.READ;
         if (text.isEmpty()) {
-            return 0;
+            return reads ? LockKind.READ : LockKind.EXCLUSIVE;
+        }
+        if (reads) {
+            throw refusal("has permits and mode = READ", "Write one of them: permits have neither readers nor writers");
         }
         int count;
         try {
@@ -190,7 +195,7 @@ final class LockedMethodReader {
                     "has permits = \"" + text + "\"",
                     "Write a number from 1 to " + LockName.MAX_PERMITS + ", or nothing for the exclusive lock");
         }
-        return count;
+        return LockKind.ofPermits(count);
     }
 
     private LeaseSlots slots(LockNaming naming) {
@@ -201,9 +206,9 @@ final class LockedMethodReader {
         for (int i = 0; i < parameters.length; i++) {
             Class<?> type = parameters[i].getType();
             if (type == Lease.class || type == Permit.class) {
-                if (type == Permit.class && naming.permits() == 0) {
+                if (type == Permit.class && !naming.kind().isPermit()) {
                     throw refusal(
-                            "has a parameter of type Permit, and takes the exclusive lock",
+                            "has a parameter of type Permit, and takes " + naming.kind(),
                             "Write permits = \"5\" with the number of permits, or take a Lease");
                 }
                 lease = i;
@@ -216,10 +221,10 @@ final class LockedMethodReader {
                 token = i;
             }
         }
-        if (naming.permits() > 0 && (multiLease >= 0 || naming.isAlwaysSeveral())) {
+        if (!naming.kind().isExclusive() && (multiLease >= 0 || naming.isAlwaysSeveral())) {
             throw refusal(
-                    "takes permits of several names",
-                    "Take one permit with @Locked, and another one in a method that the body calls");
+                    "takes " + naming.kind() + " of several names",
+                    "Take one with @Locked, and another one in a method that the body calls");
         }
         LeaseSlots slots = new LeaseSlots(lease, multiLease, token);
         if (slots.wantOne() && (multiLease >= 0 || naming.isAlwaysSeveral())) {

@@ -95,9 +95,9 @@ final class MethodLocks {
         boolean one = names.size() == 1
                 && locked.slots().multiLease() < 0
                 && !locked.naming().isAlwaysSeveral();
-        if (!one && locked.naming().permits() > 0) {
+        if (!one && !locked.naming().kind().isExclusive()) {
             throw new IllegalArgumentException(LockedUsageException.shown(locked.method()) + ": the key has "
-                    + names.size() + " values, and a call takes the permit of one name");
+                    + names.size() + " values, and a call takes " + locked.naming().kind() + " of one name");
         }
         if (!one && locked.slots().wantOne()) {
             throw new IllegalArgumentException(LockedUsageException.shown(locked.method()) + ": the key has "

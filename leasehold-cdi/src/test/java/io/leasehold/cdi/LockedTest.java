@@ -346,7 +346,7 @@ class LockedTest {
         assertThat(orders.regional(List.of("eu"))).isEqualTo("db:eu");
         assertThatThrownBy(() -> orders.regional(List.of("eu", "us")))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageEndingWith("the key has 2 values, and a call takes the permit of one name");
+                .hasMessageEndingWith("the key has 2 values, and a call takes one of 1 permits of one name");
     }
 
     @Test

@@ -76,6 +76,12 @@ class RefusalTest {
         @Locked(permits = "2")
         void allPermits(MultiLease lease) {}
 
+        @Locked(permits = "2", mode = LockMode.READ)
+        void readersOfPermits() {}
+
+        @Locked(mode = LockMode.READ)
+        void readersOfSeveral(MultiLease lease) {}
+
         @Locked(name = "${no.such.setting}")
         void noSetting() {}
 
@@ -148,9 +154,11 @@ class RefusalTest {
             negative | has maxWait = "-PT1S", which is not a duration, or is negative. Write 3s, 500ms, 1m30s or PT3S.
             noNumber | has permits = "many". Write a number from 1 to 1000, or nothing for the exclusive lock.
             tooManyPermits | has permits = "1001". Write a number from 1 to 1000, or nothing for the exclusive lock.
-            permitOfALock | has a parameter of type Permit, and takes the exclusive lock. Write permits = "5" with the number of permits, or take a Lease.
-            permitsOfSeveral | takes permits of several names. Take one permit with @Locked, and another one in a method that the body calls.
-            allPermits | takes permits of several names. Take one permit with @Locked, and another one in a method that the body calls.
+            permitOfALock | has a parameter of type Permit, and takes an exclusive lock. Write permits = "5" with the number of permits, or take a Lease.
+            permitsOfSeveral | takes one of 2 permits of several names. Take one with @Locked, and another one in a method that the body calls.
+            allPermits | takes one of 2 permits of several names. Take one with @Locked, and another one in a method that the body calls.
+            readersOfPermits | has permits and mode = READ. Write one of them: permits have neither readers nor writers.
+            readersOfSeveral | takes a lock for reading of several names. Take one with @Locked, and another one in a method that the body calls.
             noSetting | says "${no.such.setting}", and there is no setting no.such.setting. Set it, or give it a default: ${name:default}.
             unfair | names several kinds of fairness. Name one.
             uncalledFallback | names a fallback that is never called. Add onBusy = OnBusy.FALLBACK, or remove it.

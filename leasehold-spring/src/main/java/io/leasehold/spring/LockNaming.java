@@ -1,6 +1,7 @@
 package io.leasehold.spring;
 
 import io.leasehold.LockName;
+import io.leasehold.spi.method.LockKind;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
@@ -56,8 +57,7 @@ final class LockNaming {
     private final Method method;
     private final String template;
     private final int placeholders;
-    /** The number of permits, or 0 for the exclusive lock. */
-    private final int permits;
+    private final LockKind kind;
 
     private final List<Expression> keys;
     private final StandardEvaluationContext shared;
@@ -66,10 +66,10 @@ final class LockNaming {
     private final @Nullable List<LockName> constant;
 
     private LockNaming(
-            Method method, String template, int permits, List<Expression> keys, StandardEvaluationContext shared) {
+            Method method, String template, LockKind kind, List<Expression> keys, StandardEvaluationContext shared) {
         this.method = method;
         this.template = template;
-        this.permits = permits;
+        this.kind = kind;
         this.placeholders = (int) PLACEHOLDER.matcher(template).results().count();
         this.keys = keys;
         this.shared = shared;
@@ -104,11 +104,11 @@ final class LockNaming {
      * The naming of a method.
      *
      * @param name the template, empty for the default
-     * @param permits the number of permits of each name, or 0 for the exclusive lock
+     * @param kind what a call takes of each name
      * @param shared the context that its expressions share with those of other methods, such as the beans
      * @throws LockedUsageException if a key cannot be parsed, names no parameter, or has no place in the name
      */
-    static LockNaming of(Method method, String name, int permits, List<String> keys, StandardEvaluationContext shared) {
+    static LockNaming of(Method method, String name, LockKind kind, List<String> keys, StandardEvaluationContext shared) {
         String template = !name.isEmpty()
                 ? name
                 : method.getDeclaringClass().getName() + "." + method.getName() + (keys.isEmpty() ? "" : ":{key}");
@@ -118,7 +118,7 @@ final class LockNaming {
         for (String key : keys) {
             parsed.add(parsed(parser, method, key));
         }
-        LockNaming naming = new LockNaming(method, template, permits, List.copyOf(parsed), shared);
+        LockNaming naming = new LockNaming(method, template, kind, List.copyOf(parsed), shared);
         naming.refuseMisfit();
         return naming;
     }
@@ -138,7 +138,7 @@ final class LockNaming {
     }
 
     private LockName ofKind(LockName name) {
-        return permits == 0 ? name : name.asPermits(permits);
+        return kind.of(name);
     }
 
     private void refuseMisfit() {
@@ -205,9 +205,9 @@ final class LockNaming {
         return template;
     }
 
-    /** The number of permits of each name, or 0 for the exclusive lock. */
-    int permits() {
-        return permits;
+    /** What a call takes of each name. */
+    LockKind kind() {
+        return kind;
     }
 
     /** The names of the locks of every call, or null if they depend on the call. */

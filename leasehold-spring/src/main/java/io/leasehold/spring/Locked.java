@@ -74,6 +74,12 @@ public @interface Locked {
      */
     String permits() default "";
 
+    /**
+     * How the method takes the lock: alone, or as one of its {@linkplain io.leasehold.SharedLock readers}. Not together
+     * with {@link #permits}.
+     */
+    LockMode mode() default LockMode.WRITE;
+
     /** The treatment of a call if its lock stays busy. */
     OnBusy onBusy() default OnBusy.DEFAULT;
 

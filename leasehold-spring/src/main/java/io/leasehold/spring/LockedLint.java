@@ -100,12 +100,12 @@ final class LockedLint {
             if (other == null) {
                 continue;
             }
-            if (other.naming().permits() != one.naming().permits()) {
+            if (other.naming().kind().permits() != one.naming().kind().permits()) {
                 findings.add(LintFinding.of(
                         one.method(),
-                        "names \"" + one.naming().template() + "\" as " + kind(one) + ", and "
-                                + LintFinding.shown(other.method()) + " as " + kind(other),
-                        "Permits and an exclusive lock of one name do not exclude each other, and all callers state the"
+                        "names \"" + one.naming().template() + "\" as " + one.naming().kind() + ", and "
+                                + LintFinding.shown(other.method()) + " as " + other.naming().kind(),
+                        "Permits and a lock of one name do not exclude each other, and all callers state the"
                                 + " same number of permits: use two names, or one kind"));
             } else if (!other.client().equals(one.client())) {
                 findings.add(disagreement(one, other, "client", other.client(), one.client()));
@@ -115,11 +115,6 @@ final class LockedLint {
             }
         }
         return findings;
-    }
-
-    private static String kind(LockedMethod locked) {
-        int permits = locked.naming().permits();
-        return permits == 0 ? "an exclusive lock" : "one of " + permits + " permits";
     }
 
     private static LintFinding disagreement(

@@ -6,6 +6,7 @@ import io.leasehold.LockName;
 import io.leasehold.MultiLease;
 import io.leasehold.Permit;
 import io.leasehold.spi.method.LeaseSlots;
+import io.leasehold.spi.method.LockKind;
 import io.leasehold.spi.method.OptionChanges;
 import io.leasehold.spring.LockedMethod.Style;
 import java.lang.reflect.Method;
@@ -73,7 +74,7 @@ final class LockedMethodReader {
         LockNaming naming = LockNaming.of(
                 method,
                 placeholders.apply(locked.name()),
-                permits(method, locked.permits()),
+                kind(method, locked),
                 Arrays.stream(locked.key()).map(placeholders).toList(),
                 expressions);
         boolean scheduled = AnnotatedElementUtils.isAnnotated(method, Scheduled.class)
@@ -161,10 +162,15 @@ final class LockedMethodReader {
                 cure);
     }
 
-    private int permits(Method method, String text) {
-        String resolved = placeholders.apply(text).strip();
+    private LockKind kind(Method method, Locked locked) {
+        String resolved = placeholders.apply(locked.permits()).strip();
+        boolean reads = locked.mode() == LockMode.READ;
         if (resolved.isEmpty()) {
-            return 0;
+            return reads ? LockKind.READ : LockKind.EXCLUSIVE;
+        }
+        if (reads) {
+            throw LintFinding.refusal(
+                    method, "has permits and mode = READ", "Write one of them: permits have neither readers nor writers");
         }
         int count;
         try {
@@ -178,7 +184,7 @@ final class LockedMethodReader {
                     "has permits = \"" + resolved + "\"",
                     "Write a number from 1 to " + LockName.MAX_PERMITS + ", or nothing for the exclusive lock");
         }
-        return count;
+        return LockKind.ofPermits(count);
     }
 
     private static LeaseSlots slots(Method method, LockNaming naming) {
@@ -201,11 +207,11 @@ final class LockedMethodReader {
                 token = i;
             }
         }
-        if (naming.permits() > 0 && (multiLease >= 0 || naming.isAlwaysSeveral())) {
+        if (!naming.kind().isExclusive() && (multiLease >= 0 || naming.isAlwaysSeveral())) {
             throw LintFinding.refusal(
                     method,
-                    "takes permits of several names",
-                    "Take one permit with @Locked, and another one in a method that the body calls");
+                    "takes " + naming.kind() + " of several names",
+                    "Take one with @Locked, and another one in a method that the body calls");
         }
         LeaseSlots slots = new LeaseSlots(lease, multiLease, token);
         if (slots.wantOne() && (multiLease >= 0 || naming.isAlwaysSeveral())) {
@@ -218,10 +224,10 @@ final class LockedMethodReader {
     }
 
     private static void refuseNoPermit(Method method, Class<?> type, LockNaming naming) {
-        if (type == Permit.class && naming.permits() == 0) {
+        if (type == Permit.class && !naming.kind().isPermit()) {
             throw LintFinding.refusal(
                     method,
-                    "has a parameter of type Permit, and takes the exclusive lock",
+                    "has a parameter of type Permit, and takes " + naming.kind(),
                     "Write permits = \"5\" with the number of permits, or take a Lease");
         }
     }

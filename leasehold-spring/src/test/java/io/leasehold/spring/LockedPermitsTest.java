@@ -113,7 +113,7 @@ class LockedPermitsTest {
         assertThatThrownBy(() -> pool.regional(List.of("eu", "us"), null))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage(
-                        "@Locked method Pool.regional(Object, Permit): the key has 2 values, and a call takes the permit of one name");
+                        "@Locked method Pool.regional(Object, Permit): the key has 2 values, and a call takes one of 1 permits of one name");
     }
 
     @Test
@@ -170,11 +170,11 @@ class LockedPermitsTest {
         assertThat(Application.refused(MemoryLocks.class, None.class)).hasMessageContaining("has permits = \"0\"");
         assertThat(Application.refused(MemoryLocks.class, PermitOfALock.class))
                 .hasMessage(
-                        "@Locked method PermitOfALock.run(Permit) has a parameter of type Permit, and takes the exclusive"
+                        "@Locked method PermitOfALock.run(Permit) has a parameter of type Permit, and takes an exclusive"
                                 + " lock. Write permits = \"5\" with the number of permits, or take a Lease.");
         for (Class<?> several : List.of(Several.class, AllOfThem.class)) {
             assertThat(Application.refused(MemoryLocks.class, several))
-                    .hasMessageContaining("takes permits of several names");
+                    .hasMessageContaining("takes one of 2 permits of several names");
         }
     }
 

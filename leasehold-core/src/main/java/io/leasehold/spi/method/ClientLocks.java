@@ -8,6 +8,7 @@ import io.leasehold.LockName;
 import io.leasehold.LockOptions;
 import io.leasehold.MultiLock;
 import io.leasehold.Permits;
+import io.leasehold.SharedLock;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -87,9 +88,17 @@ public final class ClientLocks {
         return commitGuard;
     }
 
-    /** The lock of this name, or the permits of a name that says how many there are. */
+    /** The lock of this name, its readers, or the permits of a name that says how many there are. */
     public Acquirable<? extends Lease> of(LockName name) {
+        if (name.isRead()) {
+            return readers(name.asExclusive());
+        }
         return name.isPermits() ? permits(name) : one(name);
+    }
+
+    private Acquirable<Lease> readers(LockName name) {
+        SharedLock lock = client.readWrite(name);
+        return (changed ? lock.with(standard -> options) : lock).read();
     }
 
     DistributedLock one(LockName name) {
