@@ -129,7 +129,7 @@ final class Attempts {
     /** Enters an attempt on an exclusive lock, whose lease can become that of a reader. */
     PendingAttempt<WriteLease> enterWrite(LockName name, WaitSettings settings, long maxWaitNanos) {
         accepted(settings.options(), context.store());
-        return formed(name, settings, maxWaitNanos, (lease, attempt) -> new WriteHandle(lease, this));
+        return formed(name, settings, maxWaitNanos, (lease, attempt) -> new WriteHandle(lease, this::downgrade));
     }
 
     /** Enters an attempt whose caller receives the lease in another form. */
@@ -216,23 +216,6 @@ final class Attempts {
         return new HeldGrant(name, grant, 0, grant.tokens().last(), settings, context, queues).begin(mark, asked);
     }
 
-    /**
-     * Holds the grant of a reader that was a writer.
-     *
-     * @param highestBallot the highest ballot proposed under the owner token of the reader
-     */
-    LeaseHandle keepReader(
-            LockName readers,
-            Grant grant,
-            long highestBallot,
-            WaitSettings settings,
-            long mark,
-            @Nullable Throwable asked) {
-        LeaseHandle hold =
-                new HeldGrant(readers, grant, 0, highestBallot, settings, context, queues).begin(mark, null);
-        return reads.only(hold, asked);
-    }
-
     /** Reports to the readers of a lock that an operator may have taken it. */
     void readersTakenAway(LockName readers) {
         reads.holds(readers).forEach(hold -> hold.owner().on(new GrantMachine.SuspectedForce()));
@@ -241,10 +224,13 @@ final class Attempts {
     /** Ends the write lease, and begins a read lease in its place. Completes on any thread. */
     CompletableFuture<LeaseHandle> downgrade(LeaseHandle writer) {
         ActiveLease state = writer.state();
+        LockName name = state.name();
+        WaitSettings settings = state.owner().settings();
         Throwable asked = context.leaks().captureStack();
+        LeaseDowngrade.Beginning reader = (grant, ballot, mark) -> reads.only(
+                new HeldGrant(name.asRead(), grant, 0, ballot, settings, context, queues).begin(mark, null), asked);
         return state.convert(
-                "downgrade",
-                () -> new LeaseDowngrade(state.name(), state.keeping(), state.owner().settings(), this, asked));
+                "downgrade", () -> new LeaseDowngrade(name, state.keeping(), settings, context, reader));
     }
 
     /**

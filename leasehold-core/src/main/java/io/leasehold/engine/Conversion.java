@@ -6,7 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What takes the place of a lease that ends without a release: the ticket of an export, or the read lease of a downgrade.
+ * The end of a lease whose place another takes: the ticket of an export, or the read lease of a downgrade.
  *
  * @param <T> the result for the caller
  */

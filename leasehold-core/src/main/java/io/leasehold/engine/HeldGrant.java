@@ -83,10 +83,7 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
         this.tokens = GrantTokens.of(grant.tokens(), highestBallot, settings, grantedAtNanos);
         this.renewals = new GrantRenewals(this, claimNanos > 0);
         this.suspensionsSeen = context.suspensions().suspensions();
-        long token = tokens == null ? grant.tokens().first() : tokens.draw();
-        this.current = name.isRead()
-                ? new SharedLease(this, token, grantedAtNanos)
-                : new ActiveLease(this, token, grantedAtNanos);
+        this.current = SharedLease.first(this, tokens == null ? grant.tokens().first() : tokens.draw(), grantedAtNanos);
     }
 
     long now() {
@@ -365,7 +362,8 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
         return machine.beginSending();
     }
 
-    synchronized boolean isHeld() {
+    @Override
+    public synchronized boolean isHeld() {
         return machine.isHeld();
     }
 
@@ -437,8 +435,7 @@ final class HeldGrant extends TimerQueue.Task implements LeaseReturn.Grant, Hold
 
     @Override
     public synchronized long passableNanos(LockOptions wanted) {
-        boolean isAlike = settings.options().equals(wanted);
-        return isAlike && machine.isHeld() && tokens != null ? tokens.passableNanos(now()) : 0;
+        return tokens != null && isHeld() && settings.options().equals(wanted) ? tokens.passableNanos(now()) : 0;
     }
 
     // ---- the end at the store

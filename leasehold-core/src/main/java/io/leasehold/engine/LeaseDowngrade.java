@@ -37,9 +37,8 @@ final class LeaseDowngrade implements Conversion<LeaseHandle>, ReleaseRetrier.Re
     private final LockName name;
     private final GrantMachine.Keeping keeping;
     private final WaitSettings settings;
-    private final Attempts attempts;
     private final EngineContext context;
-    private final @Nullable Throwable asked;
+    private final Beginning beginning;
     private final OwnerToken reader;
     private final CompletableFuture<LeaseHandle> result = new CompletableFuture<>();
     private final CompletableFuture<ReleaseOutcome> ended = new CompletableFuture<>();
@@ -55,6 +54,18 @@ final class LeaseDowngrade implements Conversion<LeaseHandle>, ReleaseRetrier.Re
     private LockRuntime.@Nullable Timer timer;
     private @Nullable Throwable lastFailure;
 
+    /** The beginning of the read lease. */
+    interface Beginning {
+
+        /**
+         * Returns the lease of a reader that was a writer.
+         *
+         * @param highestBallot the highest ballot proposed under the owner token of the reader
+         * @param mark taken from the {@link SuspendWatch} before the request was sent
+         */
+        LeaseHandle of(Grant grant, long highestBallot, long mark);
+    }
+
     /** The grant that ends with the downgrade. */
     private record Writer(OwnerToken owner, long validUntilAtNanos) {}
 
@@ -69,14 +80,13 @@ final class LeaseDowngrade implements Conversion<LeaseHandle>, ReleaseRetrier.Re
             LockName name,
             GrantMachine.Keeping keeping,
             WaitSettings settings,
-            Attempts attempts,
-            @Nullable Throwable asked) {
+            EngineContext context,
+            Beginning beginning) {
         this.name = name;
         this.keeping = keeping;
         this.settings = settings;
-        this.attempts = attempts;
-        this.context = attempts.context();
-        this.asked = asked;
+        this.context = context;
+        this.beginning = beginning;
         requireReaders(name, context.store());
         this.reader = OwnerToken.draw(context.runtime());
     }
@@ -92,8 +102,8 @@ final class LeaseDowngrade implements Conversion<LeaseHandle>, ReleaseRetrier.Re
     static UnsafeStoreException refused(LockName name, LockStore store) {
         return new UnsafeStoreException(
                 "lock \"" + name + "\": " + store.description() + " does not grant a lock to several readers; use the"
-                        + " exclusive lock named(...) for readers and writers, or a store that keeps readers: memory:"
-                        + " or one Redis deployment",
+                        + " exclusive lock named(...) for readers and writers, or a store whose client says"
+                        + " keepsReaders(), such as memory:",
                 null);
     }
 
@@ -215,7 +225,7 @@ final class LeaseDowngrade implements Conversion<LeaseHandle>, ReleaseRetrier.Re
             sentMark = mark;
             highestBallot = ballot;
         }
-        LeaseHandle lease = attempts.keepReader(name.asRead(), grant, highestBallot, settings, sentMark, asked);
+        LeaseHandle lease = beginning.of(grant, highestBallot, sentMark);
         if (!end()) {
             // The client has closed meanwhile.
             lease.giveBackUnseen();

@@ -18,6 +18,9 @@ interface LeaseOwner {
 
     void on(GrantMachine.Event event);
 
+    /** Whether the grant has not ended. */
+    boolean isHeld();
+
     CompletableFuture<Void> renewByHand();
 
     /** Adds a check of this lease that waits for a renewal. The check is answered exactly once, on any thread. */

@@ -13,7 +13,7 @@ import java.util.Set;
  */
 final class ReadJoins<C> {
 
-    /** What happens to a caller that comes. */
+    /** The way of a caller that comes. */
     enum Entry {
         /** It is the first: the request is sent for it. */
         BEGINS,
@@ -25,7 +25,7 @@ final class ReadJoins<C> {
         CLOSED
     }
 
-    /** What the departure of a caller means. */
+    /** The effect of the departure of a caller. */
     enum Departure {
         /** The caller does not wait here: its outcome is decided. */
         DECIDED,

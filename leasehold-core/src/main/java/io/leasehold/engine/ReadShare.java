@@ -65,6 +65,11 @@ final class ReadShare implements LeaseOwner {
     }
 
     @Override
+    public boolean isHeld() {
+        return hold.owner().isHeld();
+    }
+
+    @Override
     public CompletableFuture<Void> renewByHand() {
         return hold.owner().renewByHand().whenComplete((renewed, error) -> {
             if (error instanceof LeaseLostException) {

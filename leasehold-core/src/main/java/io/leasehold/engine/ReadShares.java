@@ -13,7 +13,7 @@ import java.util.Set;
  */
 final class ReadShares<S> {
 
-    /** What the departure of a reader means for the hold. */
+    /** The effect of the departure of a reader on the hold. */
     enum Departure {
         /** The reader had left before. */
         GONE,
@@ -80,7 +80,7 @@ final class ReadShares<S> {
         return abandoned.isEmpty() ? Departure.LAST : Departure.ABANDONED_REMAIN;
     }
 
-    /** Ends the hold for later readers. Those that have it are told by the caller, and leave as always. */
+    /** Ends the hold for later readers. The caller notifies those that have it; they leave as always. */
     void close() {
         closed = true;
     }

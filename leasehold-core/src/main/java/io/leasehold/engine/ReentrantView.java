@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /** The reentrant view of a lock, or of its readers: counts the holds of each thread, in this process. */
 final class ReentrantView implements ReentrantLockView {
 
-    /** What a hold of the other lock of a pair changes: a lock of writers, and one of their readers. */
+    /** The rules that follow from a hold of the other lock of a pair: an exclusive lock, and its readers. */
     interface Pair {
 
         /** Enters without an acquisition, if the other hold of this thread allows that; throws if it forbids to enter. */

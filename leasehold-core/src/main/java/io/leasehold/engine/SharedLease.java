@@ -20,7 +20,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class SharedLease extends ActiveLease {
 
-    private final HeldGrant grant;
     private final ReadShares<ReadShare> shares = new ReadShares<>();
     /** The longest time for which a reader that has left keeps the lock. */
     private GrantMachine.Keeping kept;
@@ -33,10 +32,16 @@ final class SharedLease extends ActiveLease {
     private boolean over;
     private @Nullable Runnable onOver;
 
-    SharedLease(HeldGrant grant, long token, long acquiredAtNanos) {
+    private SharedLease(LeaseOwner grant, long token, long acquiredAtNanos) {
         super(grant, token, acquiredAtNanos);
-        this.grant = grant;
         this.kept = new GrantMachine.Keeping(acquiredAtNanos, 0);
+    }
+
+    /** Returns the first lease of a grant: a shared one for readers, else one for a caller. */
+    static ActiveLease first(LeaseOwner grant, long token, long acquiredAtNanos) {
+        return grant.name().isRead()
+                ? new SharedLease(grant, token, acquiredAtNanos)
+                : new ActiveLease(grant, token, acquiredAtNanos);
     }
 
     /** Returns the lease behind a handle of a read grant. */
@@ -146,7 +151,7 @@ final class SharedLease extends ActiveLease {
             release().thenAccept(outcome -> share.lease().released(outcome, releaseVotes()));
             return;
         }
-        boolean isHeld = grant.isHeld();
+        boolean isHeld = owner().isHeld();
         share.lease().released(isHeld ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST, List.of());
         departed(departure);
     }
@@ -235,7 +240,7 @@ final class SharedLease extends ActiveLease {
 
     /** Whether this thread opened a lease that lasts until it is released, and no other thread has used it. */
     boolean blocksForever(Thread thread) {
-        return grant.blocksForever(thread);
+        return owner().isHeld() && owner().settings().timings().renewed() && isOnlyFor(thread);
     }
 
     /** Returns the longest time for which a reader keeps the lock. */
@@ -280,11 +285,11 @@ final class SharedLease extends ActiveLease {
         tell(lease -> lease.atRisk(remaining));
     }
 
-    /** Does nothing: the readers that were abandoned have been told. */
+    /** Does nothing: each reader was reported when it was abandoned. */
     @Override
     void abandoned(LossCause why) {}
 
-    /** Does nothing: each reader is told of the loss by its own lease. */
+    /** Does nothing: each reader learns of the loss by its own lease. */
     @Override
     void lossReported() {}
 

@@ -4,20 +4,26 @@ import io.leasehold.Lease;
 import io.leasehold.WriteLease;
 import io.leasehold.spi.LockRuntime;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 
 /** The caller's reference to a write lease: a lease that can become that of a reader. */
 final class WriteHandle extends PassingLease implements WriteLease {
 
-    private final Attempts attempts;
+    private final Function<LeaseHandle, CompletableFuture<LeaseHandle>> downgrading;
 
-    WriteHandle(LeaseHandle lease, Attempts attempts) {
+    /**
+     * Creates the reference.
+     *
+     * @param downgrading begins a downgrade, which completes on any thread
+     */
+    WriteHandle(LeaseHandle lease, Function<LeaseHandle, CompletableFuture<LeaseHandle>> downgrading) {
         super(lease);
-        this.attempts = attempts;
+        this.downgrading = downgrading;
     }
 
     @Override
     public Lease downgrade() {
-        LeaseHandle reader = Futures.join(runtime(), attempts.downgrade(lease));
+        LeaseHandle reader = Futures.join(runtime(), downgrading.apply(lease));
         reader.openedBy(Thread.currentThread());
         return reader;
     }
@@ -25,7 +31,7 @@ final class WriteHandle extends PassingLease implements WriteLease {
     @Override
     public CompletableFuture<Lease> downgradeAsync() {
         CompletableFuture<Lease> handed = new CompletableFuture<>();
-        attempts.downgrade(lease)
+        downgrading.apply(lease)
                 .whenComplete((reader, error) -> Futures.execute(runtime(), () -> {
                     if (error != null) {
                         handed.completeExceptionally(Futures.unwrapped(error));
@@ -37,7 +43,7 @@ final class WriteHandle extends PassingLease implements WriteLease {
     }
 
     private LockRuntime runtime() {
-        return attempts.context().runtime();
+        return lease.state().owner().context().runtime();
     }
 
     @Override

@@ -60,6 +60,7 @@ final class Compiled {
             "java.time.Duration",
             "java.util.*",
             "java.util.concurrent.*",
+            "java.util.concurrent.locks.ReadWriteLock",
             "org.hibernate.Session",
             "org.springframework.context.annotation.Bean",
             "org.springframework.context.annotation.Configuration",

@@ -40,7 +40,7 @@ public interface ReadWriteFaultsTck extends SharesFront {
         next.close();
     }
 
-    /** A read lease whose reply is lost is asked for again, and is one hold. */
+    /** A read lease whose reply is lost is requested again, and is one hold. */
     @Test
     default void aReaderSurvivesALostReply(TckBench bench) throws InterruptedException {
         bench.needsReaders();

@@ -95,7 +95,7 @@ public interface ReadWriteTck extends SharesStore {
         }
     }
 
-    /** A writer is alone, whether it has asked for a write lease or for the lock of that name. */
+    /** A writer is alone, whether it has requested a write lease or the lock of that name. */
     @Test
     default void aWriterExcludesReadersAndWriters(TckBench bench) throws InterruptedException {
         bench.needsReaders();
@@ -344,7 +344,7 @@ public interface ReadWriteTck extends SharesStore {
         assertInstanceOf(RenewReply.Renewed.class, answers.get(1));
     }
 
-    /** An operator sees the readers and releases one client's, then all; their holders are told. */
+    /** An operator sees the readers and releases one client's, then all; their holders are notified. */
     @Test
     default void readersAreReleasedByForce(TckBench bench) throws InterruptedException {
         bench.needsReaders();
@@ -398,9 +398,9 @@ public interface ReadWriteTck extends SharesStore {
         next.close();
     }
 
-    /** Threads of several clients: no writer beside any other holder, and each writer's token above all before it. */
+    /** Threads of several clients: no writer next to any other holder, and each writer's token above all before it. */
     @Test
-    default void noWriterIsBesideAnother(TckBench bench) throws InterruptedException {
+    default void noWriterIsNextToAnother(TckBench bench) throws InterruptedException {
         bench.needsReaders();
         ReadWriteTurns turns = new ReadWriteTurns();
         LockName name = bench.name("turns");

@@ -15,7 +15,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
-/** Threads that read, write and downgrade in turn, and check that no writer is beside another, and the order of tokens. */
+/** Threads that read, write and downgrade in turn, and check that no writer is next to another, and the order of tokens. */
 final class ReadWriteTurns {
 
     private final AtomicInteger readers = new AtomicInteger();
@@ -61,7 +61,7 @@ final class ReadWriteTurns {
     private void read(Lease reader) {
         readers.incrementAndGet();
         if (writers.get() > 0) {
-            violations.add("a reader is beside a writer");
+            violations.add("a reader is next to a writer");
         }
         if (reader.fencingToken() <= lastWritten.get()) {
             violations.add("reader " + reader.fencingToken() + " follows writer " + lastWritten.get());
@@ -73,7 +73,7 @@ final class ReadWriteTurns {
 
     private void write(WriteLease writer) {
         if (writers.incrementAndGet() > 1 || readers.get() > 0) {
-            violations.add("a writer is beside another holder");
+            violations.add("a writer is next to another holder");
         }
         if (writer.fencingToken() <= largest.get()) {
             violations.add("writer " + writer.fencingToken() + " follows " + largest.get());
