@@ -12,6 +12,7 @@ import io.leasehold.admin.ClientRecord;
 import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.node.Ballot;
 import io.leasehold.node.NodeReply;
+import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.spi.AcquireRequest;
 import io.leasehold.spi.HandOver;
 import io.leasehold.spi.OwnerToken;
@@ -21,6 +22,7 @@ import io.leasehold.spi.RenewBatch;
 import io.leasehold.spi.RenewReply;
 import io.leasehold.spi.StoreSignals;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -237,17 +239,36 @@ class RedisReadersTest {
         assertThat(SERVER.redis().exists(NodeBench.LOCK_KEY)).isZero();
     }
 
-    @Test
-    void theDocumentedRightsSuffice() {
-        String rights = io.leasehold.redis.wire.RedisErrors.RIGHTS + " "
-                + io.leasehold.redis.wire.RedisErrors.RIGHT_OF_READERS;
-        List<String> rule = new java.util.ArrayList<>(
-                List.of("ACL", "SETUSER", "app", "reset", "on", ">secret", "resetchannels"));
+    /** Opens a node whose user has these rights. */
+    private static NodeBench userWith(String rights) {
+        List<String> rule =
+                new ArrayList<>(List.of("ACL", "SETUSER", "app", "reset", "on", ">secret", "resetchannels"));
         rule.addAll(List.of(rights.split(" ")));
         SERVER.server().call(rule.toArray(String[]::new));
         SERVER.server().call("ACL", "LOG", "RESET");
-        try (NodeBench user =
-                new NodeBench("redis://app:secret@127.0.0.1:" + SERVER.server().port())) {
+        return new NodeBench("redis://app:secret@127.0.0.1:" + SERVER.server().port());
+    }
+
+    /** Also while memory is full: then other commands precede the writes. */
+    @Test
+    void aHandOverWithoutMemoryNeedsNoFurtherRight() {
+        try (NodeBench user = userWith(RedisErrors.RIGHTS)) {
+            OwnerToken holder = user.owner();
+            OwnerToken waiter = user.owner();
+            answer(user.node.acquire(new Ballot(request(NAME, holder, "host/1/x"), next += 10, 1)));
+            AcquireRequest waiting = request(NAME, waiter, "host/1/x").waiting(TTL_NANOS);
+            answer(user.node.acquire(new Ballot(waiting, next += 10, 1, TTL_NANOS)));
+            SERVER.redis().configSet("maxmemory", "1");
+            assertThat(user.release(holder, next)).isInstanceOf(ReleaseReply.Released.class);
+            assertThat(SERVER.redis().get(NodeBench.LOCK_KEY)).startsWith(waiter.hex());
+        } finally {
+            SERVER.redis().configSet("maxmemory", "0");
+        }
+    }
+
+    @Test
+    void theDocumentedRightsSuffice() {
+        try (NodeBench user = userWith(RedisErrors.RIGHTS + " " + RedisErrors.RIGHT_OF_READERS)) {
             OwnerToken writer = user.owner();
             OwnerToken reader = user.owner();
             answer(user.node.acquire(new Ballot(request(NAME, writer, "host/1/x"), next += 10, 1)));
