@@ -481,6 +481,17 @@ class ReadScriptsTest {
     }
 
     @Test
+    void aForcedReleaseRefusesLateCopiesAlsoOfReadersAheadOfTheClock() {
+        long ahead = bench.now() + 5 * SECOND;
+        read(ALICE, ahead);
+        read(BOB, ahead + 1);
+        assertThat(bench.readForceRelease("")).contains("removed");
+        assertThat(read(ALICE, ahead)).isEqualTo("stale");
+        assertThat(read(BOB, ahead + 1)).isEqualTo("stale");
+        assertThat(read(CAROL, ahead + 2)).isEqualTo("yes");
+    }
+
+    @Test
     void theForcedReleaseOfAWriterServesReaders() {
         write(ALICE);
         waitToRead(BOB);
