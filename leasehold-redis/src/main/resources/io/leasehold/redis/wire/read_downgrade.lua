@@ -80,12 +80,10 @@ if last > limit then
   return {'refused', digits(now), digits(limit)}
 end
 
--- Each step is harmless without the next, and the lock is the writer's until the last one.
+-- Each step is harmless without the next, and the lock is the writer's until the last one. The floor of readers is the fence so far,
+-- since the writer has raised it.
 local raised = math.max(fence, last)
 local lasts = math.max(now + tonumber(ARGV[2]) * 1000, ends or now + (left + 1) * 1000)
-if is_writers then
-  read_floor = fence
-end
 local ms = digits(math.ceil((math.max(raised, now) + RETENTION - now) / 1000))
 if raised > fence and not put(FENCE, digits(raised), ms, not fence_text) then
   return refusal or broken(FENCE)

@@ -1,6 +1,6 @@
 -- read_force_release.lua, Leasehold wire format 2
--- Removes readers on behalf of an operator. It also raises the fence and the floor of readers to TIME, so that a resource that
--- checks tokens refuses the old readers once a new writer has used it. Serves the waiters.
+-- Removes readers on behalf of an operator. It also raises the fence to TIME, so that a resource that checks tokens refuses the old
+-- readers once a new writer has used it, and the floor of readers to that fence. Serves the waiters.
 --
 -- KEYS (all in one slot)
 --   1  lock, 2  fence, 3  queued, 4  behind, 5  wanted, 6  readers: as in acquire.lua
@@ -59,7 +59,8 @@ local answer = {'none'}
 local raised = fence
 if #removed > 0 then
   answer = {'removed', unpack(removed, 1, 1000)}
-  raised = math.max(fence, end_at(now, fence))
+  -- Both floors: a fence ahead of TIME is the fence of those readers, whose late copies must not be granted either.
+  raised = end_at(math.max(now, fence), fence)
 end
 if refusal then
   return refusal

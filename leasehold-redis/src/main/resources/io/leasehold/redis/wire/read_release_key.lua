@@ -25,7 +25,7 @@ if found.err then
 end
 local ended = redis.call('HDEL', READERS, ARGV[1])
 local floor, rest = (found[1] or ''):match('^(%d+)( .*)$')
--- The bound was checked when the ballot was granted, or raise_fence.lua checks it: the floor is never above the fence for long.
+-- A ballot above the fence of this field has raised the fence, which then is the floor.
 if floor and ballot > tonumber(floor) and ballot <= tonumber(rest:match('^ (%d+) ')) then
   redis.call('HSET', READERS, 'all', digits(ballot) .. rest)
 end

@@ -363,6 +363,21 @@ class ReadScriptsTest {
     }
 
     @Test
+    void aWaiterThatCouldNotBeNotifiedRaisesNoFloor() {
+        long small = token();
+        long between = token();
+        read(ALICE, token());
+        read(BOB, small);
+        waitToWrite(CAROL);
+        bench.readAcquire(DAVE, token(), waits().on(UNHEARD));
+        bench.killWaiter(CAROL);
+        bench.readRelease(BOB, small);
+        assertThat(bench.everybody()).isEmpty();
+        assertThat(bench.liveReaders()).containsOnlyKeys(ALICE);
+        assertThat(read(EVE, between)).isEqualTo("yes");
+    }
+
+    @Test
     void readersThatRequestNoHandOverAreWokenTogether() throws InterruptedException {
         write(ALICE);
         bench.readAcquire(BOB, token(), waits().claiming(0));
@@ -377,6 +392,36 @@ class ReadScriptsTest {
         assertThat(waitToRead(CAROL)).as("the reader before it is no writer").isEqualTo("yes");
         assertThat(waitToRead(BOB)).isEqualTo("yes");
         assertThat(bench.everybody()).containsExactly(DAVE);
+    }
+
+    @Test
+    void aReaderPassesReadersThatWereOnlyWoken() {
+        write(ALICE);
+        bench.readAcquire(BOB, token(), waits().claiming(0));
+        endWrite(ALICE);
+        assertThat(bench.everybody()).containsExactly(BOB);
+        assertThat(read(CAROL)).isEqualTo("yes");
+        assertThat(write(DAVE)).isEqualTo("held");
+        endRead(CAROL);
+        assertThat(write(DAVE)).as("they come before a writer").isEqualTo("held");
+    }
+
+    @Test
+    void aReaderPassesNoWriterBehindTheFront() {
+        bench.small();
+        write(ALICE);
+        for (String reader : new String[] {"1", "2", "3", "4"}) {
+            bench.readAcquire(reader.repeat(40), token(), waits().claiming(0));
+        }
+        waitToWrite(BOB);
+        assertThat(bench.queue().owners()).as("the writer stands behind").doesNotContain(BOB);
+        endWrite(ALICE);
+        assertThat(read(CAROL)).isEqualTo("held");
+        for (String reader : new String[] {"1", "2", "3", "4"}) {
+            assertThat(read(reader.repeat(40))).isEqualTo("yes");
+        }
+        assertThat(bench.everybody()).containsExactly(BOB);
+        assertThat(read(CAROL)).isEqualTo("held");
     }
 
     @Test
@@ -543,6 +588,7 @@ class ReadScriptsTest {
             assertThat(bench.readRenew(ALICE, 90_000)).containsExactly(1L);
             assertThat(bench.readRenew(CAROL, 40_000)).containsExactly(1L);
             assertThat(read(ALICE)).as("its own").isEqualTo("yes");
+            assertThat(endRead(EVE)).as("a withdrawal").isEqualTo("not-ours");
             assertThat(endRead(ALICE)).isEqualTo("released");
             assertThat(endRead(CAROL)).isEqualTo("released");
             assertThatThrownBy(() -> read(DAVE)).hasMessageContaining("OOM");
