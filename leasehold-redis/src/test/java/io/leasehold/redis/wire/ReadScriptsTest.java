@@ -378,6 +378,21 @@ class ReadScriptsTest {
     }
 
     @Test
+    void aReaderBehindTheFrontLeavesAndIsServed() {
+        bench.small();
+        write(ALICE);
+        for (String reader : new String[] {"1", "2", "3", "4", "5", "6"}) {
+            waitToRead(reader.repeat(40));
+        }
+        assertThat(bench.queue().owners()).hasSizeLessThan(4);
+        assertThat(endRead("5".repeat(40))).isEqualTo("not-ours");
+        assertThat(bench.everybody()).hasSize(5).doesNotContain("5".repeat(40));
+        endWrite(ALICE);
+        assertThat(bench.liveReaders()).hasSize(5);
+        assertThat(redis().exists(bench.queued, bench.behind, bench.wanted)).isZero();
+    }
+
+    @Test
     void readersThatRequestNoHandOverAreWokenTogether() throws InterruptedException {
         write(ALICE);
         bench.readAcquire(BOB, token(), waits().claiming(0));
