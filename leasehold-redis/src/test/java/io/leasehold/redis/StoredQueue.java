@@ -19,7 +19,20 @@ public record StoredQueue(long soonest, long latest, long behind, List<Waiter> w
 
     /** One waiter of the queue. */
     public record Waiter(
-            String owner, long arrival, long alive, String channel, long claim, int reserve, String holder) {
+            String owner,
+            long arrival,
+            long alive,
+            String channel,
+            long claim,
+            int reserve,
+            String holder,
+            boolean reads) {
+
+        /** Creates a waiter that is no reader. */
+        public Waiter(
+                String owner, long arrival, long alive, String channel, long claim, int reserve, String holder) {
+            this(owner, arrival, alive, channel, claim, reserve, holder, false);
+        }
 
         private static Waiter of(String line) {
             String[] words = line.split(" ", 7);
@@ -28,9 +41,10 @@ public record StoredQueue(long soonest, long latest, long behind, List<Waiter> w
                     Long.parseLong(words[1]),
                     Long.parseLong(words[2]),
                     words[3],
-                    Long.parseLong(words[4]),
+                    Long.parseLong(words[4].replaceFirst("^r", "")),
                     Integer.parseInt(words[5]),
-                    words[6]);
+                    words[6],
+                    words[4].startsWith("r"));
         }
 
         private String line() {
@@ -40,7 +54,7 @@ public record StoredQueue(long soonest, long latest, long behind, List<Waiter> w
                     Long.toString(arrival),
                     Long.toString(alive),
                     channel,
-                    Long.toString(claim),
+                    (reads ? "r" : "") + claim,
                     Integer.toString(reserve),
                     holder);
         }

@@ -150,7 +150,7 @@ public final class ContendedScripts {
     }
 
     private static List<String> call(String... arguments) {
-        return Stream.of(List.of("5"), List.of(KeyLayout.allOf(LOCK)), List.of(arguments))
+        return Stream.of(List.of("6"), List.of(KeyLayout.allOf(LOCK)), List.of(arguments))
                 .flatMap(List::stream)
                 .toList();
     }

@@ -7,7 +7,10 @@ import io.leasehold.redis.wire.LockValue;
 import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.ScriptCall;
 import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.OwnerToken;
 import io.leasehold.spi.ReleaseRequest;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The script calls for a lock at a server that is a store of its own. */
@@ -54,6 +57,34 @@ final class GrantCalls {
                         LuaScript.ACQUIRE_FREE, LuaScript.ACQUIRE_MANY, KeyLayout.grantKeys(lock), few)
                 : null;
         return ScriptCall.ofLock(LuaScript.ACQUIRE, lock, arguments, place == null ? null : life, common);
+    }
+
+    /** Proposes a ballot for a reader. */
+    static ScriptCall acquireAsReader(String lock, Ballot ballot, @Nullable Place place, LifeCheck life) {
+        List<String> arguments = new ArrayList<>(proposal(ballot));
+        if (place != null) {
+            arguments.add(Long.toString(place.millis()));
+            arguments.add(place.channel());
+            arguments.add(Long.toString(NodeSettings.ceilMillis(ballot.claimNanos())));
+        }
+        return ScriptCall.ofLock(
+                LuaScript.READ_ACQUIRE, lock, arguments.toArray(String[]::new), place == null ? null : life, null);
+    }
+
+    /** Proposes a ballot for a reader that takes the place of a writer. */
+    static ScriptCall downgrade(String lock, Ballot ballot, OwnerToken writer, LifeCheck life) {
+        List<String> arguments = new ArrayList<>(proposal(ballot));
+        arguments.add(writer.hex());
+        return ScriptCall.ofLock(LuaScript.READ_DOWNGRADE, lock, arguments.toArray(String[]::new), life, null);
+    }
+
+    private static List<String> proposal(Ballot ballot) {
+        AcquireRequest request = ballot.request();
+        return List.of(
+                LockValue.of(request.owner(), ballot.candidate(), request.holderId()),
+                Long.toString(NodeSettings.ceilMillis(request.ttlNanos())),
+                Long.toString(ballot.candidate()),
+                last(ballot));
     }
 
     private static String last(Ballot ballot) {

@@ -42,20 +42,22 @@ final class MigrationFallback {
     /**
      * Releases the lock with one-key scripts.
      *
-     * @param record releases with the one key of the hold and its fence; null if these are two keys
+     * @param key ends the owner token with the one key of its hold, which also is that of the fence if the name is one of
+     *     permits; null if a lock is deleted
      * @param whole repeats the whole release
      */
     CompletableFuture<ReleaseReply> release(
             LockName name,
             ReleaseRequest request,
-            @Nullable Supplier<CompletableFuture<ReleaseReply>> record,
+            @Nullable Supplier<CompletableFuture<ReleaseReply>> key,
             Supplier<CompletableFuture<ReleaseReply>> whole) {
-        CompletableFuture<ReleaseReply> released = record != null
-                ? record.get()
+        Supplier<CompletableFuture<ReleaseReply>> end = key != null ? key : () -> delete(name, request);
+        CompletableFuture<ReleaseReply> released = name.isPermits()
+                ? end.get()
                 : raise(name, request)
                         .thenCompose(raised -> raised instanceof ReleaseReply.Failed
                                 ? CompletableFuture.completedFuture(raised)
-                                : delete(name, request));
+                                : end.get());
         return released.thenApply(reply -> {
             if (!(reply instanceof ReleaseReply.Failed)) {
                 serveLater(whole, runtime.nanoTime());

@@ -1,5 +1,6 @@
 package io.leasehold.redis.node;
 
+import io.leasehold.Holder;
 import io.leasehold.LockName;
 import io.leasehold.admin.LockAdmin.HeldLock;
 import io.leasehold.admin.QueuedWaiter;
@@ -40,6 +41,7 @@ final class RedisAdmin implements StoreAdmin {
     private final NodeSettings settings;
     private final KeyScan scan;
     private final @Nullable TellTaken tellTaken;
+    private final @Nullable RedisReaders readers;
 
     /** Notifies a holder that its lock was removed. */
     @FunctionalInterface
@@ -53,14 +55,17 @@ final class RedisAdmin implements StoreAdmin {
      *
      * @param tellTaken null for plain locks, whose holders keep no record for notifications and whose waiters do not
      *     queue
+     * @param readers null if the node keeps no readers
      */
     RedisAdmin(
             Requests requests,
             ReplyDecoder decoder,
             NodeSettings settings,
             KeyScan scan,
-            @Nullable TellTaken tellTaken) {
+            @Nullable TellTaken tellTaken,
+            @Nullable RedisReaders readers) {
         this.scan = scan;
+        this.readers = readers;
         this.tellTaken = tellTaken;
         this.requests = requests;
         this.decoder = decoder;
@@ -95,50 +100,68 @@ final class RedisAdmin implements StoreAdmin {
     }
 
     @Override
-    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
-        TellTaken telling = tellTaken;
-        if (telling == null) {
-            return take(name, holderId);
-        }
-        return holderId != null ? takeAndTell(name, holderId, telling) : takeFromAnybody(name, telling, 1);
+    public CompletableFuture<List<Holder>> readers(LockName name, int limit) {
+        RedisReaders shared = readers;
+        return shared == null ? CompletableFuture.completedFuture(List.of()) : shared.list(name, limit);
     }
 
-    private CompletableFuture<Boolean> takeAndTell(LockName name, String holderId, TellTaken telling) {
-        return take(name, holderId)
-                .thenCompose(removed -> removed
-                        ? telling.tell(name, holderId).thenApply(told -> true)
-                        : CompletableFuture.completedFuture(false));
+    @Override
+    public CompletableFuture<Boolean> forceRelease(LockName name, @Nullable String holderId) {
+        if (name.isRead()) {
+            return removeReaders(name, holderId);
+        } else if (holderId != null || tellTaken == null) {
+            return take(name, holderId);
+        }
+        return takeFromAnybody(name, 1);
+    }
+
+    private CompletableFuture<Boolean> removeReaders(LockName name, @Nullable String holderId) {
+        RedisReaders shared = readers;
+        return shared == null ? CompletableFuture.completedFuture(false) : shared.remove(name, holderId);
     }
 
     /**
      * Removes the lock from the holder that it reads, since the notified holder must be the one that lost the lock. If
      * the holder has changed meanwhile, it reads again.
      */
-    private CompletableFuture<Boolean> takeFromAnybody(LockName name, TellTaken telling, int look) {
+    private CompletableFuture<Boolean> takeFromAnybody(LockName name, int look) {
         return describe(name).thenCompose(held -> {
             String holderId = held.map(one -> one.holder().id()).orElse("");
             if (holderId.isEmpty() || look > MAX_LOOKS) {
                 return take(name, null);
             }
-            return takeAndTell(name, holderId, telling)
+            return take(name, holderId)
                     .thenCompose(removed -> removed
                             ? CompletableFuture.completedFuture(true)
-                            : takeFromAnybody(name, telling, look + 1));
+                            : takeFromAnybody(name, look + 1));
         });
     }
 
+    /** Removes the lock from this holder, or from any, and notifies a holder that is known. */
     private CompletableFuture<Boolean> take(LockName name, @Nullable String holderId) {
         if ((holderId != null && holderId.isEmpty()) || settings.keys().refusal(name) != null) {
             // On the wire an empty holder id means any holder. A name without a key has no holder.
             return CompletableFuture.completedFuture(false);
         }
         return requests.runOrThrow(
-                new Requests.Subject("take away", name),
-                new ScriptCall(
-                        LuaScript.FORCE_RELEASE,
-                        KeyLayout.allOf(settings.keys().lock(name)),
-                        new String[] {holderId == null ? "" : holderId}),
-                (reply, link) -> decoder.forceRelease(reply, name));
+                        new Requests.Subject("take away", name),
+                        new ScriptCall(
+                                LuaScript.FORCE_RELEASE,
+                                KeyLayout.allOf(settings.keys().lock(name)),
+                                new String[] {holderId == null ? "" : holderId}),
+                        (reply, link) -> decoder.forceRelease(reply, name))
+                .thenCompose(taken -> switch (taken) {
+                    case REMOVED -> tell(name, holderId);
+                    case NONE -> CompletableFuture.completedFuture(false);
+                    case READERS -> removeReaders(name, holderId);
+                });
+    }
+
+    private CompletableFuture<Boolean> tell(LockName name, @Nullable String holderId) {
+        TellTaken telling = tellTaken;
+        return telling == null || holderId == null
+                ? CompletableFuture.completedFuture(true)
+                : telling.tell(name, holderId).thenApply(told -> true);
     }
 
     @Override

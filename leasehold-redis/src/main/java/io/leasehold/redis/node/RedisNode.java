@@ -17,6 +17,7 @@ import io.leasehold.redis.wire.LuaScript;
 import io.leasehold.redis.wire.Messages;
 import io.leasehold.redis.wire.PermitReplies;
 import io.leasehold.redis.wire.PlainCommand;
+import io.leasehold.redis.wire.ReaderReplies;
 import io.leasehold.redis.wire.RedisErrors;
 import io.leasehold.redis.wire.ReplyDecoder;
 import io.leasehold.redis.wire.ScriptCall;
@@ -40,6 +41,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -76,6 +78,7 @@ public final class RedisNode implements LockNode {
     private final WaitAcks acks;
     private final Renewals renewals;
     private final RedisPermits permits;
+    private final RedisReaders readers;
     private volatile @Nullable StoreSignals signals;
 
     /**
@@ -102,7 +105,10 @@ public final class RedisNode implements LockNode {
         this.renewals = new Renewals(requests, topology, keys, decoder, runtime);
         this.operations =
                 new RedisOperations(description, requests, errors, topology, wakeUps, runtime, settings, scan);
-        this.admin = new RedisAdmin(requests, decoder, settings, scan, operations::tellTaken);
+        ReaderReplies ofReaders = new ReaderReplies(decoder, errors);
+        this.readers = new RedisReaders(requests, acks, decoder, ofReaders, settings, operations::tellTaken);
+        this.admin = new RedisAdmin(
+                requests, decoder, settings, scan, operations::tellTaken, settings.member() ? null : readers);
         PermitReplies replies = new PermitReplies(decoder, errors, description);
         this.permits = new RedisPermits(requests, acks, replies, keys, scan, operations::tellTaken);
         topology.onReconnected(this::tellReconnected);
@@ -122,6 +128,7 @@ public final class RedisNode implements LockNode {
     @Override
     public boolean isAtomicOver(List<LockName> names) {
         return names.size() <= MAX_AT_ONCE
+                && names.stream().noneMatch(LockName::isRead)
                 && topology.isTogether(names.stream().map(keys::place).toList());
     }
 
@@ -276,6 +283,9 @@ public final class RedisNode implements LockNode {
         if (ballot.request().name().isPermits()) {
             return permits.propose(ballot, queue ? place(ballot.request(), lock) : null, timeoutNanos);
         }
+        if (ballot.request().name().isRead()) {
+            return readers.propose(ballot, queue ? place(ballot.request(), lock) : null, timeoutNanos);
+        }
         Requests.Subject subject =
                 new Requests.Subject("acquire", ballot.request().name());
         return acks.acquire(
@@ -349,14 +359,24 @@ public final class RedisNode implements LockNode {
                         ? migration.release(
                                 name,
                                 request,
-                                name.isPermits() ? () -> permits.releaseKey(name, request) : null,
+                                releaseKey(name, request),
                                 () -> releaseWhole(name, request))
                         : CompletableFuture.completedFuture(reply));
+    }
+
+    /** The release with the one key of a hold that others share. */
+    private @Nullable Supplier<CompletableFuture<ReleaseReply>> releaseKey(LockName name, ReleaseRequest request) {
+        if (name.isPermits()) {
+            return () -> permits.releaseKey(name, request);
+        }
+        return name.isRead() ? () -> readers.releaseKey(name, request) : null;
     }
 
     private CompletableFuture<ReleaseReply> releaseWhole(LockName name, ReleaseRequest request) {
         if (name.isPermits()) {
             return permits.release(name, request);
+        } else if (name.isRead()) {
+            return readers.release(name, request);
         }
         return requests.run(
                 new Requests.Subject("release", name),
@@ -375,6 +395,17 @@ public final class RedisNode implements LockNode {
     @Override
     public boolean keepsTickets() {
         return !settings.member();
+    }
+
+    /** A member of a set grants exclusive holds only. */
+    @Override
+    public boolean keepsReaders() {
+        return !settings.member();
+    }
+
+    @Override
+    public CompletableFuture<NodeReply> downgrade(Ballot ballot, OwnerToken writer) {
+        return readers.downgrade(ballot, writer);
     }
 
     @Override

@@ -13,6 +13,7 @@ import io.leasehold.spi.RenewReply;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 
 /** Renews holds, as many as possible with one script. */
 final class Renewals {
@@ -43,17 +44,19 @@ final class Renewals {
                 .thenApply(RenewReply::new);
     }
 
-    /** The group of a renewal: its slot, and whether it is of a permit, which has a script of its own. */
+    /** The group of a renewal: its slot, and its kind, since each kind has a script of its own. */
     private String group(RenewBatch.Item item, String key) {
         String slot = topology.slotTag(key);
-        return item.name().isPermits() ? "permits " + slot : slot;
+        return item.name().isPermits() ? "permits " + slot : item.name().isRead() ? "read " + slot : slot;
     }
 
     private CompletableFuture<List<RenewReply.Item>> renew(RenewalGroups.Group group, long timeoutNanos) {
         List<RenewBatch.Item> items = group.items();
         LockName first = items.get(0).name();
-        LuaScript script = first.isPermits() ? LuaScript.PERMITS_RENEW : LuaScript.RENEW;
-        String kind = first.isPermits() ? " permits" : " locks";
+        LuaScript script = first.isPermits()
+                ? LuaScript.PERMITS_RENEW
+                : first.isRead() ? LuaScript.READ_RENEW : LuaScript.RENEW;
+        String kind = first.isPermits() ? " permits" : first.isRead() ? " read locks" : " locks";
         Object subject = items.size() == 1
                 ? new Requests.Subject("renew", first)
                 : "renew " + items.size() + kind + ", among them \"" + first + "\"";
@@ -61,9 +64,15 @@ final class Renewals {
         return requests.run(
                 subject,
                 timeoutNanos,
-                new ScriptCall(script, group.keys().toArray(String[]::new), arguments(items)),
+                new ScriptCall(script, keysOf(group, first.isRead()), arguments(items)),
                 (reply, link) -> decoder.renew(reply, items, sentAtNanos),
                 failure -> Collections.nCopies(items.size(), new RenewReply.Failed(failure.error())));
+    }
+
+    private static String[] keysOf(RenewalGroups.Group group, boolean read) {
+        Stream<String> locks = group.keys().stream();
+        Stream<String> all = read ? locks.flatMap(lock -> Stream.of(lock, KeyLayout.readers(lock))) : locks;
+        return all.toArray(String[]::new);
     }
 
     /** One ttl if all have the same, else one for each; then what each value must begin with. */

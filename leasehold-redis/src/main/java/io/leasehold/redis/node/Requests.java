@@ -60,7 +60,10 @@ final class Requests {
     record Subject(String verb, Object lock) {
         @Override
         public String toString() {
-            String kind = lock instanceof LockName name && name.isPermits() ? " permits \"" : " lock \"";
+            String kind = " lock \"";
+            if (lock instanceof LockName name && !name.equals(name.asExclusive())) {
+                kind = name.isPermits() ? " permits \"" : " read lock \"";
+            }
             return verb + kind + lock + "\"";
         }
     }

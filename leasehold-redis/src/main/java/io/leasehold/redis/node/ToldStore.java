@@ -149,9 +149,16 @@ public final class ToldStore extends PassingKeeper implements LockStore {
         return super.export(request);
     }
 
-    /** Observes a hold; the record of permits has several, so that its changes say nothing of one of them. */
+    /** The observation of the writer's hold has ended: its key changes now. */
+    @Override
+    public CompletableFuture<AcquireReply> downgrade(AcquireRequest request, OwnerToken writer) {
+        ended(request.name(), writer);
+        return store.downgrade(request, writer);
+    }
+
+    /** Observes a hold; permits and readers share a key, so that its changes say nothing of one of them. */
     private void held(LockName name, OwnerToken owner, long untilAtNanos, boolean isNew) {
-        if (name.isPermits()) {
+        if (name.isPermits() || name.isRead()) {
             return;
         }
         on(new HeldKeys.Held(keys.lock(name), name, owner, untilAtNanos, isNew));

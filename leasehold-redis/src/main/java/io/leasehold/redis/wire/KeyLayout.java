@@ -23,6 +23,7 @@ public final class KeyLayout {
 
     private static final String STANDARD_TEMPLATE = "lock:{*}";
     private static final String MARKER = "lock:member";
+    private static final String OF_READERS = ":readers";
     private static final int LONGEST_TEMPLATE = 200;
 
     /**
@@ -37,7 +38,8 @@ public final class KeyLayout {
     private static final String OTHER_PERMITS = "permits::";
 
     private static final List<String> RESERVED = List.of("rw:", PERMITS);
-    private static final List<String> SIDE = List.of(":fence", ":queued", ":behind", ":wanted", ":watchers");
+    private static final List<String> SIDE =
+            List.of(":fence", ":queued", ":behind", ":wanted", ":watchers", OF_READERS);
     private static final KeyLayout STANDARD = of(STANDARD_TEMPLATE);
 
     private final String before;
@@ -166,10 +168,21 @@ public final class KeyLayout {
         return null;
     }
 
-    /** The name whose lock or permits have this key, or null if it is the key of neither. */
+    /** The name whose lock, readers or permits have this key, or null if it is the key of none of them. */
     public @Nullable LockName holdOf(String key) {
         LockName name = nameOf(key);
-        return name != null ? name : permitsOf(key);
+        if (name != null) {
+            return name;
+        }
+        String lock = key.endsWith(OF_READERS) ? lockBeside(key) : null;
+        LockName shared = lock == null ? null : nameOf(lock);
+        return shared == null ? permitsOf(key) : shared.asRead();
+    }
+
+    /** The key that names a hold in messages: {@link #holdOf} reads it. */
+    String named(LockName name) {
+        String key = lock(name);
+        return name.isRead() ? readers(key) : key;
     }
 
     /** A pattern for {@code SCAN} that finds every record of permits, and other keys. */
@@ -235,7 +248,9 @@ public final class KeyLayout {
 
     /** The keys of a lock at a server that is a store by itself, in the order in which the scripts expect them. */
     public static String[] allOf(String lockKey) {
-        return new String[] {lockKey, fence(lockKey), queued(lockKey), behind(lockKey), wanted(lockKey)};
+        return new String[] {
+            lockKey, fence(lockKey), queued(lockKey), behind(lockKey), wanted(lockKey), readers(lockKey)
+        };
     }
 
     /** The first of these keys: enough for a lock without waiting clients. */
@@ -243,7 +258,7 @@ public final class KeyLayout {
         return new String[] {lockKey, fence(lockKey), queued(lockKey)};
     }
 
-    /** The last of these keys: the keys of the queue. */
+    /** The keys of the queue. */
     public static String[] queueKeys(String lockKey) {
         return new String[] {queued(lockKey), behind(lockKey), wanted(lockKey)};
     }
@@ -275,6 +290,11 @@ public final class KeyLayout {
     /** The key of the clients that a member of a set wakes. */
     public static String watchers(String lockKey) {
         return side(lockKey, ":watchers");
+    }
+
+    /** The key of the readers that share the lock. */
+    public static String readers(String lockKey) {
+        return side(lockKey, OF_READERS);
     }
 
     /** The key under which a client announces itself. */

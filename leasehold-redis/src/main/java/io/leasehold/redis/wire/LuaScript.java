@@ -68,6 +68,21 @@ public final class LuaScript {
     /** Deletes a key if it has the given value. */
     public static final LuaScript PLAIN_RELEASE = load("plain_release.lua");
 
+    /** Proposes a ballot for a reader. */
+    public static final LuaScript READ_ACQUIRE = load("read_acquire.lua");
+    /** Ends the hold of a reader. */
+    public static final LuaScript READ_RELEASE = load("read_release.lua");
+    /** Ends a reader with the key of the readers alone, while the slot moves to another master. */
+    public static final LuaScript READ_RELEASE_KEY = load("read_release_key.lua");
+    /** Extends readers by one ttl. */
+    public static final LuaScript READ_RENEW = load("read_renew.lua");
+    /** Makes a reader of a writer. */
+    public static final LuaScript READ_DOWNGRADE = load("read_downgrade.lua");
+    /** Lists the readers of a lock. */
+    public static final LuaScript READ_INSPECT = load("read_inspect.lua");
+    /** Removes readers on behalf of an operator. */
+    public static final LuaScript READ_FORCE_RELEASE = load("read_force_release.lua");
+
     /** Proposes a ballot for a permit. */
     public static final LuaScript PERMITS_ACQUIRE = load("permits_acquire.lua");
     /** Ends the permit of an owner token. */
@@ -106,6 +121,13 @@ public final class LuaScript {
             MEMBER_BIRTH,
             PLAIN_ACQUIRE,
             PLAIN_RELEASE,
+            READ_ACQUIRE,
+            READ_RELEASE,
+            READ_RELEASE_KEY,
+            READ_RENEW,
+            READ_DOWNGRADE,
+            READ_INSPECT,
+            READ_FORCE_RELEASE,
             PERMITS_ACQUIRE,
             PERMITS_RELEASE,
             PERMITS_RELEASE_KEY,
@@ -174,6 +196,7 @@ public final class LuaScript {
                 || this == RESUME
                 || this == MEMBER_ACQUIRE
                 || this == PLAIN_ACQUIRE
+                || this == READ_ACQUIRE
                 || this == PERMITS_ACQUIRE;
     }
 

@@ -35,7 +35,7 @@ public final class Messages {
 
     /** The message for a lock that an operator has removed. */
     public static String taken(LockName name, KeyLayout layout) {
-        return "taken " + layout.lock(name);
+        return "taken " + layout.named(name);
     }
 
     /** The lock that an operator has removed, or empty if the message is of another kind. */

@@ -35,6 +35,9 @@ public final class RedisErrors {
     /** The rights that permits need in addition. */
     public static final String RIGHTS_OF_PERMITS = "~permits:* +hgetall";
 
+    /** The right that readers need in addition. */
+    public static final String RIGHT_OF_READERS = "+hgetall";
+
     private static final String PERMIT_KEYS = "~permits:*";
     private static final String STANDARD_KEYS = "~lock:*";
     private static final Set<String> ACCESS = Set.of("NOAUTH", "WRONGPASS", "NOPERM");
@@ -243,6 +246,7 @@ public final class RedisErrors {
                     node + " does not accept the user and password of the store URI (WRONGPASS)", cause);
         }
         boolean ofPermits = what.contains(" permits \"") || what.contains(" permits, among them \"");
+        boolean ofReaders = what.contains(" read lock \"") || what.contains(" read locks, among them \"");
         // The server does not say which key it means, and the first use of permits also reads the key of the lock.
         String keyRights = ofPermits ? keyRights(keys) + " " + PERMIT_KEYS : keyRights(keys);
         MissingRight missing = MissingRight.in(whole, keyRights, channelRights());
@@ -253,7 +257,7 @@ public final class RedisErrors {
         return new StoreAccessException(
                 node + " does not allow to " + what + ": " + text + ". " + grant
                         + "All that Leasehold needs: ACL SETUSER <user> " + rights
-                        + (ofPermits ? " " + RIGHTS_OF_PERMITS : ""),
+                        + (ofPermits ? " " + RIGHTS_OF_PERMITS : ofReaders ? " " + RIGHT_OF_READERS : ""),
                 cause);
     }
 

@@ -184,7 +184,8 @@ public final class ReplyDecoder {
                 ? new RenewReply.NotOurs()
                 : new RenewReply.Failed(errors.answered(
                                 String.valueOf(answer),
-                                (name.isPermits() ? "renew permits \"" : "renew lock \"") + name + "\"")
+                                "renew " + (name.isPermits() ? "permits" : name.isRead() ? "read lock" : "lock")
+                                        + " \"" + name + "\"")
                         .error());
     }
 
@@ -219,17 +220,28 @@ public final class ReplyDecoder {
         return waiters;
     }
 
+    /** What {@code force_release.lua} found: a hold that it removed, no such hold, or readers. */
+    public enum Taken {
+        /** The hold is gone. */
+        REMOVED,
+        /** There was no such hold. */
+        NONE,
+        /** Readers hold the lock, and nothing was removed. */
+        READERS
+    }
+
     /**
      * Reads a reply of {@code force_release.lua}.
      *
      * @throws LockStoreException if the key is not a lock
      */
-    public boolean forceRelease(List<?> reply, LockName name) {
+    public Taken forceRelease(List<?> reply, LockName name) {
         heed(reply);
         String kind = text(reply, 0);
         return switch (kind) {
-            case "removed" -> true;
-            case "none" -> false;
+            case "removed" -> Taken.REMOVED;
+            case "none" -> Taken.NONE;
+            case "readers" -> Taken.READERS;
             case "foreign" -> throw errors.notALock(name, text(reply, 1));
             default -> throw unknown(kind);
         };

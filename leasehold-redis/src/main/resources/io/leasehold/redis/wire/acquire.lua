@@ -8,6 +8,7 @@
 --   3  queued
 --   4  behind
 --   5  wanted
+--   6  readers: see shared/readers.lua; used only if a reader waits
 -- ARGV (numbers are decimal strings)
 --   1  value: "<owner token>:<candidate>:<holder id>"; the owner token is 40 lower-case hexadecimal digits
 --   2  ttl in ms
@@ -37,7 +38,7 @@
 local RETENTION = 60000000 -- us: the floor is never below TIME - RETENTION, and the fence stays until max(fence, TIME) + RETENTION
 local BOUND = 7500000 -- us: how far ahead of max(fence, TIME) a ballot may be
 
-local LOCK, FENCE, QUEUED, BEHIND, WANTED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local LOCK, FENCE, QUEUED, BEHIND, WANTED, READERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local RUN_ID = ARGV[8]
 local last_text = ARGV[4] or ARGV[3]
 local candidate, last = tonumber(ARGV[3]), tonumber(last_text)
@@ -118,16 +119,25 @@ if not read_queue() then
   return not_a_queue(QUEUED, queued)
 end
 
+-- shared: readers
+
 local ahead = false
-if queued and not value then
+if queued and (not value or value == MARKER) then
   if not fence_text and redis.call('EXISTS', FENCE) == 1 then
     return broken(FENCE)
   end
 
 -- shared: tell
 
+-- shared: handed
+
+-- shared: serve_readers
+
 -- shared: serve
 
+  if value == MARKER then
+    know_readers(fence)
+  end
   -- Only a waiter that can still be notified gets the lock before the caller.
   local first = serve_first(owner, fence)
   if refusal then

@@ -8,11 +8,13 @@
 --   3  queued
 --   4  behind
 --   5  wanted
+--   6  readers: see shared/readers.lua; used only if a reader waits
 -- ARGV (numbers are decimal strings)
 --   1  the holder whose hold is removed: an id, or empty for any holder; "foreign client" names every foreign one
 -- Replies
 --   {"removed"}        a hold is gone; may end with "besides", error: the command that was refused while the first waiter was served
 --   {"none"}           the lock was free, or its holder is another than ARGV[1]
+--   {"readers"}        readers hold the lock: nothing is changed, and read_force_release.lua removes them
 --   {"foreign", type}  the lock is not a string, or the fence not a number, so no client wrote it: nothing is changed
 -- Errors
 --   Those of Redis; nothing is written then
@@ -20,7 +22,7 @@
 
 local RETENTION = 60000000 -- us: as in acquire.lua
 
-local LOCK, FENCE, QUEUED, BEHIND, WANTED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local LOCK, FENCE, QUEUED, BEHIND, WANTED, READERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local wanted, RUN_ID = ARGV[1], nil
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -36,12 +38,21 @@ local value, fence_text, queued = unpack(redis.call('MGET', LOCK, FENCE, QUEUED)
 
 -- shared: queue
 
+-- shared: handed
+
+-- shared: readers
+
+-- shared: serve_readers
+
 -- shared: serve
 
 -- shared: holder
 
 if not value and redis.call('EXISTS', LOCK) == 0 then
   return {'none'}
+end
+if value == MARKER then
+  return {'readers'}
 end
 local state, text = public(value)
 if not value then

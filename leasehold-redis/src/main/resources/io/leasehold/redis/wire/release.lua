@@ -9,6 +9,7 @@
 --   3  queued
 --   4  behind
 --   5  wanted
+--   6  readers: see shared/readers.lua; used only if a reader waits
 -- ARGV (numbers are decimal strings)
 --   1  owner token, 40 lower-case hexadecimal digits
 --   2  ballot: the highest fencing token proposed or granted under it, 0 for none
@@ -25,7 +26,7 @@
 local RETENTION = 60000000 -- us: as in acquire.lua
 local BOUND = 7500000 -- us: the fence is raised to at most max(fence, TIME) + BOUND
 
-local LOCK, FENCE, QUEUED, BEHIND, WANTED = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local LOCK, FENCE, QUEUED, BEHIND, WANTED, READERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local owner, RUN_ID = ARGV[1], ARGV[3]
 -- MGET returns nothing for a key of another type.
 local value, fence_text, queued = unpack(redis.call('MGET', LOCK, FENCE, QUEUED))
@@ -50,6 +51,12 @@ local now = time[1] * 1000000 + time[2]
 -- shared: tell
 
 -- shared: queue
+
+-- shared: handed
+
+-- shared: readers
+
+-- shared: serve_readers
 
 -- shared: serve
 
@@ -76,7 +83,10 @@ if read_queue() then
     leave_behind(owner)
   end
   -- If another program wrote the fence, the lock is not granted to any waiter.
-  if fence and not is_empty() and (released or not value) then
+  if fence and not is_empty() and (released or not value or value == MARKER) then
+    if value == MARKER then
+      know_readers(fence)
+    end
     serve_first(owner, fence)
   end
 end

@@ -41,7 +41,7 @@ local function tell_of(arrival, alive, holder)
   end
 end
 
-for arrival, alive, holder in queued:gmatch('\n%S+ (%d+) (%d+) %S+ %d+ %d+ ([^\n]*)') do
+for arrival, alive, holder in queued:gmatch('\n%S+ (%d+) (%d+) %S+ r?%d+ %d+ ([^\n]*)') do
   tell_of(arrival, alive, holder)
 end
 local skipped = 0
@@ -56,7 +56,7 @@ while behind > now and #reply < most do
   end
   for i, line in ipairs(redis.call('HMGET', WANTED, unpack(owners))) do
     if line then
-      tell_of(digits(tonumber(found[2 * i])), line:match('^(%d+) %S+ %d+ %d+ ([^\n]*)'))
+      tell_of(digits(tonumber(found[2 * i])), line:match('^(%d+) %S+ r?%d+ %d+ ([^\n]*)'))
     end
   end
   skipped = skipped + #owners

@@ -125,7 +125,8 @@ class MissingRightTest {
                         "resume.lua",
                         "member_acquire.lua",
                         "plain_acquire.lua",
+                        "read_acquire.lua",
                         "permits_acquire.lua");
-        assertThat(LuaScript.all()).hasSize(29);
+        assertThat(LuaScript.all()).hasSize(36);
     }
 }

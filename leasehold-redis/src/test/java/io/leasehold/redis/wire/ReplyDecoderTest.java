@@ -193,8 +193,9 @@ final class ReplyDecoderTest {
         assertThatThrownBy(() -> decoder.waiters(List.of("version", "17", "lock:{job}:queued", "1", "2"), "list"))
                 .isInstanceOf(LockStoreException.class)
                 .hasMessageContaining("wire format 1");
-        assertThat(decoder.forceRelease(List.of("removed"), NAME)).isTrue();
-        assertThat(decoder.forceRelease(List.of("none"), NAME)).isFalse();
+        assertThat(decoder.forceRelease(List.of("removed"), NAME)).isEqualTo(ReplyDecoder.Taken.REMOVED);
+        assertThat(decoder.forceRelease(List.of("none"), NAME)).isEqualTo(ReplyDecoder.Taken.NONE);
+        assertThat(decoder.forceRelease(List.of("readers"), NAME)).isEqualTo(ReplyDecoder.Taken.READERS);
         assertThatThrownBy(() -> decoder.forceRelease(List.of("foreign", "list"), NAME))
                 .isInstanceOf(LockStoreException.class)
                 .hasMessageContaining("hold a list");

@@ -4,7 +4,10 @@ import io.leasehold.LockName;
 import io.leasehold.redis.RedisUnderTest;
 import io.leasehold.redis.StoredQueue;
 import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.SetArgs;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 
 /** Calls the scripts as the node does; the test can set every argument. */
 final class ScriptBench {
@@ -13,6 +16,8 @@ final class ScriptBench {
     static final String BOB = "b".repeat(40);
     static final String CAROL = "c".repeat(40);
     static final long SECOND = 1_000_000;
+    /** The value of a lock that readers hold. */
+    static final String MARKER = "0".repeat(40) + "::readers";
 
     private static final String WINDOW = "local WINDOW = 3000000";
 
@@ -21,6 +26,7 @@ final class ScriptBench {
     final String queued;
     final String behind;
     final String wanted;
+    final String readers;
     private final RedisUnderTest server;
     private boolean small;
 
@@ -31,6 +37,7 @@ final class ScriptBench {
         this.queued = KeyLayout.queued(lock);
         this.behind = KeyLayout.behind(lock);
         this.wanted = KeyLayout.wanted(lock);
+        this.readers = KeyLayout.readers(lock);
     }
 
     /** One proposal, with the standard durations by default. */
@@ -169,6 +176,59 @@ final class ScriptBench {
                 ticket);
     }
 
+    List<Object> readAcquire(String owner, long candidate, Proposal p) {
+        String script = LuaScript.READ_ACQUIRE.text().replace(WINDOW, "local WINDOW = " + p.window);
+        return eval(
+                script,
+                keys(),
+                owner + ":" + candidate + ":" + p.holder,
+                Long.toString(p.ttlMillis),
+                Long.toString(candidate),
+                Long.toString(candidate + p.reserve - 1),
+                Long.toString(p.placeMillis),
+                p.channel,
+                Long.toString(p.claimMillis));
+    }
+
+    List<Object> readAcquire(String owner, long candidate) {
+        return readAcquire(owner, candidate, plain());
+    }
+
+    List<Object> readRelease(String owner, long ballot) {
+        return eval(LuaScript.READ_RELEASE, keys(), owner, Long.toString(ballot));
+    }
+
+    List<Object> readReleaseKey(String owner, long ballot) {
+        return eval(LuaScript.READ_RELEASE_KEY, new String[] {readers}, owner, Long.toString(ballot));
+    }
+
+    List<Object> readRenew(String owner, long ttlMillis) {
+        return eval(LuaScript.READ_RENEW, new String[] {lock, readers}, Long.toString(ttlMillis), owner + ":");
+    }
+
+    List<Object> downgrade(String owner, long candidate, String writer, Proposal p) {
+        return eval(
+                LuaScript.READ_DOWNGRADE,
+                keys(),
+                owner + ":" + candidate + ":" + p.holder,
+                Long.toString(p.ttlMillis),
+                Long.toString(candidate),
+                Long.toString(candidate + p.reserve - 1),
+                writer);
+    }
+
+    List<Object> downgrade(String owner, long candidate, String writer) {
+        return downgrade(owner, candidate, writer, plain());
+    }
+
+    List<Object> readForceRelease(String holder) {
+        return eval(LuaScript.READ_FORCE_RELEASE, keys(), holder);
+    }
+
+    List<Object> readInspect(int limit) {
+        return eval(LuaScript.READ_INSPECT, new String[] {lock, readers}, Integer.toString(limit));
+    }
+
     List<Object> renew(String[] keys, String... ttlAndOwners) {
         return eval(LuaScript.RENEW, keys, ttlAndOwners);
     }
@@ -206,6 +266,76 @@ final class ScriptBench {
     /** The waiters in their order. */
     List<String> everybody() {
         return StoredQueue.everybody(server.redis(), lock);
+    }
+
+    /** The waiters that count as alive, in their order. */
+    List<String> everybodyAlive() {
+        long now = now();
+        return queue().waiters().stream()
+                .filter(waiter -> waiter.alive() > now)
+                .map(StoredQueue.Waiter::owner)
+                .toList();
+    }
+
+    /** Lets a waiter in front count as dead. */
+    void killWaiter(String owner) {
+        String[] lines = server.redis().get(queued).split("\n", -1);
+        for (int i = 1; i < lines.length; i++) {
+            if (lines[i].startsWith(owner)) {
+                lines[i] = lines[i].replaceFirst("^(\\S+ \\d+) \\d+", "$1 1");
+            }
+        }
+        lines[0] = lines[0].replaceFirst("^2 \\d+", "2 1");
+        server.redis().set(queued, String.join("\n", lines), SetArgs.Builder.px(server.redis().pttl(queued)));
+    }
+
+    private Map<String, String[]> entries() {
+        Map<String, String[]> entries = new TreeMap<>();
+        server.redis().hgetall(readers).forEach((owner, entry) -> {
+            if (!owner.equals("all")) {
+                entries.put(owner, entry.split(" ", 3));
+            }
+        });
+        return entries;
+    }
+
+    /** The readers that have not ended, with their tokens. */
+    Map<String, Long> liveReaders() {
+        long now = now();
+        Map<String, Long> live = new TreeMap<>();
+        entries().forEach((owner, entry) -> {
+            if (Long.parseLong(entry[0]) > now) {
+                live.put(owner, Long.parseLong(entry[1]));
+            }
+        });
+        return live;
+    }
+
+    /** The largest end of a reader in us; 0 without readers. */
+    long lastReaderEnds() {
+        return entries().values().stream()
+                .mapToLong(entry -> Long.parseLong(entry[0]))
+                .max()
+                .orElse(0);
+    }
+
+    /** The end of the lock in us, to within a few milliseconds. */
+    long markerEnds() {
+        return now() + server.redis().pttl(lock) * 1_000;
+    }
+
+    /** Lets a reader end as if its time was over; if the others end later, the lock does too. */
+    void expireReader(String owner) {
+        String[] entry = entries().get(owner);
+        server.redis().hset(readers, owner, "1 " + entry[1] + " " + entry[2]);
+        long last = lastReaderEnds();
+        String all = server.redis().hget(readers, "all");
+        server.redis().hset(readers, "all", all.replaceFirst("\\d+$", Long.toString(last)));
+        if (last == 1) {
+            server.redis().del(lock);
+        } else {
+            server.redis().pexpireat(lock, (last + 999) / 1_000);
+        }
     }
 
     long storedFence() {

@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -42,6 +43,7 @@ class WireFormatTest {
 
     private final ScriptBench bench = new ScriptBench(SERVER, "vector:1");
     private final PermitBench permits = new PermitBench(SERVER, "vector:2");
+    private final ScriptBench readers = new ScriptBench(SERVER, "vector:3");
 
     private static List<List<String>> vectors() throws IOException {
         Matcher blocks = Pattern.compile("(?s)```vectors\\n(.*?)```").matcher(Files.readString(DOCUMENT));
@@ -132,6 +134,7 @@ class WireFormatTest {
             checked++;
             switch (verb.get(0)) {
                 case "permits" -> checkPermits(verb.get(1), vector);
+                case "reads" -> checkReaders(verb, vector);
                 case "set" -> set(key(verb.get(1)), vector.get(1));
                 case "get" -> {
                     String value = SERVER.redis().get(key(verb.get(1)));
@@ -170,6 +173,53 @@ class WireFormatTest {
         assertThat(answer).as("%s", vector).matches(pattern(vector.get(vector.size() - 1)));
     }
 
+    private void checkReaders(List<String> verb, List<String> vector) {
+        String[] arguments = vector.get(1).split(" ", -1);
+        String owner = arguments[0].toLowerCase(Locale.ROOT).repeat(40);
+        String answer = switch (verb.get(1)) {
+            case "set" -> SERVER.redis().set(readers.fence, vector.get(1));
+            case "get" -> stored(verb.get(2));
+            case "release" -> spaced(readers.readRelease(owner, Long.parseLong(arguments[1])));
+            case "renew" -> spaced(readers.readRenew(owner, Long.parseLong(arguments[1])));
+            default -> {
+                long candidate = Long.parseLong(arguments[1]);
+                int reserve = Math.toIntExact(Long.parseLong(arguments[2]) - candidate + 1);
+                ScriptBench.Proposal plain =
+                        ScriptBench.plain().holder("vector/3").reserve(reserve);
+                yield spaced(
+                        switch (verb.get(1)) {
+                            case "acquire" -> readers.readAcquire(owner, candidate, plain);
+                            case "queue" -> readers.readAcquire(owner, candidate, waiting(plain));
+                            case "write" -> readers.acquire(owner, candidate, plain);
+                            case "queue-to-write" -> readers.acquire(owner, candidate, waiting(plain));
+                            case "downgrade" ->
+                                readers.downgrade(
+                                        owner, candidate, arguments[3].toLowerCase(Locale.ROOT).repeat(40), plain);
+                            default -> throw new IllegalArgumentException(verb.get(1));
+                        });
+            }
+        };
+        if (!verb.get(1).equals("set")) {
+            assertThat(answer).as("%s", vector).matches(pattern(vector.get(vector.size() - 1)));
+        }
+    }
+
+    private static ScriptBench.Proposal waiting(ScriptBench.Proposal plain) {
+        return plain.waiting(60_000, CHANNEL).claiming(4_000);
+    }
+
+    /** A key of the lock with readers, or a field of them. */
+    private String stored(String which) {
+        String value = switch (which) {
+            case "lock" -> SERVER.redis().get(readers.lock);
+            case "fence" -> SERVER.redis().get(readers.fence);
+            case "queued" -> SERVER.redis().get(readers.queued);
+            case "all" -> SERVER.redis().hget(readers.readers, which);
+            default -> SERVER.redis().hget(readers.readers, which.toLowerCase(Locale.ROOT).repeat(40));
+        };
+        return value == null ? "-" : value.replace("\n", " / ");
+    }
+
     private static void set(String key, String value) {
         if (value.equals("-")) {
             SERVER.redis().del(key);
@@ -187,7 +237,7 @@ class WireFormatTest {
     }
 
     private List<Object> run(String verb, String[] arguments) {
-        String owner = arguments[0].toLowerCase(java.util.Locale.ROOT).repeat(40);
+        String owner = arguments[0].toLowerCase(Locale.ROOT).repeat(40);
         return switch (verb) {
             case "acquire", "queue" -> {
                 long candidate = Long.parseLong(arguments[1]);

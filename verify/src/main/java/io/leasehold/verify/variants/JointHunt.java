@@ -5,7 +5,7 @@ import java.util.function.IntFunction;
 
 /**
  * Hunts a variant of joint calls, of shared connections, of the scripts' waiter string, of a server's notifications about held keys, of
- * leases that travel, of permits, or of fenced resources. It uses random walks over the calls without threads, the tests of the scripts on a real server, and
+ * leases that travel, of readers, of permits, or of fenced resources. It uses random walks over the calls without threads, the tests of the scripts on a real server, and
  * the tests of the deciding classes. Created in the class loader of the variant.
  */
 public final class JointHunt {
@@ -157,6 +157,20 @@ public final class JointHunt {
                             "io.leasehold.spi.toolkit.SlotWalkTest",
                             "io.leasehold.spi.toolkit.PermitsByLocksTest",
                             "io.leasehold.redis.wire.PermitScriptsTest"))
+                    .get();
+        }
+    }
+
+    /** The readers of a lock. */
+    public static final class OfReaders implements IntFunction<String> {
+
+        /** By reflection. */
+        public OfReaders() {}
+
+        @Override
+        public String apply(int runs) {
+            return new TestHunt(List.of(
+                            "io.leasehold.redis.wire.ReadScriptsTest", "io.leasehold.redis.wire.ReadScriptsWalkTest"))
                     .get();
         }
     }

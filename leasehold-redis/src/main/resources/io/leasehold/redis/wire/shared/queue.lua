@@ -96,7 +96,8 @@ local function put(key, text, ms, is_new, option)
     if is_new and redis.call('EXISTS', key) == 1 then
       return false
     end
-    redis.call(option == 'PX' and 'PEXPIRE' or 'PEXPIREAT', key, ms)
+    -- PEXPIREAT would be a right of its own.
+    redis.call('PEXPIRE', key, option == 'PX' and ms or digits(math.max(1, ms - math.floor(now / 1000))))
   end
   if answer and answer.err then
     refusal = refusal or {err = at_command(answer.err, 'SET')}

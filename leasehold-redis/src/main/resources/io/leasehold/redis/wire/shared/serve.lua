@@ -1,10 +1,5 @@
 -- Serves the first waiter of the queue.
 
-local WINDOW = 3000000 -- us: how long a woken waiter may take before it loses its place
--- The run id of this server; false if reading it was refused.
-local writer = RUN_ID ~= 'volatile' and RUN_ID or nil
-local ENTRY = '^\n(%S+) (%d+) (%d+) (%S+) (%d+) (%d+) ([^\n]*)()'
-
 -- Whether LOCK is free; deletes a value that may be overwritten.
 local function is_freed()
   if ours then
@@ -22,7 +17,7 @@ local function wake(waiter, arrival, alive, asked, channel)
   if not is_freed() then
     return nil
   end
-  local attempt = redis.sha1hex(waiter):sub(1, 16)
+  local attempt = attempt_of(waiter)
   if not tell(channel, 'wake ' .. attempt .. ' ' .. digits(now) .. ' ' .. LOCK) then
     return false
   end
@@ -32,19 +27,6 @@ local function wake(waiter, arrival, alive, asked, channel)
     replace(from, to, '\n' .. waiter .. ' ' .. arrival .. ' ' .. digits(now + WINDOW) .. ' ' .. asked)
   end
   return true
-end
-
--- The beginning of the message. A replica delivers the messages of its primary, so a waiter that counts from the time in a message
--- must know which server's time it is. Only clients whose channel ends with ! understand the run id.
-local function handed_by(channel)
-  if channel:sub(-1) ~= '!' then
-    return 'handed '
-  end
-  if writer == nil then
-    local info = redis.pcall('INFO', 'server')
-    writer = type(info) == 'string' and info:match('run_id:(%w+)') or false
-  end
-  return writer and 'handed@' .. writer .. ' ' or 'handed '
 end
 
 -- Gives the lock to the waiter for its claim time, with tokens above the fence. Returns whether the waiter could be notified; nil
@@ -59,7 +41,7 @@ local function hand_over(waiter, channel, claim, reserve, holder, fence)
     return nil
   end
   ours = true
-  local attempt = redis.sha1hex(waiter):sub(1, 16)
+  local attempt = attempt_of(waiter)
   local range = digits(first) .. ' ' .. digits(last)
   if not tell(channel, handed_by(channel) .. attempt .. ' ' .. digits(now) .. ' ' .. range .. ' ' .. LOCK) then
     return false
@@ -69,35 +51,45 @@ local function hand_over(waiter, channel, claim, reserve, holder, fence)
   return true
 end
 
--- Gives a lock that is free, or may be overwritten, to the first waiter that can be reached, unless that is the caller. Drops the
--- waiters before it, whose channels have no subscriber. Returns whether the caller comes before all other waiters; after a
--- refusal, the result has no meaning.
-local function serve_first(caller, fence)
+-- Gives a lock that is free, or may be overwritten, to the first waiter that can be reached, unless that is the caller; or to all
+-- readers at the head, which readers that hold the lock share with them. Drops the waiters before it, whose channels have no
+-- subscriber. reads: the caller is a reader. Returns whether the caller comes next: before all other waiters, or as a reader
+-- before every writer, and the fence. After a refusal, the results have no meaning.
+local function serve_first(caller, fence, reads)
   drop_dead()
   for _ = 1, 64 do
     if is_empty() then
-      return true
+      return reads or readers_end == 0, fence
     elseif refusal then
-      return false
+      return false, fence
     end
-    local waiter, arrival, alive, channel, claim, reserve, holder, behind = text:match(ENTRY, base)
-    if waiter == caller then
-      return true
-    end
-    local served = false
-    if waiter and claim == '0' then
-      served = wake(waiter, arrival, alive, channel .. ' 0 ' .. reserve .. ' ' .. holder, channel)
-    elseif waiter then
-      served = hand_over(waiter, channel, claim, tonumber(reserve), holder, fence)
-    end
-    if served == nil or (served and not handed) then
-      return false
-    end
-    -- It holds the lock, its channel has no subscriber, or it is no entry at all.
-    base, changed = behind or text:find('\n', base + 1, true) or #text + 1, true
-    if served then
-      return false
+    local waiter, arrival, alive, channel, kind, claim, reserve, holder, behind = text:match(ENTRY, base)
+    if kind == 'r' then
+      local is_open, stays
+      is_open, stays, fence = serve_readers(caller, fence)
+      if stays or readers_end > 0 or refusal or (reads and is_open) then
+        return reads and is_open and not refusal, fence
+      end
+    elseif waiter == caller then
+      return readers_end == 0, fence
+    elseif readers_end > 0 then
+      return false, fence
+    else
+      local served = false
+      if waiter and claim == '0' then
+        served = wake(waiter, arrival, alive, channel .. ' 0 ' .. reserve .. ' ' .. holder, channel)
+      elseif waiter then
+        served = hand_over(waiter, channel, claim, tonumber(reserve), holder, fence)
+      end
+      if served == nil or (served and not handed) then
+        return false, fence
+      end
+      -- It holds the lock, its channel has no subscriber, or it is no entry at all.
+      base, changed = behind or text:find('\n', base + 1, true) or #text + 1, true
+      if served then
+        return false, fence
+      end
     end
   end
-  return false
+  return false, fence
 end

@@ -1,0 +1,195 @@
+-- read_acquire.lua, Leasehold wire format 2
+-- Proposes a ballot for a reader. The caller becomes a reader of the lock if the ballot exceeds the floor of readers, no writer
+-- holds the lock, and no writer waits before it; otherwise it may join the queue of waiters.
+--
+-- KEYS (all in one slot)
+--   1  lock, 2  fence, 3  queued, 4  behind, 5  wanted, 6  readers: as in acquire.lua
+-- ARGV (numbers are decimal strings)
+--   1  value: "<owner token>:<candidate>:<holder id>", 2  ttl in ms, 3  candidate, 4  last, 5  place in ms, 6  channel,
+--   7  claim in ms, 8  run id: as in acquire.lua; 5 to 8 may be absent
+-- Replies (numbers are decimal strings; now is TIME in us)
+--   {"yes", now}                                the caller is a reader of the lock; fence >= last
+--   {"stale", now, floor}                       the candidate does not exceed the floor of readers
+--   {"refused", now, limit}, {"held", ...}, {"queued", ...}, {"broken", ...}, {"version", ...}: as acquire.lua
+--   A reply may end with "besides", error: the command that was refused while others were served
+-- Errors
+--   Those of Redis. After an error, the caller is no reader unless it was one before.
+
+local RETENTION = 60000000 -- us: as in acquire.lua
+local BOUND = 7500000 -- us: as in acquire.lua
+
+local LOCK, FENCE, QUEUED, BEHIND, WANTED, READERS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local RUN_ID = ARGV[8]
+local owner, candidate, last = ARGV[1]:sub(1, 40), tonumber(ARGV[3]), tonumber(ARGV[4])
+local holder = ARGV[1]:match('^[^:]*:[^:]*:([^\n]*)') or ''
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+-- MGET returns nothing for a key of another type: a key that it does not find is only written with NX.
+local value, fence_text, queued = unpack(redis.call('MGET', LOCK, FENCE, QUEUED))
+
+-- shared: numbers
+
+local function broken(key)
+  return {'broken', digits(now), key, redis.call('TYPE', key).ok}
+end
+
+local fence = number_in(fence_text)
+if not fence or (not fence_text and redis.call('EXISTS', FENCE) == 1) then
+  return broken(FENCE)
+end
+
+-- shared: attempts
+
+-- shared: version
+
+-- shared: queue
+
+-- shared: readers
+
+-- The first reader reads the whole hash, which then has few fields: so a missing right to HGETALL refuses it, and not its release.
+local found = {}
+if value == MARKER then
+  found = try('HMGET', READERS, 'all', owner)
+elseif not value then
+  local all = try('HGETALL', READERS)
+  for i = 1, all and #all or 0, 2 do
+    found[1] = all[i] == 'all' and all[i + 1] or found[1]
+  end
+  found = all and found
+else
+  found = try('HMGET', READERS, 'all')
+end
+if not found then
+  return refusal or broken(READERS)
+end
+know(found[1], fence)
+local floor = math.max(read_floor, now - RETENTION)
+if candidate <= floor then
+  return {'stale', digits(now), digits(floor)}
+end
+local limit = math.max(fence, now) + BOUND
+if last > limit then
+  return {'refused', digits(now), digits(limit)}
+end
+
+-- Makes a reader of the caller, or extends it. Each step is harmless without the next: a higher fence, a marker that lasts longer
+-- than the readers. Returns nil if that was refused, false if another program has written a key.
+local function grant(own_ends, token, refusable)
+  local ends = math.max(now + tonumber(ARGV[2]) * 1000, own_ends)
+  local raised = math.max(fence, last)
+  if raised > fence then
+    local ms = digits(math.ceil((math.max(raised, now) + RETENTION - now) / 1000))
+    local written
+    if not refusable then
+      written = put(FENCE, digits(raised), ms, not fence_text)
+    elseif fence_text then
+      written = try('SET', FENCE, digits(raised), 'PX', ms)
+    else
+      written = try('SET', FENCE, digits(raised), 'PX', ms, 'NX')
+    end
+    if not written then
+      return written
+    end
+  end
+  if ends > readers_end then
+    local marked = mark(ends, readers_end == 0 and not ours)
+    if not marked then
+      return marked
+    end
+  end
+  local entry = digits(ends) .. ' ' .. digits(token) .. ' ' .. holder
+  if not record(raised, math.max(ends, readers_end), refusable, owner, entry) then
+    ours = readers_end == 0
+    return nil
+  end
+  return true
+end
+
+if readers_end > 0 then
+  local ends, token = live(found[2])
+  if ends then
+    if not grant(ends, math.max(candidate, tonumber(token)), false) then
+      return refusal or broken(FENCE)
+    end
+    -- The holder no longer waits.
+    if read_queue() then
+      forget(owner)
+      write_queue()
+    end
+    return with_refusal({'yes', digits(now)})
+  end
+end
+
+if not read_queue() then
+  return not_a_queue(QUEUED, queued)
+end
+
+local is_open = readers_end > 0 or ours or (not value and redis.call('EXISTS', LOCK) == 0)
+local is_next = is_open
+local ahead = false
+if queued and is_open then
+
+-- shared: tell
+
+-- shared: handed
+
+-- shared: serve_readers
+
+-- shared: serve
+
+  local raised
+  is_next, raised = serve_first(owner, fence, true)
+  fence = raised or fence
+  if refusal then
+    if ours then
+      redis.call('DEL', LOCK)
+    end
+    return refusal
+  end
+  ahead = not is_next and not handed and is_freed()
+end
+if is_next then
+  local granted = grant(0, candidate, not queued)
+  if granted then
+    forget(owner)
+    write_queue()
+    return with_refusal({'yes', digits(now)})
+  elseif granted == nil then
+    if ours then
+      redis.call('DEL', LOCK)
+    end
+    write_queue()
+    return refusal
+  end
+end
+value = redis.call('MGET', LOCK)[1]
+
+-- shared: holder
+
+local answer = 'held'
+local place = tonumber(ARGV[5] or 0)
+if place > 0 then
+
+-- shared: behind
+
+-- shared: join
+
+  local reserve = digits(last - candidate + 1)
+  local joined, key = join(owner, place * 1000, ARGV[6] .. ' r' .. ARGV[7] .. ' ' .. reserve .. ' ' .. holder)
+  if joined then
+    answer = 'queued'
+  elseif joined == false then
+    write_queue()
+    return broken(key)
+  elseif not refusal.err:find('OOM', 1, true) then
+    write_queue()
+    return refusal
+  end
+else
+  write_queue()
+end
+if ahead then
+  return with_refusal({answer, digits(now), 'ahead', '', '-1'})
+end
+local state, text = public(value)
+return with_refusal({answer, digits(now), state, text, digits(redis.call('PTTL', LOCK))})

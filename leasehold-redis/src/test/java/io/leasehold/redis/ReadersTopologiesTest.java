@@ -1,0 +1,119 @@
+package io.leasehold.redis;
+
+import static io.leasehold.redis.NodeBench.NAME;
+import static io.leasehold.redis.NodeBench.answer;
+import static io.leasehold.redis.NodeBench.until;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.leasehold.LockName;
+import io.leasehold.node.Ballot;
+import io.leasehold.node.NodeReply;
+import io.leasehold.servers.RedisCluster;
+import io.leasehold.servers.RedisReplicated;
+import io.leasehold.servers.RedisServer;
+import io.leasehold.spi.AcquireRequest;
+import io.leasehold.spi.OwnerToken;
+import io.leasehold.spi.ReleaseReply;
+import io.leasehold.spi.ReleaseRequest;
+import io.leasehold.spi.RenewBatch;
+import io.leasehold.spi.RenewReply;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Tests of the readers of a lock on a Cluster whose slots move, and with replicas that acknowledge. */
+@Timeout(180)
+@Tag("full")
+final class ReadersTopologiesTest {
+
+    private static final LockName READERS = NAME.asRead();
+    private static final long TTL_NANOS = TimeUnit.SECONDS.toNanos(300);
+    private static final long TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(20);
+
+    private long next;
+
+    private NodeReply acquire(NodeBench bench, LockName name, OwnerToken owner, boolean waits) {
+        AcquireRequest plain = AcquireRequest.exclusive(List.of(name), owner, "host/1/test", TTL_NANOS, TIMEOUT_NANOS);
+        AcquireRequest request = waits ? plain.waiting(TTL_NANOS) : plain;
+        next = Math.max(next + 10, bench.candidate());
+        return answer(bench.node.acquire(new Ballot(request, next, 1, waits ? TTL_NANOS : 0)));
+    }
+
+    private NodeReply downgrade(NodeBench bench, OwnerToken owner, OwnerToken writer) {
+        AcquireRequest request =
+                AcquireRequest.exclusive(List.of(READERS), owner, "host/1/test", TTL_NANOS, TIMEOUT_NANOS);
+        next = Math.max(next + 10, bench.candidate());
+        return answer(bench.node.downgrade(new Ballot(request, next, 1), writer));
+    }
+
+    private static ReleaseReply release(NodeBench bench, LockName name, OwnerToken owner, long ballot) {
+        return answer(bench.node.release(
+                new ReleaseRequest(List.of(name), owner, ballot, ReleaseRequest.Kind.RELEASE, TIMEOUT_NANOS)));
+    }
+
+    @Test
+    void readersAreReleasedWhileTheirSlotMovesAndWaitersServedAfterwards() {
+        try (RedisCluster cluster = Groups.cluster(0, node -> node);
+                NodeBench bench = new NodeBench(cluster.uri())) {
+            OwnerToken one = bench.owner();
+            OwnerToken other = bench.owner();
+            OwnerToken writer = bench.owner();
+            assertThat(acquire(bench, READERS, one, false)).isInstanceOf(NodeReply.Yes.class);
+            assertThat(acquire(bench, READERS, other, false)).isInstanceOf(NodeReply.Yes.class);
+            assertThat(acquire(bench, NAME, writer, true))
+                    .isInstanceOfSatisfying(
+                            NodeReply.Held.class,
+                            held -> assertThat(held.queued()).isTrue());
+            RenewBatch batch = new RenewBatch(
+                    List.of(
+                            new RenewBatch.Item(READERS, one, TTL_NANOS),
+                            new RenewBatch.Item(READERS, other, TTL_NANOS)),
+                    TIMEOUT_NANOS);
+            assertThat(answer(bench.node.renew(batch)).items()).allMatch(item -> item instanceof RenewReply.Renewed);
+            long late = next;
+            SlotMove move = SlotMove.of(cluster, NodeBench.LOCK_KEY);
+            move.begin();
+            move.carry(2);
+
+            assertThat(release(bench, READERS, other, late)).isInstanceOf(ReleaseReply.Released.class);
+            assertThat(release(bench, READERS, one, late)).isInstanceOf(ReleaseReply.Released.class);
+
+            move.end();
+            until(
+                    "the writer is handed the lock",
+                    () -> move.to().call("GET", NodeBench.LOCK_KEY).startsWith(writer.hex()));
+            release(bench, NAME, writer, next);
+            AcquireRequest copy =
+                    AcquireRequest.exclusive(List.of(READERS), one, "host/1/test", TTL_NANOS, TIMEOUT_NANOS);
+            assertThat(answer(bench.node.acquire(new Ballot(copy, late, 1)))).isInstanceOf(NodeReply.Stale.class);
+        }
+    }
+
+    @Test
+    void aGrantAndADowngradeCountOnceTheyAreAcknowledged() {
+        try (RedisReplicated group = Groups.replicated(1);
+                NodeBench bench = new NodeBench(group.uri() + "?waitReplicas=1&waitTimeout=300ms")) {
+            OwnerToken writer = bench.owner();
+            OwnerToken reader = bench.owner();
+            until(
+                    "the replica acknowledges",
+                    () -> acquire(bench, NAME, writer, false) instanceof NodeReply.Yes);
+            RedisServer replica = group.replicas().get(0);
+            replica.freeze();
+            try {
+                assertThat(downgrade(bench, reader, writer))
+                        .isInstanceOfSatisfying(
+                                NodeReply.Refused.class,
+                                refused -> assertThat(refused.spent()).isTrue());
+                assertThat(acquire(bench, READERS, bench.owner(), false)).isInstanceOf(NodeReply.Refused.class);
+            } finally {
+                replica.thaw();
+            }
+            until("it is repeated", () -> downgrade(bench, reader, writer) instanceof NodeReply.Yes);
+            assertThat(replica.call("HEXISTS", "lock:{order:1}:readers", reader.hex()))
+                    .isEqualTo("1");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+package io.leasehold.verify.variants;
+
+import java.util.List;
+
+/** Those of the readers of a lock, in the scripts. */
+final class ReaderVariants {
+
+    private static final String ACQUIRE = "redis/wire/read_acquire.lua";
+    private static final String RELEASE = "redis/wire/read_release.lua";
+    private static final String RELEASE_KEY = "redis/wire/read_release_key.lua";
+    private static final String RENEW = "redis/wire/read_renew.lua";
+    private static final String DOWNGRADE = "redis/wire/read_downgrade.lua";
+    private static final String FORCE = "redis/wire/read_force_release.lua";
+    private static final String RECORD = "redis/wire/shared/readers.lua";
+    private static final String END = "redis/wire/shared/end_readers.lua";
+    private static final String SERVE = "redis/wire/shared/serve_readers.lua";
+    private static final String FLOOR =
+            "read_floor = of and tonumber(of) == fence and tonumber(floor) or fence";
+
+    private ReaderVariants() {}
+
+    static List<Variant> all() {
+        // Long because it is a table.
+        return List.of(
+                new Variant(
+                        "readers-script-no-pair",
+                        "the floor of readers does not know that a writer came in between",
+                        RECORD,
+                        FLOOR,
+                        "read_floor = tonumber(floor) or fence"),
+                new Variant(
+                        "readers-script-against-any",
+                        "a reader must exceed the fence, which other readers raise",
+                        RECORD,
+                        FLOOR,
+                        "read_floor = fence"),
+                new Variant(
+                        "readers-script-end-raises-any-only",
+                        "the end of a reader raises the fence, and not the floor of readers",
+                        END,
+                        "  read_floor = math.max(read_floor, ballot)\n",
+                        ""),
+                new Variant(
+                        "readers-script-renewal-moves-no-marker",
+                        "a renewal extends a reader, and not the lock",
+                        RENEW,
+                        "if later > tonumber(latest) then",
+                        "if later < 0 then"),
+                new Variant(
+                        "readers-script-grant-moves-no-marker",
+                        "a further reader does not extend the lock",
+                        ACQUIRE,
+                        "  if ends > readers_end then",
+                        "  if readers_end == 0 then"),
+                new Variant(
+                        "readers-script-one-end",
+                        "a reader ends with the last one, as if they had one end together",
+                        RECORD,
+                        "  if ends and tonumber(ends) > now then",
+                        "  if ends then"),
+                new Variant(
+                        "readers-script-marker-stays",
+                        "the lock does not end with the readers that are left",
+                        END,
+                        "    mark(readers_end, false)\n",
+                        ""),
+                new Variant(
+                        "readers-script-writer-overtaken",
+                        "a reader is granted the lock although a writer waits before it",
+                        ACQUIRE,
+                        "\nif is_next then",
+                        "\nif is_open then"),
+                new Variant(
+                        "readers-script-token-not-above",
+                        "a reader that is handed the lock has a token that others may have",
+                        SERVE,
+                        "one.first = math.max(last + 1, now)",
+                        "one.first = now"),
+                new Variant(
+                        "readers-script-unheard",
+                        "a waiter that could not be notified stays a reader",
+                        SERVE,
+                        "    try('HDEL', READERS, unpack(unheard))\n",
+                        ""),
+                new Variant(
+                        "readers-script-withdrawal",
+                        "a writer that withdraws lets no reader in",
+                        "redis/wire/release.lua",
+                        " or value == MARKER) then",
+                        ") then"),
+                new Variant(
+                        "readers-script-former",
+                        "a reader whose lock was lost is one again after a later reader came",
+                        RECORD,
+                        "    try('DEL', READERS)\n    recorded = nil",
+                        "    recorded = nil"),
+                new Variant(
+                        "readers-script-upgrade",
+                        "an operator's or a writer's request takes the lock from readers as from one holder",
+                        "redis/wire/force_release.lua",
+                        "if value == MARKER then\n  return {'readers'}\nend\n",
+                        ""),
+                new Variant(
+                        "readers-script-downgrade-below",
+                        "the token of a downgraded lease need not exceed those of the writer",
+                        DOWNGRADE,
+                        "is_writers and fence or read_floor",
+                        "read_floor - (is_writers and 10 or 0)"),
+                new Variant(
+                        "readers-script-downgrade-serves-nobody",
+                        "a downgrade lets no waiting reader in",
+                        DOWNGRADE,
+                        "    serve_first(owner, raised)\n",
+                        ""),
+                new Variant(
+                        "readers-script-renewed-without-lock",
+                        "a renewal extends a reader although the lock is not that of readers",
+                        RENEW,
+                        "if not found or found[1] ~= MARKER then",
+                        "if not found then"),
+                new Variant(
+                        "readers-script-revives",
+                        "a renewal extends a reader that has ended",
+                        RENEW,
+                        "not latest or tonumber(ends) <= now then",
+                        "not latest then"),
+                new Variant(
+                        "readers-script-key-alone",
+                        "while a slot is moved, the end of a reader does not raise the floor of readers",
+                        RELEASE_KEY,
+                        "  redis.call('HSET', READERS, 'all'",
+                        "  redis.call('HGET', READERS, 'all'"),
+                new Variant(
+                        "readers-script-forced-below",
+                        "a forced release does not raise the floors",
+                        FORCE,
+                        "end_at(math.max(now, fence), fence)",
+                        "end_at(0, fence)"),
+                new Variant(
+                        "readers-script-any-owner",
+                        "a release ends all readers",
+                        RELEASE,
+                        "  return reader == owner\n",
+                        "  return true\n"),
+                new Variant(
+                        "readers-script-serves-free-only",
+                        "while readers are left, the release of another one serves no waiter",
+                        RELEASE,
+                        "(ours or readers_end > 0 or not value)",
+                        "(ours or not value)"));
+    }
+}
